@@ -1,0 +1,306 @@
+//! Arguments whose types are known only at run time.
+
+use std::{any::Any, collections::BTreeMap, fmt, sync::Arc};
+
+use serde_json::Value as Json;
+
+use crate::erased::{AnyDomain, AnyFunction, AnyMeasurement, AnyMetric, AnyTransformation};
+use crate::{
+    Codec, Constructed, Domain, Error, Measure, Metric, MetricOn, Named, Result, Space, TypeName,
+};
+
+/// One argument.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum Arg {
+    /// JSON, whose type the parameter decides.
+    Json(Json),
+    /// A metric space.
+    Space(Space<AnyDomain, AnyMetric>),
+    /// Something that a registered function made.
+    Made(Constructed),
+    /// Several arguments.
+    List(Vec<Arg>),
+    /// A value that already has a type.
+    Value(Arc<dyn Any + Send + Sync>),
+}
+impl fmt::Debug for Arg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.describe())
+    }
+}
+impl Arg {
+    /// Make an argument of a value that already has a type.
+    pub fn value<T: Send + Sync + 'static>(value: T) -> Self {
+        Arg::Value(Arc::new(value))
+    }
+    /// Say what kind of argument this is, without showing it.
+    pub fn describe(&self) -> String {
+        match self {
+            Arg::Json(json) => crate::codec::json_kind(json).to_owned(),
+            Arg::Space(space) => {
+                let (domain, metric) = (space.domain().inner_type(), space.metric().inner_type());
+                format!("a space ({domain}, {metric})")
+            }
+            Arg::Made(Constructed::Domain(domain)) => format!("a {}", domain.inner_type()),
+            Arg::Made(Constructed::Metric(metric)) => format!("a {}", metric.inner_type()),
+            Arg::Made(Constructed::Measure(measure)) => format!("a {}", measure.inner_type()),
+            Arg::Made(made) => format!("a {}", made.kind().name()),
+            Arg::List(items) => format!("a list of {} items", items.len()),
+            Arg::Value(_) => "a value of another type".to_owned(),
+        }
+    }
+}
+impl From<Json> for Arg {
+    fn from(json: Json) -> Self {
+        Arg::Json(json)
+    }
+}
+impl From<&Space<AnyDomain, AnyMetric>> for Arg {
+    fn from(space: &Space<AnyDomain, AnyMetric>) -> Self {
+        Arg::Space(space.clone())
+    }
+}
+impl From<Constructed> for Arg {
+    fn from(made: Constructed) -> Self {
+        Arg::Made(made)
+    }
+}
+
+/// Arguments by the names of their parameters.
+///
+/// ```
+/// # use opendp_core::{Args, Bounds};
+/// let args = Args::new()
+///     .with("bounds", serde_json::json!([0, 10]))
+///     .with_value("other", Bounds::new(0, 10)?);
+/// assert_eq!(args.names().collect::<Vec<_>>(), ["bounds", "other"]);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Args(BTreeMap<String, Arg>);
+
+impl Args {
+    /// Begin without arguments.
+    pub fn new() -> Self {
+        Args::default()
+    }
+    /// Add an argument.
+    #[must_use]
+    pub fn with(mut self, name: &str, arg: impl Into<Arg>) -> Self {
+        self.0.insert(name.to_owned(), arg.into());
+        self
+    }
+    /// Add an argument that already has a type.
+    #[must_use]
+    pub fn with_value<T: Send + Sync + 'static>(self, name: &str, value: T) -> Self {
+        self.with(name, Arg::value(value))
+    }
+    /// The argument for a parameter.
+    pub fn get(&self, name: &str) -> Option<&Arg> {
+        self.0.get(name)
+    }
+    /// The arguments and their names, in order of name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Arg)> {
+        self.0.iter().map(|(name, arg)| (name.as_str(), arg))
+    }
+    /// The names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+    /// Decode the argument for a parameter, or its default, a text of JSON.
+    ///
+    /// # Errors
+    /// `Argument` when it is missing or does not decode; the kind that its type's constructor
+    /// gives when it decodes to something that cannot be.
+    pub fn decode<A: Argument>(&self, name: &str, default: Option<&str>) -> Result<A> {
+        let fallback = || default.and_then(|text| serde_json::from_str(text).ok()).map(Arg::Json);
+        let decoded = match (self.get(name), fallback()) {
+            (Some(arg), _) => A::from_arg(arg),
+            (None, Some(arg)) => A::from_arg(&arg),
+            (None, None) => {
+                let expected = A::type_name();
+                return Err(Error::argument(name, format!("missing, expected a {expected}")));
+            }
+        };
+        decoded.map_err(|error| match error {
+            Error::FailedCast(reason) => Error::argument(name, reason),
+            Error::Downcast { .. } => Error::argument(name, error.to_string()),
+            other => other.at(format!("argument `{name}`")),
+        })
+    }
+}
+impl fmt::Debug for Args {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(&self.0).finish()
+    }
+}
+
+/// A type that a parameter of a registered function may have.
+///
+/// Every named type with a [`Codec`] is one, and so are spaces, domains, metrics, measures,
+/// transformations and measurements.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of a registered constructor",
+    note = "name the type with `named!` and implement `Codec` and `Clone` for it"
+)]
+pub trait Argument: Sized {
+    /// The name of the type.
+    fn type_name() -> TypeName;
+    /// Whether an argument may be decoded as this type, by its kind. JSON may be any value.
+    fn accepts(arg: &Arg) -> bool;
+    /// Decode an argument.
+    ///
+    /// # Errors
+    /// `FailedCast` when it does not decode.
+    fn from_arg(arg: &Arg) -> Result<Self>;
+}
+
+#[cold]
+fn wrong(expected: &TypeName, found: &Arg) -> Error {
+    Error::FailedCast(format!("expected a {expected}, found {}", found.describe()))
+}
+
+impl<T: Named + Codec + Clone + Send + Sync> Argument for T {
+    fn type_name() -> TypeName {
+        <T as Named>::type_name()
+    }
+    fn accepts(arg: &Arg) -> bool {
+        match arg {
+            Arg::Json(_) => true,
+            Arg::Value(value) => value.is::<T>(),
+            _ => false,
+        }
+    }
+    #[inline(never)]
+    fn from_arg(arg: &Arg) -> Result<Self> {
+        let value = match arg {
+            Arg::Json(json) => return T::from_json(json),
+            Arg::Value(value) => value.downcast_ref().cloned(),
+            _ => None,
+        };
+        value.ok_or_else(|| wrong(&<T as Named>::type_name(), arg))
+    }
+}
+
+impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
+    fn type_name() -> TypeName {
+        TypeName::generic("Space", [D::type_name(), M::type_name()])
+    }
+    fn accepts(arg: &Arg) -> bool {
+        match arg {
+            Arg::Space(space) => space.domain().is::<D>() && space.metric().is::<M>(),
+            Arg::Value(value) => value.is::<Self>(),
+            _ => false,
+        }
+    }
+    #[inline(never)]
+    fn from_arg(arg: &Arg) -> Result<Self> {
+        match arg {
+            // A space that is read from a document is checked here, where its types are known.
+            Arg::Space(space) => {
+                let space = space.typed::<D, M>()?;
+                Space::new(space.domain, space.metric)
+            }
+            Arg::Value(value) => value
+                .downcast_ref()
+                .cloned()
+                .ok_or_else(|| wrong(&<Self as Argument>::type_name(), arg)),
+            _ => Err(wrong(&<Self as Argument>::type_name(), arg)),
+        }
+    }
+}
+
+/// A domain, as a parameter or as the result of a registered function.
+#[derive(Clone, Debug)]
+pub struct TheDomain<D>(pub D);
+/// A metric, as a parameter or as the result of a registered function.
+#[derive(Clone, Debug)]
+pub struct TheMetric<M>(pub M);
+/// A measure, as a parameter or as the result of a registered function.
+#[derive(Clone, Debug)]
+pub struct TheMeasure<M>(pub M);
+
+macro_rules! descriptors {
+    ($($the:ident $kind:ident $bound:ident;)*) => {$(
+        impl<T: $bound> Argument for $the<T> {
+            fn type_name() -> TypeName {
+                T::type_name()
+            }
+            fn accepts(arg: &Arg) -> bool {
+                match arg {
+                    Arg::Made(Constructed::$kind(inner)) => inner.is::<T>(),
+                    Arg::Value(value) => value.is::<T>(),
+                    _ => false,
+                }
+            }
+            fn from_arg(arg: &Arg) -> Result<Self> {
+                let inner = match arg {
+                    Arg::Made(Constructed::$kind(inner)) => Some(inner.downcast_ref::<T>()?),
+                    Arg::Value(value) => value.downcast_ref::<T>(),
+                    _ => None,
+                };
+                inner.cloned().map($the).ok_or_else(|| wrong(&T::type_name(), arg))
+            }
+        }
+    )*};
+}
+descriptors! {
+    TheDomain Domain Domain;
+    TheMetric Metric Metric;
+    TheMeasure Measure Measure;
+}
+
+macro_rules! objects {
+    ($($object:ident $kind:ident;)*) => {$(
+        impl Argument for $object {
+            fn type_name() -> TypeName {
+                TypeName::plain(stringify!($object))
+            }
+            fn accepts(arg: &Arg) -> bool {
+                match arg {
+                    Arg::Made(Constructed::$kind(_)) => true,
+                    Arg::Value(value) => value.is::<Self>(),
+                    _ => false,
+                }
+            }
+            fn from_arg(arg: &Arg) -> Result<Self> {
+                let inner = match arg {
+                    Arg::Made(Constructed::$kind(inner)) => Some(inner),
+                    Arg::Value(value) => value.downcast_ref(),
+                    _ => None,
+                };
+                inner.cloned().ok_or_else(|| wrong(&<Self as Argument>::type_name(), arg))
+            }
+        }
+    )*};
+}
+objects! {
+    AnyTransformation Transformation;
+    AnyMeasurement Measurement;
+    AnyFunction Function;
+}
+
+impl Argument for Vec<AnyMeasurement> {
+    fn type_name() -> TypeName {
+        TypeName::generic("Vec", [<AnyMeasurement as Argument>::type_name()])
+    }
+    fn accepts(arg: &Arg) -> bool {
+        match arg {
+            Arg::List(items) => items.iter().all(AnyMeasurement::accepts),
+            Arg::Json(Json::Array(items)) => items.is_empty(),
+            Arg::Value(value) => value.is::<Self>(),
+            _ => false,
+        }
+    }
+    fn from_arg(arg: &Arg) -> Result<Self> {
+        match arg {
+            Arg::List(items) => items.iter().map(AnyMeasurement::from_arg).collect(),
+            Arg::Json(Json::Array(items)) if items.is_empty() => Ok(Vec::new()),
+            Arg::Value(value) if value.is::<Self>() => {
+                Ok(value.downcast_ref().cloned().unwrap_or_default())
+            }
+            _ => Err(wrong(&<Self as Argument>::type_name(), arg)),
+        }
+    }
+}

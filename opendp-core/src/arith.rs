@@ -1,0 +1,17 @@
+//! Arithmetic whose rounding direction is part of its contract.
+
+pub mod cast;
+pub mod directed;
+pub mod dyadic;
+pub mod elementary;
+pub mod fixed;
+mod float;
+pub mod number;
+mod refine;
+pub mod sum;
+
+pub use cast::{ExactCast, InfCast};
+pub use directed::Directed;
+pub use elementary::DirectedFloat;
+pub use number::{Float, Integer, Number};
+pub use sum::inf_sum;

@@ -1,0 +1,139 @@
+//! Addition, subtraction, multiplication and division rounded in a chosen direction.
+
+use std::fmt::Display;
+
+use crate::{Error, Result};
+
+/// Rounds arithmetic toward plus or minus infinity.
+///
+/// `inf_*` returns the smallest value of the type not below the exact result, `neg_inf_*` the
+/// largest value not above it. Integer sums, differences and products are therefore exact, and
+/// quotients are ceilings and floors; float results are the tightest possible, subnormals
+/// included, and a zero result is always `+0.0`.
+///
+/// # Errors
+/// All operations fail with `Overflow` when the result is not a finite value of the type, when
+/// an operand is infinite or NaN, and on division by zero. A result beyond the finite floats is
+/// not an error if rounding leads back into them: `neg_inf_add(MAX, MAX)` is `MAX`. The message
+/// shows both operands, so it must not be passed on when they are private.
+pub trait Directed: Sized + Copy {
+    /// Adds and rounds toward plus infinity.
+    fn inf_add(self, rhs: Self) -> Result<Self>;
+    /// Adds and rounds toward minus infinity.
+    fn neg_inf_add(self, rhs: Self) -> Result<Self>;
+    /// Subtracts and rounds toward plus infinity.
+    fn inf_sub(self, rhs: Self) -> Result<Self>;
+    /// Subtracts and rounds toward minus infinity.
+    fn neg_inf_sub(self, rhs: Self) -> Result<Self>;
+    /// Multiplies and rounds toward plus infinity.
+    fn inf_mul(self, rhs: Self) -> Result<Self>;
+    /// Multiplies and rounds toward minus infinity.
+    fn neg_inf_mul(self, rhs: Self) -> Result<Self>;
+    /// Divides and rounds toward plus infinity.
+    fn inf_div(self, rhs: Self) -> Result<Self>;
+    /// Divides and rounds toward minus infinity.
+    fn neg_inf_div(self, rhs: Self) -> Result<Self>;
+}
+
+/// Builds the error of a binary operation, away from the hot path.
+#[cold]
+#[inline(never)]
+pub(super) fn overflow<T: Display>(operator: &str, lhs: T, rhs: T) -> Error {
+    Error::Overflow(format!(
+        "{lhs} {operator} {rhs} must have finite operands and a result that fits {}",
+        std::any::type_name::<T>()
+    ))
+}
+
+macro_rules! impl_exact {
+    ($t:ty, $operator:literal, $checked:ident, $inf:ident, $neg_inf:ident) => {
+        #[inline]
+        fn $inf(self, rhs: Self) -> Result<Self> {
+            match self.$checked(rhs) {
+                Some(value) => Ok(value),
+                None => Err(overflow($operator, self, rhs)),
+            }
+        }
+        #[inline]
+        fn $neg_inf(self, rhs: Self) -> Result<Self> {
+            self.$inf(rhs)
+        }
+    };
+}
+
+macro_rules! impl_integer {
+    ($($t:ty)*) => {$(
+        impl Directed for $t {
+            impl_exact!($t, "+", checked_add, inf_add, neg_inf_add);
+            impl_exact!($t, "-", checked_sub, inf_sub, neg_inf_sub);
+            impl_exact!($t, "*", checked_mul, inf_mul, neg_inf_mul);
+
+            #[inline]
+            fn inf_div(self, rhs: Self) -> Result<Self> {
+                let Some(quotient) = self.checked_div(rhs) else {
+                    return Err(overflow("/", self, rhs));
+                };
+                // The quotient is cut toward zero: too low when the exact one is positive.
+                let rest = self % rhs;
+                Ok(if rest != 0 && (rest > 0) == (rhs > 0) { quotient + 1 } else { quotient })
+            }
+            #[inline]
+            fn neg_inf_div(self, rhs: Self) -> Result<Self> {
+                let Some(quotient) = self.checked_div(rhs) else {
+                    return Err(overflow("/", self, rhs));
+                };
+                let rest = self % rhs;
+                Ok(if rest != 0 && (rest > 0) != (rhs > 0) { quotient - 1 } else { quotient })
+            }
+        }
+    )*};
+}
+impl_integer!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks every pair of an 8-bit type against `i32`, where nothing overflows.
+    fn check_all<T>(values: impl Iterator<Item = T> + Clone)
+    where
+        T: Directed + Into<i32> + TryFrom<i32> + PartialEq + std::fmt::Debug,
+    {
+        let expect = |actual: Result<T>, exact: Option<i32>| {
+            assert_eq!(actual.ok(), exact.and_then(|exact| T::try_from(exact).ok()));
+        };
+        for a in values.clone() {
+            for b in values.clone() {
+                let (x, y): (i32, i32) = (a.into(), b.into());
+                expect(a.inf_add(b), Some(x + y));
+                expect(a.neg_inf_add(b), Some(x + y));
+                expect(a.inf_sub(b), Some(x - y));
+                expect(a.neg_inf_sub(b), Some(x - y));
+                expect(a.inf_mul(b), Some(x * y));
+                expect(a.neg_inf_mul(b), Some(x * y));
+                let quotient = x as f64 / y as f64;
+                // Quotients of 8-bit integers are not close enough to an integer to be misread.
+                expect(a.inf_div(b), (y != 0).then_some(quotient.ceil() as i32));
+                expect(a.neg_inf_div(b), (y != 0).then_some(quotient.floor() as i32));
+            }
+        }
+    }
+
+    #[test]
+    fn is_exact_or_an_error_on_every_pair_of_bytes() {
+        check_all(i8::MIN..=i8::MAX);
+        check_all(u8::MIN..=u8::MAX);
+    }
+
+    #[test]
+    fn names_the_operation_and_its_operands_on_overflow() {
+        assert_eq!(
+            200u8.inf_add(100),
+            Err(Error::Overflow(
+                "200 + 100 must have finite operands and a result that fits u8".to_string()
+            ))
+        );
+        assert!(matches!(i128::MIN.inf_div(-1), Err(Error::Overflow(_))));
+        assert!(matches!(1u64.neg_inf_div(0), Err(Error::Overflow(_))));
+    }
+}

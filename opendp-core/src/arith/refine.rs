@@ -1,0 +1,186 @@
+//! Elementary functions rounded once, by refining enclosures.
+//!
+//! An integer enclosure from [`fixed`] is refined until both of its ends round to the same float,
+//! which is then the tightest bound. Results are `f64` values in the given format, or infinities.
+
+use dashu_int::ops::BitTest;
+use dashu_int::{IBig, UBig};
+
+use super::dyadic::{Format, Rounding, decode};
+use super::fixed;
+
+/// Computes `e^x` rounded once, or NaN unless `x` is finite.
+pub(super) fn exp(x: f64, format: Format, rounding: Rounding) -> f64 {
+    let x = clamp(x);
+    if x != 0.0 && x.abs() < TINY {
+        return nudge(1.0, x > 0.0, format, rounding);
+    }
+    let Some((numerator, fraction_bits)) = fraction(x) else {
+        return f64::NAN;
+    };
+    converge(format.precision_bits() + 24, format, rounding, |bits| {
+        let (lo, hi, k) = fixed::exp_scaled(&numerator, fraction_bits, bits);
+        (lo.into(), hi.into(), k - bits as i64)
+    })
+}
+
+/// Computes `e^x - 1` rounded once, or NaN unless `x` is finite.
+pub(super) fn exp_m1(x: f64, format: Format, rounding: Rounding) -> f64 {
+    let x = clamp(x);
+    if x != 0.0 && x.abs() < TINY {
+        // x < e^x - 1 < x + x^2.
+        return nudge(x, true, format, rounding);
+    }
+    if x < -60.0 {
+        return nudge(-1.0, true, format, rounding);
+    }
+    let Some((numerator, fraction_bits)) = fraction(x) else {
+        return f64::NAN;
+    };
+    converge(2 * format.precision_bits() + 24, format, rounding, |bits| {
+        let (lo, hi, k) = fixed::exp_scaled(&numerator, fraction_bits, bits);
+        let (lo, hi) = (IBig::from(lo), IBig::from(hi));
+        let exponent = k - bits as i64;
+        if exponent > 0 {
+            ((lo << exponent as usize) - 1, (hi << exponent as usize) - 1, 0)
+        } else {
+            let one = IBig::ONE << exponent.unsigned_abs() as usize;
+            (lo - &one, hi - one, exponent)
+        }
+    })
+}
+
+/// Computes `ln(x)` rounded once, or NaN unless `x` is finite and positive.
+pub(super) fn ln(x: f64, format: Format, rounding: Rounding) -> f64 {
+    match decode(x) {
+        Some((false, mantissa, exponent)) if mantissa > 0 => {
+            ln_of(&mantissa.into(), exponent, format, rounding)
+        }
+        _ => f64::NAN,
+    }
+}
+
+/// Computes `ln(1 + x)` rounded once, or NaN unless `x` is finite and exceeds -1.
+pub(super) fn ln_1p(x: f64, format: Format, rounding: Rounding) -> f64 {
+    if x != 0.0 && x.abs() < TINY {
+        // x - x^2 < ln(1 + x) < x.
+        return nudge(x, false, format, rounding);
+    }
+    let Some((negative, mantissa, exponent)) = decode(x).filter(|_| x > -1.0) else {
+        return f64::NAN;
+    };
+    // 1 + x in units of 2^min(exponent, 0).
+    let one = UBig::ONE << exponent.min(0).unsigned_abs() as usize;
+    let x = UBig::from(mantissa) << exponent.max(0) as usize;
+    let sum = if negative { one - x } else { one + x };
+    ln_of(&sum, exponent.min(0), format, rounding)
+}
+
+/// Computes `x^power` rounded once, or NaN unless `x` and the power are finite.
+pub(super) fn powi(x: f64, power: i32, format: Format, rounding: Rounding) -> f64 {
+    let Some((negative, mantissa, exponent)) = decode(x) else {
+        return f64::NAN;
+    };
+    if power == 0 {
+        return 1.0;
+    }
+    let exponent = i64::from(exponent);
+    let negative = negative && power % 2 != 0;
+    match mantissa {
+        0 if power > 0 => 0.0,
+        0 => f64::NAN,
+        1 => {
+            let one = if negative { -IBig::ONE } else { IBig::ONE };
+            format.round(&one, exponent * i64::from(power), rounding)
+        }
+        _ => converge(2 * format.precision_bits() + 24, format, rounding, |bits| {
+            let (lo, hi, scale) = enclose_power(mantissa, power.unsigned_abs(), bits);
+            let scale = scale + exponent * i64::from(power.unsigned_abs());
+            let (lo, hi) = (IBig::from(lo), IBig::from(hi));
+            let (lo, hi, scale) = if power > 0 {
+                (lo, hi, scale)
+            } else {
+                let one = IBig::ONE << (2 * bits);
+                (&one / hi, one / lo + 1, -scale - 2 * bits as i64)
+            };
+            if negative { (-hi, -lo, scale) } else { (lo, hi, scale) }
+        }),
+    }
+}
+
+/// Arguments below this have a tangent that decides all bounds; it is far below any precision.
+const TINY: f64 = 1.0 / (1u64 << 60) as f64;
+
+fn ln_of(mantissa: &UBig, exponent: i32, format: Format, rounding: Rounding) -> f64 {
+    // The argument may be within a float's precision of 1, and its logarithm that small.
+    converge(2 * format.precision_bits() + 24, format, rounding, |bits| {
+        let (lo, hi) = fixed::ln(mantissa, exponent.into(), bits);
+        (lo, hi, -(bits as i64))
+    })
+}
+
+/// Encloses `base^power` in `lo * 2^scale ..= hi * 2^scale`, exactly if it has at most `bits` bits.
+fn enclose_power(base: u64, power: u32, bits: usize) -> (UBig, UBig, i64) {
+    let (mut lo, mut hi, mut scale) = (UBig::ONE, UBig::ONE, 0i64);
+    for i in (0..u32::BITS - power.leading_zeros()).rev() {
+        lo = &lo * &lo;
+        hi = &hi * &hi;
+        scale *= 2;
+        if power >> i & 1 == 1 {
+            lo *= base;
+            hi *= base;
+        }
+        if let Some(drop @ 1..) = hi.bit_len().checked_sub(bits) {
+            lo >>= drop;
+            hi = UBig::try_from(fixed::ceil_shift(&hi.into(), drop)).unwrap_or(UBig::ONE);
+            scale += drop as i64;
+        }
+    }
+    (lo, hi, scale)
+}
+
+/// Replaces finite arguments by some whose exponentials have left the formats just the same.
+fn clamp(x: f64) -> f64 {
+    if x.is_finite() { x.clamp(-2000.0, 2000.0) } else { f64::NAN }
+}
+
+/// Writes a finite float as `numerator / 2^fraction_bits`.
+fn fraction(x: f64) -> Option<(IBig, usize)> {
+    let (negative, mantissa, exponent) = decode(x)?;
+    let numerator = IBig::from(mantissa) << exponent.max(0) as usize;
+    let fraction_bits = exponent.min(0).unsigned_abs() as usize;
+    Some((if negative { -numerator } else { numerator }, fraction_bits))
+}
+
+/// Rounds a number that differs from the representable `x` by much less than a float's spacing.
+fn nudge(x: f64, above: bool, format: Format, rounding: Rounding) -> f64 {
+    let Some((negative, mantissa, exponent)) = decode(x) else {
+        return f64::NAN;
+    };
+    let mantissa = IBig::from(mantissa) << 64usize;
+    let mantissa = if negative { -mantissa } else { mantissa };
+    let mantissa = if above { mantissa + 1 } else { mantissa - 1 };
+    format.round(&mantissa, i64::from(exponent) - 64, rounding)
+}
+
+/// Doubles the precision of an enclosure until both ends round alike.
+///
+/// `enclose` returns `(lo, hi, exponent)` with the result in `lo..=hi`, times `2^exponent`. At the
+/// last precision the outer end is taken, which is a bound all the same.
+fn converge(
+    mut bits: usize,
+    format: Format,
+    rounding: Rounding,
+    enclose: impl Fn(usize) -> (IBig, IBig, i64),
+) -> f64 {
+    let limit = 32 * bits;
+    loop {
+        let (lo, hi, exponent) = enclose(bits);
+        let low = format.round(&lo, exponent, rounding);
+        let high = format.round(&hi, exponent, rounding);
+        if low == high || bits >= limit {
+            return if rounding == Rounding::Up { high } else { low };
+        }
+        bits *= 2;
+    }
+}

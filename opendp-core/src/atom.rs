@@ -1,0 +1,65 @@
+//! Atomic types: the values that records are made of.
+
+use std::{fmt::Debug, hash::Hash, str::FromStr};
+
+use crate::Carrier;
+
+/// A type whose values are not divided further: a number, a truth value, a text.
+pub trait Atom: Carrier + Clone + Default + PartialOrd + Debug {
+    /// Whether the type has a value that no order holds: NaN.
+    const NULLABLE: bool = false;
+    /// Whether this value is NaN.
+    fn is_null(&self) -> bool {
+        false
+    }
+    /// Read a value from a cell of a table, or `None` when the text is not one.
+    fn from_cell(cell: &str) -> Option<Self>;
+    /// The value that stands for a cell that does not read.
+    fn unreadable() -> Self {
+        Self::default()
+    }
+}
+
+/// An atom whose equality is an equivalence, so that it can be a key.
+pub trait HashableAtom: Atom + Eq + Hash {}
+
+macro_rules! atoms {
+    ($($t:ty)*) => {$(
+        impl Atom for $t {
+            fn from_cell(cell: &str) -> Option<Self> {
+                <$t>::from_str(cell).ok()
+            }
+        }
+        impl HashableAtom for $t {}
+    )*};
+}
+atoms!(String i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+
+macro_rules! float_atoms {
+    ($($t:ident)*) => {$(
+        impl Atom for $t {
+            const NULLABLE: bool = true;
+            fn is_null(&self) -> bool {
+                self.is_nan()
+            }
+            fn from_cell(cell: &str) -> Option<Self> {
+                $t::from_str(cell).ok()
+            }
+            fn unreadable() -> Self {
+                $t::NAN
+            }
+        }
+    )*};
+}
+float_atoms!(f32 f64);
+
+impl Atom for bool {
+    fn from_cell(cell: &str) -> Option<Self> {
+        match cell {
+            "1" | "true" | "True" | "TRUE" => Some(true),
+            "0" | "false" | "False" | "FALSE" => Some(false),
+            _ => None,
+        }
+    }
+}
+impl HashableAtom for bool {}

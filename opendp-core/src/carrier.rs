@@ -1,0 +1,150 @@
+//! Values that functions take and return, and how they are looked at in chunks.
+
+use std::{collections::HashMap, hash::Hash, ops::Range};
+
+use crate::{Codec, Named};
+
+/// Rows handed to a stage at once: enough to make dispatch free, few enough to stay in the cache.
+pub const CHUNK_ROWS: usize = 4096;
+
+/// A borrowed run of rows.
+pub trait Chunk: Copy + Send + Sync {
+    /// Count the rows.
+    fn rows(self) -> usize;
+    /// Keep only the rows in `range`, which must lie within `0..rows`.
+    #[must_use]
+    fn narrow(self, range: Range<usize>) -> Self;
+}
+
+/// A value that functions take and return.
+///
+/// A data set is looked at in chunks of rows; any other value is a single chunk. A vector of any
+/// named type that has a [`Codec`] is a carrier, and so is each atom and each map. A crate with a
+/// type of its own makes it one with [`carrier!`](crate::carrier).
+pub trait Carrier: Named + Codec + Clone + Send + Sync {
+    /// A borrowed run of rows, or a borrow of the whole value.
+    type Chunk<'a>: Chunk;
+    /// Borrow all rows.
+    fn chunk(&self) -> Self::Chunk<'_>;
+    /// Make an empty value for stages to append rows to.
+    fn buffer() -> Self;
+    /// Remove all rows and keep the memory.
+    fn clear(&mut self);
+    /// Append a copy of the rows of a chunk, or, for a value that is one chunk, become a copy.
+    fn extend(&mut self, chunk: Self::Chunk<'_>);
+}
+
+/// A borrow of a whole value, which counts as one row.
+#[derive(Debug)]
+pub struct Whole<'a, T>(pub &'a T);
+impl<T> Clone for Whole<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Whole<'_, T> {}
+
+impl<T: Send + Sync> Chunk for &[T] {
+    fn rows(self) -> usize {
+        self.len()
+    }
+    fn narrow(self, range: Range<usize>) -> Self {
+        &self[range]
+    }
+}
+impl<T: Send + Sync> Chunk for Whole<'_, T> {
+    fn rows(self) -> usize {
+        1
+    }
+    fn narrow(self, _: Range<usize>) -> Self {
+        self
+    }
+}
+
+impl<T: Named + Codec + Clone + Send + Sync> Carrier for Vec<T> {
+    type Chunk<'a> = &'a [T];
+    fn chunk(&self) -> &[T] {
+        self
+    }
+    fn buffer() -> Self {
+        Vec::with_capacity(CHUNK_ROWS)
+    }
+    fn clear(&mut self) {
+        Vec::clear(self);
+    }
+    fn extend(&mut self, chunk: &[T]) {
+        self.extend_from_slice(chunk);
+    }
+}
+
+/// Make carriers of types that are one value each: they need `Clone`, `Default`, `Codec` and a
+/// name.
+///
+/// ```
+/// use opendp_core::{carrier, codec, named, Codec, Result};
+/// #[derive(Clone, Default)]
+/// struct Graph(Vec<(u32, u32)>);
+/// impl Codec for Graph {
+///     fn to_json(&self) -> serde_json::Value { self.0.to_json() }
+///     fn from_json(json: &serde_json::Value) -> Result<Self> { Ok(Graph(Codec::from_json(json)?)) }
+/// }
+/// named!(Graph as "acme::Graph");
+/// carrier!(Graph);
+/// ```
+#[macro_export]
+macro_rules! carrier {
+    ($($t:ty),+ $(,)?) => {$(
+        impl $crate::Carrier for $t {
+            type Chunk<'a> = $crate::Whole<'a, Self>;
+            fn chunk(&self) -> $crate::Whole<'_, Self> {
+                $crate::Whole(self)
+            }
+            fn buffer() -> Self {
+                Self::default()
+            }
+            fn clear(&mut self) {
+                *self = Self::default();
+            }
+            fn extend(&mut self, chunk: $crate::Whole<'_, Self>) {
+                self.clone_from(chunk.0);
+            }
+        }
+    )+};
+}
+carrier!(bool, String, f32, f64, i8, i16, i32, i64, i128, isize);
+carrier!(u8, u16, u32, u64, u128, usize);
+
+impl<T: Carrier> Carrier for Option<T> {
+    type Chunk<'a> = Whole<'a, Self>;
+    fn chunk(&self) -> Whole<'_, Self> {
+        Whole(self)
+    }
+    fn buffer() -> Self {
+        None
+    }
+    fn clear(&mut self) {
+        *self = None;
+    }
+    fn extend(&mut self, chunk: Whole<'_, Self>) {
+        self.clone_from(chunk.0);
+    }
+}
+impl<K, V> Carrier for HashMap<K, V>
+where
+    K: Named + Codec + Clone + Eq + Hash + Send + Sync,
+    V: Named + Codec + Clone + Send + Sync,
+{
+    type Chunk<'a> = Whole<'a, Self>;
+    fn chunk(&self) -> Whole<'_, Self> {
+        Whole(self)
+    }
+    fn buffer() -> Self {
+        HashMap::new()
+    }
+    fn clear(&mut self) {
+        HashMap::clear(self);
+    }
+    fn extend(&mut self, chunk: Whole<'_, Self>) {
+        self.clone_from(chunk.0);
+    }
+}

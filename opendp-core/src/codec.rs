@@ -1,0 +1,292 @@
+//! Values as JSON: exact numbers, and errors that never show a value.
+
+use std::{collections::HashMap, hash::Hash};
+
+use serde_json::{Map, Number, Value as Json};
+
+use crate::{Error, Named, Result};
+
+/// A value that is written as JSON and read back unchanged.
+///
+/// Numbers keep their exact value: integers do not pass through floats, and an integer literal in
+/// the place of a float must be one that the float holds exactly. Non-finite floats are the
+/// strings `"NaN"`, `"Infinity"` and `"-Infinity"`. Reading checks what a constructor would check,
+/// and its errors say what was expected and which kind of JSON was found, never the value.
+///
+/// ```
+/// # use opendp_core::Codec;
+/// use serde_json::json;
+/// assert_eq!(Vec::<f64>::from_json(&json!([1, 0.5, "-Infinity"]))?, [1.0, 0.5, f64::NEG_INFINITY]);
+/// assert!(i8::from_json(&json!(128)).is_err());
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub trait Codec: Sized {
+    /// Write as JSON.
+    fn to_json(&self) -> Json;
+    /// Read from JSON.
+    ///
+    /// # Errors
+    /// `FailedCast` when the JSON has another shape, or a number is out of range.
+    fn from_json(json: &Json) -> Result<Self>;
+}
+
+/// Say which kind of JSON a value is, without showing it.
+pub fn json_kind(json: &Json) -> &'static str {
+    match json {
+        Json::Null => "null",
+        Json::Bool(_) => "a boolean",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a string",
+        Json::Array(_) => "an array",
+        Json::Object(_) => "an object",
+    }
+}
+
+/// Report JSON of the wrong kind.
+#[cold]
+pub fn unexpected(expected: impl Into<String>, json: &Json) -> Error {
+    Error::FailedCast(format!("expected {}, found {}", expected.into(), json_kind(json)))
+}
+
+/// Read the items of an array or of a tuple written as `{"__tuple__": [...]}`.
+pub fn items<'a>(json: &'a Json, expected: &str) -> Result<&'a [Json]> {
+    match json {
+        Json::Array(items) => Ok(items),
+        Json::Object(object) if object.len() == 1 => match object.get("__tuple__") {
+            Some(Json::Array(items)) => Ok(items),
+            _ => Err(unexpected(expected, json)),
+        },
+        _ => Err(unexpected(expected, json)),
+    }
+}
+
+fn range_error<T: Named>() -> Error {
+    Error::FailedCast(format!(
+        "expected a value of type {}, found a number outside its range",
+        T::type_name()
+    ))
+}
+
+/// Whether a JSON number is written as an integer.
+fn is_integer_literal(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+}
+
+macro_rules! integers {
+    ($($t:ident)*) => {$(
+        impl Codec for $t {
+            fn to_json(&self) -> Json {
+                // Every integer prints as a JSON number.
+                self.to_string().parse::<Number>().map_or(Json::Null, Json::Number)
+            }
+            fn from_json(json: &Json) -> Result<Self> {
+                let expected = || concat!("an integer of type ", stringify!($t));
+                let Json::Number(number) = json else { return Err(unexpected(expected(), json)) };
+                let text = number.as_str();
+                if is_integer_literal(text) {
+                    return text.parse().map_err(|_| range_error::<$t>());
+                }
+                // 3.0 and 1e3 are integers too, as long as a float tells them from all others.
+                let value: f64 = text.parse().map_err(|_| range_error::<$t>())?;
+                if value.fract() != 0.0 || value.abs() > MAX_CONSECUTIVE {
+                    return Err(Error::FailedCast(format!(
+                        "expected {}, found a number that is not a whole one", expected()
+                    )));
+                }
+                // A whole float of this size prints without a fraction or an exponent.
+                value.to_string().parse().map_err(|_| range_error::<$t>())
+            }
+        }
+    )*};
+}
+/// The largest integer up to which `f64` holds every integer.
+const MAX_CONSECUTIVE: f64 = 9_007_199_254_740_992.0;
+integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+
+macro_rules! floats {
+    ($($t:ident $consecutive:literal)*) => {$(
+        impl Codec for $t {
+            fn to_json(&self) -> Json {
+                if self.is_nan() {
+                    Json::from("NaN")
+                } else if self.is_infinite() {
+                    Json::from(if 0.0 < *self { "Infinity" } else { "-Infinity" })
+                } else {
+                    // The shortest text that reads back as the same float, with a point or an
+                    // exponent, so that it reads as a float everywhere.
+                    format!("{self:?}").parse::<Number>().map_or(Json::Null, Json::Number)
+                }
+            }
+            fn from_json(json: &Json) -> Result<Self> {
+                let text = match json {
+                    Json::String(text) => return match text.as_str() {
+                        "NaN" | "nan" => Ok($t::NAN),
+                        "Infinity" | "inf" => Ok($t::INFINITY),
+                        "-Infinity" | "-inf" => Ok($t::NEG_INFINITY),
+                        _ => Err(unexpected(concat!("a number of type ", stringify!($t)), json)),
+                    },
+                    Json::Number(number) => number.as_str(),
+                    _ => return Err(unexpected(concat!("a number of type ", stringify!($t)), json)),
+                };
+                if is_integer_literal(text) {
+                    let exact = text.parse::<i128>().is_ok_and(|v| v.unsigned_abs() <= $consecutive);
+                    if !exact {
+                        return Err(Error::FailedCast(format!(
+                            "expected a number of type {t}, found an integer beyond {c}, which {t} \
+                             cannot tell from its neighbours; write it with a point or an exponent",
+                            t = stringify!($t), c = $consecutive
+                        )));
+                    }
+                }
+                let value: $t = text.parse().map_err(|_| range_error::<$t>())?;
+                let underflows = value == 0.0
+                    && text.split(['e', 'E']).next().is_some_and(|m| m.contains(['1', '2', '3', '4', '5', '6', '7', '8', '9']));
+                if value.is_infinite() || underflows { Err(range_error::<$t>()) } else { Ok(value) }
+            }
+        }
+    )*};
+}
+floats!(f32 16_777_216_u128 f64 9_007_199_254_740_992_u128);
+
+impl Codec for bool {
+    fn to_json(&self) -> Json {
+        Json::Bool(*self)
+    }
+    fn from_json(json: &Json) -> Result<Self> {
+        json.as_bool().ok_or_else(|| unexpected("a boolean", json))
+    }
+}
+impl Codec for String {
+    fn to_json(&self) -> Json {
+        Json::String(self.clone())
+    }
+    fn from_json(json: &Json) -> Result<Self> {
+        json.as_str().map(str::to_owned).ok_or_else(|| unexpected("a string", json))
+    }
+}
+impl<T: Codec> Codec for Option<T> {
+    fn to_json(&self) -> Json {
+        self.as_ref().map_or(Json::Null, T::to_json)
+    }
+    fn from_json(json: &Json) -> Result<Self> {
+        if json.is_null() { Ok(None) } else { T::from_json(json).map(Some) }
+    }
+}
+impl<T: Codec> Codec for Vec<T> {
+    fn to_json(&self) -> Json {
+        self.iter().map(T::to_json).collect()
+    }
+    fn from_json(json: &Json) -> Result<Self> {
+        items(json, "an array")?.iter().map(T::from_json).collect()
+    }
+}
+macro_rules! tuples {
+    ($($n:literal ($($t:ident $x:ident),*))*) => {$(
+        impl<$($t: Codec),*> Codec for ($($t,)*) {
+            fn to_json(&self) -> Json {
+                let ($($x,)*) = self;
+                Json::Array(vec![$($x.to_json()),*])
+            }
+            fn from_json(json: &Json) -> Result<Self> {
+                let expected = concat!("an array of ", $n, " items");
+                let [$($x),*] = items(json, expected)? else { return Err(unexpected(expected, json)) };
+                Ok(($($t::from_json($x)?,)*))
+            }
+        }
+    )*};
+}
+tuples!(2 (A a, B b) 3 (A a, B b, C c));
+
+/// A map whose keys are strings is an object; any other is an array of pairs.
+impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
+    fn to_json(&self) -> Json {
+        let pairs: Vec<(Json, Json)> =
+            self.iter().map(|(k, v)| (k.to_json(), v.to_json())).collect();
+        if pairs.iter().all(|(key, _)| key.is_string()) {
+            let entry = |(key, value): (Json, Json)| match key {
+                Json::String(key) => Some((key, value)),
+                _ => None,
+            };
+            Json::Object(pairs.into_iter().filter_map(entry).collect::<Map<_, _>>())
+        } else {
+            pairs.into_iter().map(|(key, value)| Json::Array(vec![key, value])).collect()
+        }
+    }
+    fn from_json(json: &Json) -> Result<Self> {
+        let pairs: Vec<(K, V)> = match json {
+            Json::Object(object) => object
+                .iter()
+                .map(|(k, v)| Ok((K::from_json(&Json::String(k.clone()))?, V::from_json(v)?)))
+                .collect::<Result<_>>()?,
+            _ => Vec::from_json(json)?,
+        };
+        let (count, map) = (pairs.len(), pairs.into_iter().collect::<HashMap<K, V>>());
+        if map.len() < count {
+            return Err(Error::FailedCast("expected distinct keys, found one twice".into()));
+        }
+        Ok(map)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check<T: Codec + PartialEq + std::fmt::Debug>(value: T, text: &str) {
+        assert_eq!(value.to_json().to_string(), text);
+        assert_eq!(T::from_json(&serde_json::from_str(text).unwrap()).unwrap(), value);
+    }
+    #[track_caller]
+    fn refuse<T: Codec + std::fmt::Debug>(text: &str) {
+        let error = T::from_json(&serde_json::from_str(text).unwrap()).unwrap_err();
+        assert_eq!(error.kind(), "FailedCast", "{text}: {error}");
+        assert!(!error.to_string().contains(text), "{error} shows the value");
+    }
+
+    #[test]
+    fn keeps_every_number_exact() {
+        check(i64::MIN, "-9223372036854775808");
+        check(u64::MAX, "18446744073709551615");
+        check(i128::MAX, "170141183460469231731687303715884105727");
+        check(0.1_f64, "0.1");
+        check(1.0_f64, "1.0");
+        check(5e-324_f64, "5e-324");
+        check(f64::MAX, "1.7976931348623157e308");
+        check(0.1_f32, "0.1");
+        check(f64::NEG_INFINITY, "\"-Infinity\"");
+        assert!(f64::from_json(&json!("NaN")).unwrap().is_nan());
+        assert_eq!(i32::from_json(&json!(3.0)).unwrap(), 3);
+        assert_eq!(u32::from_json(&serde_json::from_str("1e3").unwrap()).unwrap(), 1000);
+    }
+    #[test]
+    fn refuses_numbers_that_do_not_fit() {
+        refuse::<i8>("128");
+        refuse::<u32>("-1");
+        refuse::<i64>("9223372036854775808");
+        refuse::<i32>("1.5");
+        refuse::<i64>("9007199254740994.0");
+        refuse::<i32>("\"12\"");
+        refuse::<f64>("9223372036854775808");
+        refuse::<f64>("-9007199254740993");
+        refuse::<f32>("16777217");
+        refuse::<f64>("1e309");
+        refuse::<f64>("1e-400");
+        refuse::<f64>("true");
+        refuse::<f64>("\"12\"");
+        assert_eq!(f64::from_json(&serde_json::from_str("0e5").unwrap()).unwrap(), 0.0);
+    }
+    #[test]
+    fn reads_containers() {
+        check(vec![Some(1), None], "[1,null]");
+        check((1_u32, 0.5), "[1,0.5]");
+        check(HashMap::from([("a".to_owned(), 1)]), "{\"a\":1}");
+        check(HashMap::from([(7, 1)]), "[[7,1]]");
+        assert_eq!(<(i32, i32)>::from_json(&json!({"__tuple__": [1, 2]})).unwrap(), (1, 2));
+        refuse::<(i32, i32)>("[1,2,3]");
+        refuse::<HashMap<i32, i32>>("[[1,2],[1,3]]");
+        refuse::<Vec<i32>>("{}");
+    }
+}

@@ -1,0 +1,45 @@
+//! Sets of values.
+
+use std::fmt::Debug;
+
+use serde_json::Value as Json;
+
+use crate::{Carrier, Named, Result};
+
+/// A set of values: all inputs that a function is proved for, or all outputs it can give.
+///
+/// Two domains are compared by their structure, descriptors included; chaining demands equality.
+/// A domain is a claim that the caller makes about the data. A release does not test it, because
+/// the outcome of the test would itself be a release.
+pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
+    /// The type whose values may be members.
+    type Carrier: Carrier;
+    /// Decide whether `value` is a member of this set.
+    fn member(&self, value: &Self::Carrier) -> bool;
+    /// Write this domain as it stands in a pipeline document.
+    ///
+    /// The default is the bare type name, which is right for a domain without descriptors.
+    fn to_json(&self) -> Json {
+        Json::String(Self::type_name().to_string())
+    }
+    /// Read a carrier from text that has one row per item, such as a column of a table.
+    ///
+    /// Reading is total: each cell gives a member of the domain, so that a bad cell never changes
+    /// the number of rows and never causes an error. `None` when the domain is not one of rows.
+    fn from_cells(&self, cells: &[&str]) -> Option<Result<Self::Carrier>> {
+        let _ = cells;
+        None
+    }
+}
+
+/// Write a descriptor: the name of a function and its keyword arguments, or the bare name.
+pub fn descriptor<const N: usize>(name: &str, arguments: [(&str, Option<Json>); N]) -> Json {
+    let arguments: serde_json::Map<String, Json> = arguments
+        .into_iter()
+        .filter_map(|(key, value)| value.map(|value| (key.to_owned(), value)))
+        .collect();
+    if arguments.is_empty() {
+        return Json::String(name.to_owned());
+    }
+    Json::Object([(name.to_owned(), Json::Object(arguments))].into_iter().collect())
+}

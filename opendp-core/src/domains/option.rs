@@ -1,0 +1,73 @@
+//! Values that may be missing.
+
+use serde_json::Value as Json;
+
+use crate::domain::descriptor;
+use crate::{Atom, AtomDomain, Domain, Result, TheDomain, named, register};
+
+/// The set of all members of `D`, and the missing value.
+///
+/// ```
+/// # use opendp_core::{AtomDomain, Domain, OptionDomain};
+/// assert!(OptionDomain::new(AtomDomain::<i32>::default()).member(&None));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OptionDomain<D> {
+    element: D,
+}
+impl<D> OptionDomain<D> {
+    /// Add the missing value to a domain.
+    pub fn new(element: D) -> Self {
+        OptionDomain { element }
+    }
+    /// The domain of the values that are not missing.
+    pub fn element(&self) -> &D {
+        &self.element
+    }
+}
+impl<T: Atom> Domain for OptionDomain<AtomDomain<T>> {
+    type Carrier = Option<T>;
+    fn member(&self, value: &Option<T>) -> bool {
+        value.as_ref().is_none_or(|value| self.element.member(value))
+    }
+    fn to_json(&self) -> Json {
+        descriptor("option_domain", [("element_domain", Some(self.element.to_json()))])
+    }
+    fn from_cells(&self, cells: &[&str]) -> Option<Result<Option<T>>> {
+        let [cell] = cells else { return None };
+        let value = T::from_cell(cell.trim()).filter(|value| self.element.member(value));
+        Some(Ok(value))
+    }
+}
+named!(OptionDomain<D> as "OptionDomain");
+
+/// Add the missing value to a domain.
+///
+/// # Arguments
+/// * `element_domain` - the domain of the values that are not missing
+///
+/// # Errors
+/// `Argument` when the element domain does not read.
+pub fn option_domain<T: Atom>(
+    element_domain: TheDomain<AtomDomain<T>>,
+) -> Result<TheDomain<OptionDomain<AtomDomain<T>>>> {
+    Ok(TheDomain(OptionDomain::new(element_domain.0)))
+}
+
+register! {
+    "option.rs": option_domain(element_domain)
+        for T in [i32, i64, u32, u64, f32, f64, bool, String];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn admits_the_missing_value_and_members() {
+        let domain = OptionDomain::new(AtomDomain::<f64>::non_nan());
+        assert!(domain.member(&None) && domain.member(&Some(1.0)));
+        assert!(!domain.member(&Some(f64::NAN)));
+        assert_eq!(domain.from_cells(&["NaN"]).unwrap().unwrap(), None);
+    }
+}

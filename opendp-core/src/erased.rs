@@ -1,0 +1,15 @@
+//! The same vocabulary with its type parameters erased.
+//!
+//! Erased objects are ordinary instances: an [`AnyTransformation`] is a
+//! [`Transformation`](crate::Transformation) between erased spaces, so that chaining, composition
+//! and maps are written once. An erased object is made from a typed one, never from erased parts,
+//! so no check is ever lost.
+
+mod function;
+mod objects;
+mod space;
+mod value;
+
+pub use objects::{AnyFunction, AnyMeasurement, AnyTransformation, Constructed, Kind};
+pub use space::{AnyDomain, AnyMeasure, AnyMetric};
+pub use value::{AnyChunk, AnyDistance, AnyValue};

@@ -1,0 +1,183 @@
+//! Erased transformations, measurements and functions.
+
+use super::{AnyDistance, AnyDomain, AnyMeasure, AnyMetric, AnyValue};
+use crate::{
+    Carrier, Domain, Error, Function, Measure, Measurement, Metric, PrivacyMap, Result,
+    StabilityMap, Transformation,
+};
+
+/// A transformation between erased spaces.
+pub type AnyTransformation = Transformation<AnyDomain, AnyMetric, AnyDomain, AnyMetric>;
+/// A measurement on an erased space.
+pub type AnyMeasurement = Measurement<AnyDomain, AnyMetric, AnyMeasure, AnyValue>;
+/// A function between erased values.
+pub type AnyFunction = Function<AnyValue, AnyValue>;
+
+impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, MO> {
+    /// Erase all types. The stages run as fast as before: dispatch is once a chunk.
+    #[inline(never)]
+    pub fn erase(&self) -> AnyTransformation {
+        let map = self.map.clone();
+        Transformation {
+            input: self.input.erase(),
+            output: self.output.erase(),
+            function: self.function.erase(),
+            map: StabilityMap::new(move |d: &AnyDistance| {
+                Ok(AnyDistance::new(map.eval(d.downcast_ref()?)?))
+            }),
+        }
+    }
+}
+impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, TO> {
+    /// Erase all types.
+    #[inline(never)]
+    pub fn erase(&self) -> AnyMeasurement {
+        let map = self.map.clone();
+        Measurement {
+            input: self.input.erase(),
+            measure: AnyMeasure::new(self.measure.clone()),
+            function: self.function.erase(),
+            map: PrivacyMap::new(move |d: &AnyDistance| {
+                Ok(AnyDistance::new(map.eval(d.downcast_ref()?)?))
+            }),
+            accuracy: self.accuracy.clone(),
+        }
+    }
+}
+impl AnyTransformation {
+    /// Recover the types of both spaces, all of which are checked here, once.
+    ///
+    /// # Errors
+    /// `FailedCast` when a domain or a metric has another type.
+    pub fn typed<DI: Domain, MI: Metric, DO: Domain, MO: Metric>(
+        &self,
+    ) -> Result<Transformation<DI, MI, DO, MO>> {
+        let map = self.map.clone();
+        Ok(Transformation {
+            input: self.input.typed()?,
+            output: self.output.typed()?,
+            function: self.function.typed(),
+            map: StabilityMap::new(move |d: &MI::Distance| {
+                map.eval(&AnyDistance::new(d.clone()))?.downcast_ref().cloned()
+            }),
+        })
+    }
+}
+impl AnyMeasurement {
+    /// Recover the types of the input space and the measure. They are checked here, once; the type
+    /// of the release is checked when there is one.
+    ///
+    /// # Errors
+    /// `FailedCast` when the domain, the metric or the measure has another type.
+    pub fn typed<DI: Domain, MI: Metric, MO: Measure, TO: Carrier>(
+        &self,
+    ) -> Result<Measurement<DI, MI, MO, TO>> {
+        let map = self.map.clone();
+        Ok(Measurement {
+            input: self.input.typed()?,
+            measure: self.measure.downcast_ref::<MO>()?.clone(),
+            function: self.function.typed(),
+            map: PrivacyMap::new(move |d: &MI::Distance| {
+                map.eval(&AnyDistance::new(d.clone()))?.downcast_ref().cloned()
+            }),
+            accuracy: self.accuracy.clone(),
+        })
+    }
+}
+
+/// What documents name: anything that a registered function can make.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Constructed {
+    /// A domain.
+    Domain(AnyDomain),
+    /// A metric.
+    Metric(AnyMetric),
+    /// A privacy measure.
+    Measure(AnyMeasure),
+    /// A transformation.
+    Transformation(AnyTransformation),
+    /// A measurement.
+    Measurement(AnyMeasurement),
+    /// A function of a release: post-processing.
+    Function(AnyFunction),
+}
+/// The kinds of things that a registered function can make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A domain.
+    Domain,
+    /// A metric.
+    Metric,
+    /// A privacy measure.
+    Measure,
+    /// A transformation.
+    Transformation,
+    /// A measurement.
+    Measurement,
+    /// A function of a release: post-processing.
+    Function,
+}
+impl Kind {
+    /// All kinds, in the order in which they are listed.
+    pub const ALL: [Kind; 6] = [
+        Kind::Domain,
+        Kind::Metric,
+        Kind::Measure,
+        Kind::Transformation,
+        Kind::Measurement,
+        Kind::Function,
+    ];
+    /// The name of the kind, in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Domain => "domain",
+            Kind::Metric => "metric",
+            Kind::Measure => "measure",
+            Kind::Transformation => "transformation",
+            Kind::Measurement => "measurement",
+            Kind::Function => "function",
+        }
+    }
+}
+macro_rules! kinds {
+    ($($kind:ident $get:ident -> $t:ty),*) => {
+        impl Constructed {
+            /// The kind of the object.
+            pub fn kind(&self) -> Kind {
+                match self {
+                    $(Constructed::$kind(_) => Kind::$kind),*
+                }
+            }
+            $(
+                #[doc = concat!("Take the object as a ", stringify!($get), ".")]
+                ///
+                /// # Errors
+                /// `FailedCast` when it is of another kind.
+                pub fn $get(self) -> Result<$t> {
+                    match self {
+                        Constructed::$kind(made) => Ok(made),
+                        other => Err(Error::FailedCast(format!(
+                            concat!("expected a ", stringify!($get), ", found a {}"),
+                            other.kind().name()
+                        ))),
+                    }
+                }
+            )*
+        }
+        $(impl From<$t> for Constructed {
+            fn from(made: $t) -> Self {
+                Constructed::$kind(made)
+            }
+        })*
+    };
+}
+kinds! {
+    Domain domain -> AnyDomain,
+    Metric metric -> AnyMetric,
+    Measure measure -> AnyMeasure,
+    Transformation transformation -> AnyTransformation,
+    Measurement measurement -> AnyMeasurement,
+    Function function -> AnyFunction
+}

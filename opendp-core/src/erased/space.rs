@@ -1,0 +1,227 @@
+//! Erased domains, metrics, measures and spaces.
+
+use std::{any::Any, fmt, sync::Arc};
+
+use serde_json::Value as Json;
+
+use super::{AnyDistance, AnyValue};
+use crate::{
+    Codec, Domain, Error, Measure, Metric, Named, PrivacyProfile, Result, Space, TypeName,
+};
+
+/// A dyn-compatible view shared by domains, metrics and measures.
+trait Erased: Any + fmt::Debug + Send + Sync {
+    fn name(&self) -> TypeName;
+    fn same(&self, other: &dyn Any) -> bool;
+}
+impl<T: Named + PartialEq + fmt::Debug + Send + Sync> Erased for T {
+    fn name(&self) -> TypeName {
+        T::type_name()
+    }
+    fn same(&self, other: &dyn Any) -> bool {
+        other.downcast_ref() == Some(self)
+    }
+}
+trait ErasedDomain: Erased {
+    fn contains(&self, value: &AnyValue) -> bool;
+    fn decode(&self, json: &Json) -> Result<AnyValue>;
+    fn cells(&self, cells: &[&str]) -> Option<Result<AnyValue>>;
+    fn carrier(&self) -> TypeName;
+    fn json(&self) -> Json;
+}
+impl<D: Domain> ErasedDomain for D {
+    fn contains(&self, value: &AnyValue) -> bool {
+        value.downcast_ref().is_ok_and(|value| self.member(value))
+    }
+    fn decode(&self, json: &Json) -> Result<AnyValue> {
+        D::Carrier::from_json(json).map(AnyValue::new)
+    }
+    fn cells(&self, cells: &[&str]) -> Option<Result<AnyValue>> {
+        self.from_cells(cells).map(|rows| rows.map(AnyValue::new))
+    }
+    fn carrier(&self) -> TypeName {
+        D::Carrier::type_name()
+    }
+    fn json(&self) -> Json {
+        self.to_json()
+    }
+}
+trait ErasedMetric: Erased {
+    fn distance(&self, json: &Json) -> Result<AnyDistance>;
+    fn json(&self) -> Json;
+}
+impl<M: Metric> ErasedMetric for M {
+    fn distance(&self, json: &Json) -> Result<AnyDistance> {
+        M::Distance::from_json(json).map(AnyDistance::new)
+    }
+    fn json(&self) -> Json {
+        self.to_json()
+    }
+}
+trait ErasedMeasure: Erased {
+    fn distance(&self, json: &Json) -> Result<AnyDistance>;
+    fn json(&self) -> Json;
+    fn total(&self, losses: &[AnyDistance]) -> Result<AnyDistance>;
+    fn curve(&self, loss: &AnyDistance) -> Result<PrivacyProfile>;
+}
+impl<M: Measure> ErasedMeasure for M {
+    fn distance(&self, json: &Json) -> Result<AnyDistance> {
+        M::Distance::from_json(json).map(AnyDistance::new)
+    }
+    fn json(&self) -> Json {
+        self.to_json()
+    }
+    fn total(&self, losses: &[AnyDistance]) -> Result<AnyDistance> {
+        let losses = losses.iter().map(|loss| loss.downcast_ref().cloned());
+        Ok(AnyDistance::new(self.compose(&losses.collect::<Result<Vec<_>>>()?)?))
+    }
+    fn curve(&self, loss: &AnyDistance) -> Result<PrivacyProfile> {
+        self.profile(loss.downcast_ref()?)
+    }
+}
+
+macro_rules! any {
+    ($(#[$doc:meta])* $any:ident, $erased:path, $bound:path) => {
+        $(#[$doc])*
+        #[derive(Clone)]
+        pub struct $any(Arc<dyn $erased>);
+        impl $any {
+            /// Erase the type. Nothing outside of this crate can, so that a space keeps its check.
+            pub(crate) fn new<T: $bound>(inner: T) -> Self {
+                $any(Arc::new(inner))
+            }
+            /// The name of the type inside.
+            pub fn inner_type(&self) -> TypeName {
+                self.0.name()
+            }
+            /// Look inside.
+            ///
+            /// # Errors
+            /// `FailedCast` when the type inside is another.
+            pub fn downcast_ref<T: $bound>(&self) -> Result<&T> {
+                self.as_any().downcast_ref().ok_or_else(|| Error::Downcast {
+                    expected: T::type_name(),
+                    found: self.inner_type(),
+                })
+            }
+            /// Whether the type inside is `T`.
+            pub fn is<T: $bound>(&self) -> bool {
+                self.as_any().is::<T>()
+            }
+            pub(crate) fn as_any(&self) -> &dyn Any {
+                &*self.0
+            }
+        }
+        impl PartialEq for $any {
+            fn eq(&self, other: &Self) -> bool {
+                self.0.same(other.as_any())
+            }
+        }
+        impl fmt::Debug for $any {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&*self.0, f)
+            }
+        }
+        impl Named for $any {
+            fn type_name() -> TypeName {
+                TypeName::plain(stringify!($any))
+            }
+        }
+    };
+}
+any! {
+    /// A domain of a type known only at run time.
+    AnyDomain, ErasedDomain, Domain
+}
+any! {
+    /// A metric of a type known only at run time.
+    AnyMetric, ErasedMetric, Metric
+}
+any! {
+    /// A privacy measure of a type known only at run time.
+    AnyMeasure, ErasedMeasure, Measure
+}
+
+impl AnyDomain {
+    /// Decode a value of the domain's carrier type. It need not be a member.
+    ///
+    /// # Errors
+    /// `FailedCast` when the JSON is not one of that type.
+    pub fn decode(&self, json: &Json) -> Result<AnyValue> {
+        self.0.decode(json)
+    }
+    /// The name of the carrier type.
+    pub fn carrier(&self) -> TypeName {
+        self.0.carrier()
+    }
+}
+impl AnyMetric {
+    /// Decode a distance.
+    ///
+    /// # Errors
+    /// `FailedCast` when the JSON is not a distance in this metric.
+    pub fn decode(&self, json: &Json) -> Result<AnyDistance> {
+        self.0.distance(json)
+    }
+}
+impl AnyMeasure {
+    /// Decode a privacy loss.
+    ///
+    /// # Errors
+    /// `FailedCast` when the JSON is not a loss in this measure.
+    pub fn decode(&self, json: &Json) -> Result<AnyDistance> {
+        self.0.distance(json)
+    }
+}
+impl Domain for AnyDomain {
+    type Carrier = AnyValue;
+    fn member(&self, value: &AnyValue) -> bool {
+        self.0.contains(value)
+    }
+    fn to_json(&self) -> Json {
+        self.0.json()
+    }
+    fn from_cells(&self, cells: &[&str]) -> Option<Result<AnyValue>> {
+        self.0.cells(cells)
+    }
+}
+impl Metric for AnyMetric {
+    type Distance = AnyDistance;
+    fn to_json(&self) -> Json {
+        self.0.json()
+    }
+}
+impl Measure for AnyMeasure {
+    type Distance = AnyDistance;
+    fn to_json(&self) -> Json {
+        self.0.json()
+    }
+    fn compose(&self, losses: &[AnyDistance]) -> Result<AnyDistance> {
+        self.0.total(losses)
+    }
+    fn profile(&self, loss: &AnyDistance) -> Result<PrivacyProfile> {
+        self.0.curve(loss)
+    }
+}
+
+impl<D: Domain, M: Metric> Space<D, M> {
+    /// Erase the types of the domain and the metric.
+    pub fn erase(&self) -> Space<AnyDomain, AnyMetric> {
+        Space {
+            domain: AnyDomain::new(self.domain.clone()),
+            metric: AnyMetric::new(self.metric.clone()),
+        }
+    }
+}
+impl Space<AnyDomain, AnyMetric> {
+    /// Recover the types of the domain and the metric.
+    ///
+    /// # Errors
+    /// `FailedCast` when they are others.
+    pub fn typed<D: Domain, M: Metric>(&self) -> Result<Space<D, M>> {
+        Ok(Space {
+            domain: self.domain.downcast_ref::<D>()?.clone(),
+            metric: self.metric.downcast_ref::<M>()?.clone(),
+        })
+    }
+}

@@ -1,0 +1,279 @@
+//! Erased values and distances.
+
+use std::{any::Any, fmt, ops::Range, sync::Arc};
+
+use serde_json::Value as Json;
+
+use crate::{Carrier, Chunk, Codec, Distance, Error, Named, Result, TypeName};
+
+/// A dyn-compatible view of a carrier.
+trait ErasedValue: Any + Send + Sync {
+    fn name(&self) -> TypeName;
+    fn json(&self) -> Json;
+    fn rows(&self) -> usize;
+    fn clear_rows(&mut self);
+    /// Append rows of a value of the same type, or give them back.
+    fn append(&mut self, chunk: AnyChunk<'_>) -> Result<()>;
+    fn copy(&self) -> Arc<dyn ErasedValue>;
+}
+impl<T: Carrier> ErasedValue for T {
+    fn name(&self) -> TypeName {
+        T::type_name()
+    }
+    fn json(&self) -> Json {
+        self.to_json()
+    }
+    fn rows(&self) -> usize {
+        self.chunk().rows()
+    }
+    fn clear_rows(&mut self) {
+        self.clear();
+    }
+    fn append(&mut self, chunk: AnyChunk<'_>) -> Result<()> {
+        self.extend(chunk.typed::<T>()?);
+        Ok(())
+    }
+    fn copy(&self) -> Arc<dyn ErasedValue> {
+        Arc::new(self.clone())
+    }
+}
+
+/// A value of a type known only at run time. It shows its type, never its content.
+///
+/// The empty buffer that begins a run of stages has no type yet; the first stage gives it one.
+#[derive(Clone)]
+pub struct AnyValue(Option<Arc<dyn ErasedValue>>);
+
+impl AnyValue {
+    /// Erase the type of a value.
+    pub fn new<T: Carrier>(value: T) -> Self {
+        AnyValue(Some(Arc::new(value)))
+    }
+    /// The name of the type inside.
+    pub fn inner_type(&self) -> TypeName {
+        self.0.as_ref().map_or(TypeName::plain("AnyValue"), |value| value.name())
+    }
+    /// Look inside.
+    ///
+    /// # Errors
+    /// `FailedCast` when the value has another type.
+    pub fn downcast_ref<T: Carrier>(&self) -> Result<&T> {
+        let inner = self.0.as_deref().and_then(|value| (value as &dyn Any).downcast_ref());
+        inner.ok_or_else(|| self.another::<T>())
+    }
+    /// Take the value out.
+    ///
+    /// # Errors
+    /// `FailedCast` when the value has another type.
+    pub fn downcast<T: Carrier>(self) -> Result<T> {
+        if self.downcast_ref::<T>().is_err() {
+            return Err(self.another::<T>());
+        }
+        let found = self.inner_type();
+        let arc: Option<Arc<dyn Any + Send + Sync>> = match self.0 {
+            Some(value) => Some(value),
+            None => None,
+        };
+        match arc.map(Arc::downcast::<T>) {
+            Some(Ok(value)) => Ok(Arc::unwrap_or_clone(value)),
+            _ => Err(Error::Downcast { expected: T::type_name(), found }),
+        }
+    }
+    /// Borrow the value as a `T` to append to: an untyped buffer becomes an empty `T`.
+    pub(super) fn typed_buffer<T: Carrier>(&mut self) -> Result<&mut T> {
+        let slot = self.0.get_or_insert_with(|| Arc::new(T::buffer()));
+        if Arc::get_mut(slot).is_none() {
+            *slot = slot.copy();
+        }
+        let found = slot.name();
+        let any = Arc::get_mut(slot).map(|value| value as &mut dyn Any);
+        any.and_then(|any| any.downcast_mut())
+            .ok_or(Error::Downcast { expected: T::type_name(), found })
+    }
+    fn unique(&mut self) -> Option<&mut dyn ErasedValue> {
+        let slot = self.0.as_mut()?;
+        if Arc::get_mut(slot).is_none() {
+            *slot = slot.copy();
+        }
+        Arc::get_mut(slot)
+    }
+    #[cold]
+    fn another<T: Named>(&self) -> Error {
+        Error::Downcast { expected: T::type_name(), found: self.inner_type() }
+    }
+}
+impl fmt::Debug for AnyValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AnyValue({})", self.inner_type())
+    }
+}
+impl Named for AnyValue {
+    fn type_name() -> TypeName {
+        TypeName::plain("AnyValue")
+    }
+}
+impl Codec for AnyValue {
+    fn to_json(&self) -> Json {
+        self.0.as_ref().map_or(Json::Null, |value| value.json())
+    }
+    fn from_json(_: &Json) -> Result<Self> {
+        Err(Error::FailedCast(
+            "the type of an erased value is not in its JSON; decode it by its domain".into(),
+        ))
+    }
+}
+
+/// A run of rows of an erased value.
+#[derive(Clone, Copy, Debug)]
+pub struct AnyChunk<'a> {
+    value: &'a AnyValue,
+    start: usize,
+    end: usize,
+}
+impl<'a> AnyChunk<'a> {
+    /// Look inside.
+    pub(super) fn typed<T: Carrier>(self) -> Result<T::Chunk<'a>> {
+        Ok(self.value.downcast_ref::<T>()?.chunk().narrow(self.start..self.end))
+    }
+}
+impl Chunk for AnyChunk<'_> {
+    fn rows(self) -> usize {
+        self.end - self.start
+    }
+    fn narrow(self, range: Range<usize>) -> Self {
+        AnyChunk { value: self.value, start: self.start + range.start, end: self.start + range.end }
+    }
+}
+impl Carrier for AnyValue {
+    type Chunk<'a> = AnyChunk<'a>;
+    fn chunk(&self) -> AnyChunk<'_> {
+        AnyChunk { value: self, start: 0, end: self.0.as_ref().map_or(0, |value| value.rows()) }
+    }
+    fn buffer() -> Self {
+        AnyValue(None)
+    }
+    fn clear(&mut self) {
+        if let Some(value) = self.unique() {
+            value.clear_rows();
+        }
+    }
+    fn extend(&mut self, chunk: AnyChunk<'_>) {
+        // Rows of another type are never appended to a typed buffer: stages are typed at both ends
+        // when they are erased.
+        if !self.unique().is_some_and(|value| value.append(chunk).is_ok()) {
+            self.clone_from(chunk.value);
+        }
+    }
+}
+
+/// A dyn-compatible view of a distance.
+trait ErasedDistance: Any + Send + Sync {
+    fn name(&self) -> TypeName;
+    fn json(&self) -> Json;
+    fn text(&self) -> String;
+    fn fits(&self, other: &AnyDistance) -> Result<bool>;
+    fn valid(&self) -> Result<()>;
+}
+impl<Q: Distance> ErasedDistance for Q {
+    fn name(&self) -> TypeName {
+        Q::type_name()
+    }
+    fn json(&self) -> Json {
+        self.to_json()
+    }
+    fn text(&self) -> String {
+        self.show()
+    }
+    fn fits(&self, other: &AnyDistance) -> Result<bool> {
+        self.at_most(other.downcast_ref()?)
+    }
+    fn valid(&self) -> Result<()> {
+        self.check()
+    }
+}
+
+/// A distance of a type known only at run time.
+#[derive(Clone)]
+pub struct AnyDistance(Arc<dyn ErasedDistance>);
+impl AnyDistance {
+    /// Erase the type of a distance.
+    pub fn new<Q: Distance>(distance: Q) -> Self {
+        AnyDistance(Arc::new(distance))
+    }
+    /// Look inside.
+    ///
+    /// # Errors
+    /// `FailedCast` when the distance has another type.
+    pub fn downcast_ref<Q: Distance>(&self) -> Result<&Q> {
+        let any: &dyn Any = &*self.0;
+        any.downcast_ref()
+            .ok_or_else(|| Error::Downcast { expected: Q::type_name(), found: self.0.name() })
+    }
+}
+impl Distance for AnyDistance {
+    fn at_most(&self, other: &Self) -> Result<bool> {
+        self.0.fits(other)
+    }
+    fn check(&self) -> Result<()> {
+        self.0.valid()
+    }
+    fn show(&self) -> String {
+        self.0.text()
+    }
+}
+impl Codec for AnyDistance {
+    fn to_json(&self) -> Json {
+        self.0.json()
+    }
+    fn from_json(_: &Json) -> Result<Self> {
+        Err(Error::FailedCast(
+            "the type of an erased distance is not in its JSON; decode it by its metric".into(),
+        ))
+    }
+}
+impl fmt::Debug for AnyDistance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.text())
+    }
+}
+impl Named for AnyDistance {
+    fn type_name() -> TypeName {
+        TypeName::plain("AnyDistance")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_the_type_and_never_the_content() {
+        assert_eq!(format!("{:?}", AnyValue::new(vec![41, 42])), "AnyValue(Vec<i32>)");
+    }
+    #[test]
+    fn comes_back_with_its_type_only() {
+        let value = AnyValue::new(vec![1.5]);
+        assert_eq!(value.downcast_ref::<Vec<f64>>().unwrap(), &[1.5]);
+        assert_eq!(value.clone().downcast::<Vec<f64>>().unwrap(), [1.5]);
+        let error = value.downcast::<Vec<i32>>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "expected a value of type Vec<i32>, found one of type Vec<f64>"
+        );
+    }
+    #[test]
+    fn a_shared_buffer_is_copied_before_it_changes() {
+        let mut value = AnyValue::new(vec![1, 2]);
+        let shared = value.clone();
+        value.clear();
+        assert_eq!(shared.downcast_ref::<Vec<i32>>().unwrap(), &[1, 2]);
+        value.extend(shared.chunk().narrow(1..2));
+        assert_eq!(value.downcast_ref::<Vec<i32>>().unwrap(), &[2]);
+    }
+    #[test]
+    fn compares_distances_of_one_type() {
+        let (one, two) = (AnyDistance::new(1_u32), AnyDistance::new(2_u32));
+        assert!(one.at_most(&two).unwrap() && !two.at_most(&one).unwrap());
+        assert_eq!(one.at_most(&AnyDistance::new(1.0)).unwrap_err().kind(), "FailedCast");
+    }
+}

@@ -1,0 +1,307 @@
+//! Reusable checks of transformations: what every constructor promises, tried on small data.
+//!
+//! They are meant for tests: of this project's constructors, and of any other crate's. A law
+//! returns how many cases it tried, so that a test can see that it tried any, or the first case
+//! that breaks it, data included, which is why no release calls it.
+//!
+//! ```
+//! use opendp_core::*;
+//! let records = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
+//! let first_two = Transformation::new(
+//!     records.clone(),
+//!     records,
+//!     Function::map(|rows: &Vec<i32>| Ok(rows.iter().copied().take(2).collect())),
+//!     StabilityMap::new(|d_in| Ok(*d_in)), // wrong: a record can push out another
+//! );
+//! let data = laws::vectors(&[1, 2, 3], 3);
+//! assert!(laws::stable(&first_two, &data).is_err());
+//! # Ok::<(), Error>(())
+//! ```
+
+use std::fmt::Debug;
+
+use crate::{Carrier, Codec, Distance, DistanceOn, Domain, Error, Metric, Transformation};
+
+/// A case that breaks a law, told with its data.
+pub type Broken = String;
+
+/// List all vectors over an alphabet, up to a length.
+pub fn vectors<T: Clone>(alphabet: &[T], longest: usize) -> Vec<Vec<T>> {
+    let mut all = vec![Vec::new()];
+    let mut layer = all.clone();
+    for _ in 0..longest {
+        let longer = layer.iter().flat_map(|shorter: &Vec<T>| {
+            alphabet.iter().map(|letter| [&shorter[..], std::slice::from_ref(letter)].concat())
+        });
+        layer = longer.collect();
+        all.extend(layer.iter().cloned());
+    }
+    all
+}
+
+/// Check the stability map on all pairs of the given data: the distance of the outputs is at most
+/// the map of the distance of the inputs.
+///
+/// Data that is not a member of the input domain is passed over, and so is a pair at which the map
+/// gives an error, since it makes no claim there.
+///
+/// # Errors
+/// Describes the first pair that breaks the law.
+pub fn stable<DI, MI, DO, MO>(
+    transformation: &Transformation<DI, MI, DO, MO>,
+    data: &[DI::Carrier],
+) -> Result<usize, Broken>
+where
+    DI: Domain,
+    MI: DistanceOn<DI>,
+    DO: Domain,
+    MO: DistanceOn<DO>,
+    DI::Carrier: Debug,
+    DO::Carrier: Debug,
+{
+    let (input, output) = (transformation.input(), transformation.output());
+    let mut cases = 0;
+    let members: Vec<&DI::Carrier> = data.iter().filter(|x| input.domain().member(x)).collect();
+    let outputs: Vec<DO::Carrier> = members
+        .iter()
+        .map(|x| transformation.invoke(x).map_err(|error| format!("{x:?}: {error}")))
+        .collect::<Result<_, _>>()?;
+    for (x, fx) in members.iter().zip(&outputs) {
+        for (y, fy) in members.iter().zip(&outputs) {
+            let Some(d_in) = input.metric().distance(x, y).map_err(|e| e.to_string())? else {
+                continue;
+            };
+            let Ok(bound) = transformation.map(&d_in) else { continue };
+            let pair = || format!("{x:?} and {y:?} at {d_in:?} give {fx:?} and {fy:?}");
+            let found = output.metric().distance(fx, fy).map_err(|e| format!("{}: {e}", pair()))?;
+            let fits = match &found {
+                Some(d_out) => d_out.at_most(&bound).map_err(|e| format!("{}: {e}", pair()))?,
+                None => false,
+            };
+            if !fits {
+                return Err(format!("{} at {found:?}, more than {bound:?}", pair()));
+            }
+            cases += 1;
+        }
+    }
+    Ok(cases)
+}
+
+/// Check that outputs are members of the output domain.
+///
+/// # Errors
+/// Describes the first input that breaks the law.
+pub fn member<DI, MI, DO, MO>(
+    transformation: &Transformation<DI, MI, DO, MO>,
+    data: &[DI::Carrier],
+) -> Result<usize, Broken>
+where
+    DI: Domain,
+    MI: Metric,
+    DO: Domain,
+    MO: Metric,
+    DI::Carrier: Debug,
+    DO::Carrier: Debug,
+{
+    let mut cases = 0;
+    for x in data.iter().filter(|x| transformation.input().domain().member(x)) {
+        let fx = transformation.invoke(x).map_err(|error| format!("{x:?}: {error}"))?;
+        if !transformation.output().domain().member(&fx) {
+            return Err(format!("{x:?} gives {fx:?}, which is not in the output domain"));
+        }
+        cases += 1;
+    }
+    Ok(cases)
+}
+
+/// Check that a transformation of rows gives the same, to the bit, however the rows are divided,
+/// streamed, merged in reverse, and after its state has travelled as bytes.
+///
+/// # Errors
+/// Describes the first input that breaks the law.
+pub fn divided<DI, MI, DO, MO, T>(
+    transformation: &Transformation<DI, MI, DO, MO>,
+    data: &[Vec<T>],
+) -> Result<usize, Broken>
+where
+    DI: Domain<Carrier = Vec<T>>,
+    MI: Metric,
+    DO: Domain,
+    MO: Metric,
+    T: Clone + Debug,
+    Vec<T>: Carrier,
+{
+    let mut cases = 0;
+    for x in data.iter().filter(|x| transformation.input().domain().member(x)) {
+        let tell = |error: Error| format!("{x:?}: {error}");
+        let whole = transformation.invoke(x).map_err(tell)?.to_json();
+        let mut same = |how: String, found: DO::Carrier| {
+            cases += 1;
+            match found.to_json() == whole {
+                true => Ok(()),
+                false => Err(format!("{x:?} {how} gives {}, not {whole}", found.to_json())),
+            }
+        };
+        for size in 1..=x.len().max(1) {
+            let chunks = || x.chunks(size).map(<[T]>::to_vec);
+            let streamed = transformation.invoke_chunks(chunks().map(Ok)).map_err(tell)?;
+            same(format!("in chunks of {size}"), streamed)?;
+            let Ok(mut total) = transformation.start() else { continue };
+            for chunk in chunks().collect::<Vec<_>>().iter().rev() {
+                let mut part = transformation.start().map_err(tell)?;
+                part.absorb(chunk).map_err(tell)?;
+                let bytes = part.to_bytes().map_err(tell)?;
+                let part = transformation.function().resume(&bytes).map_err(tell)?;
+                total.merge(part).map_err(tell)?;
+            }
+            same(format!("merged from chunks of {size}"), total.finish().map_err(tell)?)?;
+        }
+    }
+    Ok(cases)
+}
+
+/// Check that the erased transformation, and the one that is typed again from it, agree with the
+/// typed one.
+///
+/// # Errors
+/// Describes the first input or distance that breaks the law.
+pub fn erases<DI, MI, DO, MO>(
+    transformation: &Transformation<DI, MI, DO, MO>,
+    data: &[DI::Carrier],
+    distances: &[MI::Distance],
+) -> Result<usize, Broken>
+where
+    DI: Domain,
+    MI: Metric,
+    DO: Domain,
+    MO: Metric,
+    DI::Carrier: Debug,
+{
+    use crate::erased::{AnyDistance, AnyValue};
+    let erased = transformation.erase();
+    let again =
+        erased.typed::<DI, MI, DO, MO>().map_err(|error| format!("typed again: {error}"))?;
+    let mut cases = 0;
+    for x in data {
+        let typed = transformation.invoke(x).map(|out| out.to_json());
+        let any = erased.invoke(&AnyValue::new(x.clone())).map(|out| out.to_json());
+        let back = again.invoke(x).map(|out| out.to_json());
+        if typed != any || typed != back {
+            return Err(format!("{x:?} gives {typed:?}, erased {any:?}, typed again {back:?}"));
+        }
+        cases += 1;
+    }
+    for d_in in distances {
+        let typed = transformation.map(d_in).map(|d| d.to_json());
+        let any = erased.map(&AnyDistance::new(d_in.clone())).map(|d| d.to_json());
+        let back = again.map(d_in).map(|d| d.to_json());
+        if typed != any || typed != back {
+            return Err(format!(
+                "{d_in:?} maps to {typed:?}, erased {any:?}, typed again {back:?}"
+            ));
+        }
+        cases += 1;
+    }
+    Ok(cases)
+}
+
+/// Check all laws of a transformation of rows on all vectors over an alphabet.
+///
+/// # Errors
+/// Describes the first case that breaks a law.
+pub fn all<DI, MI, DO, MO, T>(
+    transformation: &Transformation<DI, MI, DO, MO>,
+    alphabet: &[T],
+    longest: usize,
+) -> Result<usize, Broken>
+where
+    DI: Domain<Carrier = Vec<T>>,
+    MI: DistanceOn<DI, Distance = u32>,
+    DO: Domain,
+    MO: DistanceOn<DO>,
+    DO::Carrier: Debug,
+    T: Clone + Debug,
+    Vec<T>: Carrier,
+{
+    let data = vectors(alphabet, longest);
+    let cases = [
+        stable(transformation, &data)?,
+        member(transformation, &data)?,
+        divided(transformation, &data)?,
+        erases(transformation, &data, &[0, 1, 2, 3, 100])?,
+    ];
+    match cases[0] {
+        0 => Err("no two of these data are at a finite distance that the map bounds".to_owned()),
+        _ => Ok(cases.iter().sum()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        AbsoluteDistance, AtomDomain, Fold, Function, Result as House, Space, StabilityMap,
+        SymmetricDistance, VectorDomain,
+    };
+
+    #[test]
+    fn lists_all_vectors() {
+        assert_eq!(vectors(&[0, 1], 2).len(), 1 + 2 + 4);
+        assert!(vectors(&[0, 1], 2).contains(&vec![1, 0]));
+    }
+
+    /// A count of rows, with mistakes that the laws must find.
+    struct Count {
+        merges: bool,
+    }
+    impl Fold<Vec<i32>, i32> for Count {
+        type State = i32;
+        fn label(&self) -> String {
+            "count".into()
+        }
+        fn start(&self) -> i32 {
+            0
+        }
+        fn absorb(&self, state: &mut i32, rows: &[i32]) -> House<()> {
+            *state += rows.len() as i32;
+            Ok(())
+        }
+        fn merge(&self, state: &mut i32, other: i32) -> House<()> {
+            *state = if self.merges { *state + other } else { other };
+            Ok(())
+        }
+        fn finish(&self, state: i32) -> House<i32> {
+            Ok(state)
+        }
+    }
+    fn count(merges: bool, constant: i32) -> impl Fn(usize) -> Result<usize, Broken> {
+        let input =
+            Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance).unwrap();
+        let output = Space::new(AtomDomain::default(), AbsoluteDistance::<i32>::new()).unwrap();
+        let map = StabilityMap::from_constant(constant);
+        let count = Transformation::new(input, output, Function::fold(Count { merges }), map);
+        move |longest| all(&count, &[1, 2], longest)
+    }
+    #[test]
+    fn accepts_a_true_map_and_refuses_a_false_one() {
+        assert!(count(true, 1)(3).unwrap() > 100);
+        assert!(count(true, 0)(3).unwrap_err().contains("more than 0"));
+    }
+    #[test]
+    fn refuses_a_merge_that_loses_rows() {
+        assert!(count(false, 1)(3).unwrap_err().contains("merged"));
+    }
+    #[test]
+    fn says_when_it_tried_nothing() {
+        assert!(count(true, i32::MAX)(0).is_ok());
+        let input =
+            Space::new(VectorDomain::new(AtomDomain::default()).with_size(9), SymmetricDistance);
+        let identity = Transformation::new(
+            input.clone().unwrap(),
+            input.unwrap(),
+            Function::map(|x: &Vec<i32>| Ok(x.clone())),
+            StabilityMap::new(|d| Ok(*d)),
+        );
+        assert!(all(&identity, &[1], 2).unwrap_err().contains("no two"));
+    }
+}

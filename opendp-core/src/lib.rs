@@ -1,0 +1,104 @@
+//! The language of differential privacy: spaces, functions, maps, and the objects made of them.
+//!
+//! - [`Domain`]: a set of values. [`Metric`]: a distance on it. [`Space`]: the two, checked.
+//! - [`Measure`]: a distance between distributions, which is a privacy loss.
+//! - [`Function`]: what runs, as stages that fuse, parallelise, stream and merge.
+//! - [`StabilityMap`], [`PrivacyMap`]: what is proved of it.
+//! - [`Transformation`], [`Measurement`]: function and map together; [`Transformation::then`]
+//!   chains them.
+//! - [`arith`]: arithmetic that rounds toward more privacy loss. [`random`]: the secure source.
+//! - [`erased`]: the same objects with types known only at run time.
+//! - [`register!`], [`Registration`]: how a crate offers its constructors by name.
+//! - [`laws`]: reusable checks of constructors.
+//!
+//! This crate knows no transformation and no measurement; they are in sibling crates, and in yours.
+//!
+//! ```
+//! use opendp_core::*;
+//! let ages = VectorDomain::new(AtomDomain::bounded(Bounds::new(0, 120)?));
+//! let people = Space::new(ages, SymmetricDistance)?;
+//! assert!(people.domain().member(&vec![31, 58]));
+//! # Ok::<(), Error>(())
+//! ```
+#![forbid(unsafe_code)]
+#![doc(test(attr(deny(warnings))))]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
+
+mod args;
+pub mod arith;
+mod atom;
+mod bounds;
+mod carrier;
+pub mod codec;
+mod distance;
+mod domain;
+mod domains;
+pub mod erased;
+mod error;
+mod function;
+pub mod laws;
+mod map;
+mod measure;
+mod measurement;
+mod measures;
+mod metric;
+mod metrics;
+pub mod random;
+mod registration;
+pub mod search;
+mod space;
+mod transformation;
+mod type_name;
+
+pub use args::{Arg, Args, Argument, TheDomain, TheMeasure, TheMetric};
+pub use atom::{Atom, HashableAtom};
+pub use bounds::Bounds;
+pub use carrier::{CHUNK_ROWS, Carrier, Chunk, Whole};
+pub use codec::Codec;
+pub use distance::Distance;
+pub use domain::{Domain, descriptor};
+pub use domains::{AtomDomain, MapDomain, Nan, OptionDomain, VectorDomain};
+pub use erased::{Constructed, Kind};
+pub use error::{Error, Result};
+pub use function::{Fold, Function, Partial};
+pub use map::{PrivacyMap, StabilityMap};
+pub use measure::Measure;
+pub use measurement::{Accuracy, Measurement};
+pub use measures::{
+    Approximate, MaxDivergence, PrivacyProfile, RenyiCurve, RenyiDivergence, SmoothedMaxDivergence,
+    ZeroConcentratedDivergence,
+};
+pub use metric::{DatasetMetric, DistanceOn, Metric, MetricOn};
+pub use metrics::{
+    AbsoluteDistance, ChangeOneDistance, DiscreteDistance, HammingDistance, InsertDeleteDistance,
+    L0PInfDistance, L1Distance, L01InfDistance, L2Distance, L02InfDistance, LInfDistance,
+    LpDistance, RangeDistance, SymmetricDistance,
+};
+pub use registration::{Constructor, Generic, Made, Origin, Parameter, Registration, Spec};
+pub use space::Space;
+pub use transformation::{After, Transformation};
+pub use type_name::{Named, TypeName};
+
+pub mod descriptors {
+    //! The functions by which documents name domains, metrics and measures.
+    //!
+    //! In Rust the types' own constructors are shorter; these are what `"atom_domain"` and its
+    //! like resolve to.
+    pub use crate::domains::{atom_domain, map_domain, option_domain, vector_domain};
+    pub use crate::measures::{
+        approximate, fixed_smoothed_max_divergence, max_divergence, renyi_divergence,
+        smoothed_max_divergence, zero_concentrated_divergence,
+    };
+    pub use crate::metrics::{
+        absolute_distance, change_one_distance, discrete_distance, hamming_distance,
+        insert_delete_distance, l1_distance, l01inf_distance, l2_distance, l02inf_distance,
+        linf_distance, range_distance, symmetric_distance,
+    };
+}
+
+#[doc(hidden)]
+pub mod __private {
+    //! Not public API. Used by generated code.
+    pub use crate::registration::identity;
+    pub use inventory::submit;
+}

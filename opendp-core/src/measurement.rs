@@ -1,0 +1,145 @@
+//! Private mechanisms.
+
+use std::{fmt, sync::Arc};
+
+use crate::{
+    Carrier, Distance, Domain, Function, Measure, Metric, Partial, PrivacyMap, Result, Space,
+};
+
+/// How far each answer of a release is from the true one, except with probability alpha.
+pub type Accuracy = Arc<dyn Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync>;
+
+/// A randomized function with a bound on its privacy loss.
+///
+/// The claim: for all members `x`, `x'` of the input domain at distance at most `d_in`, the
+/// distributions of the releases are at most `map(d_in)` apart in the measure. It is immutable,
+/// cheap to clone, and shared between threads; each call of `invoke` is a new release that spends
+/// the loss again.
+pub struct Measurement<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> {
+    pub(crate) input: Space<DI, MI>,
+    pub(crate) measure: MO,
+    pub(crate) function: Function<DI::Carrier, TO>,
+    pub(crate) map: PrivacyMap<MI, MO>,
+    pub(crate) accuracy: Option<Accuracy>,
+}
+
+impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, TO> {
+    /// Assemble a measurement. The caller vouches for the claim.
+    pub fn new(
+        input: Space<DI, MI>,
+        measure: MO,
+        function: Function<DI::Carrier, TO>,
+        map: PrivacyMap<MI, MO>,
+    ) -> Self {
+        Measurement { input, measure, function, map, accuracy: None }
+    }
+    /// Say how accurate the answers are, as a function of alpha.
+    #[must_use]
+    pub fn with_accuracy(
+        mut self,
+        accuracy: impl Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync + 'static,
+    ) -> Self {
+        self.accuracy = Some(Arc::new(accuracy));
+        self
+    }
+    /// The input space.
+    pub fn input(&self) -> &Space<DI, MI> {
+        &self.input
+    }
+    /// The privacy measure.
+    pub fn measure(&self) -> &MO {
+        &self.measure
+    }
+    /// The function.
+    pub fn function(&self) -> &Function<DI::Carrier, TO> {
+        &self.function
+    }
+    /// Draw one release, on all cores when the data has many rows.
+    ///
+    /// # Errors
+    /// `FailedFunction` when the operating system gives no entropy; nothing is released then.
+    pub fn invoke(&self, data: &DI::Carrier) -> Result<TO> {
+        self.function.eval(data)
+    }
+    /// Draw one release of a data set that arrives in chunks.
+    ///
+    /// # Errors
+    /// `NotImplemented` when the function needs its input whole; those of the stream.
+    pub fn invoke_chunks(
+        &self,
+        chunks: impl IntoIterator<Item = Result<DI::Carrier>>,
+    ) -> Result<TO> {
+        self.function.eval_chunks(chunks)
+    }
+    /// Begin a partial result, to be merged with others and finished once.
+    ///
+    /// # Errors
+    /// `NotImplemented` unless the function folds its rows.
+    pub fn start(&self) -> Result<Partial<DI::Carrier, TO>> {
+        self.function.start()
+    }
+    /// Bound the privacy loss of one release between data that are `d_in`-close.
+    ///
+    /// # Errors
+    /// `FailedMap` when `d_in` is negative or NaN; `Overflow` when the bound is not finite.
+    pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
+        self.map.eval(d_in)
+    }
+    /// Decide whether one release loses at most `d_out`: `map(d_in) <= d_out`.
+    ///
+    /// # Errors
+    /// Those of the map; `InvalidDistance` when the losses cannot be compared.
+    pub fn check(&self, d_in: &MI::Distance, d_out: &MO::Distance) -> Result<bool> {
+        self.map(d_in)?.at_most(d_out)
+    }
+    /// Bound how far each answer is from the true one, except with probability `alpha`, or `None`
+    /// where no bound is known.
+    ///
+    /// # Errors
+    /// `InvalidDistance` when `alpha` is not in `(0, 1]`.
+    pub fn accuracy(&self, alpha: f64) -> Result<Vec<Option<f64>>> {
+        match &self.accuracy {
+            Some(accuracy) => accuracy(alpha),
+            None => Ok(vec![None]),
+        }
+    }
+    /// Continue with a function of the release alone.
+    ///
+    /// The privacy loss stays as it is: what is computed from a release without the data cannot
+    /// tell more about the data than the release does (Dwork, Roth 2014, Proposition 2.1).
+    ///
+    /// # Errors
+    /// Those of `next`.
+    pub fn then<P: Carrier>(
+        &self,
+        next: impl FnOnce() -> Result<Function<TO, P>>,
+    ) -> Result<Measurement<DI, MI, MO, P>> {
+        Ok(Measurement {
+            input: self.input.clone(),
+            measure: self.measure.clone(),
+            function: self.function.then(&next()?),
+            map: self.map.clone(),
+            accuracy: None,
+        })
+    }
+}
+
+impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Clone for Measurement<DI, MI, MO, TO> {
+    fn clone(&self) -> Self {
+        Measurement {
+            input: self.input.clone(),
+            measure: self.measure.clone(),
+            function: self.function.clone(),
+            map: self.map.clone(),
+            accuracy: self.accuracy.clone(),
+        }
+    }
+}
+impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> fmt::Debug for Measurement<DI, MI, MO, TO> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Measurement")
+            .field("input", &self.input)
+            .field("measure", &self.measure)
+            .finish_non_exhaustive()
+    }
+}

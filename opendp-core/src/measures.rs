@@ -1,0 +1,12 @@
+//! The house's privacy measures, and the curves that some losses are.
+
+mod approximate;
+mod curve;
+mod divergence;
+
+pub use approximate::{Approximate, approximate, fixed_smoothed_max_divergence};
+pub use curve::{PrivacyProfile, RenyiCurve};
+pub use divergence::{
+    MaxDivergence, RenyiDivergence, SmoothedMaxDivergence, ZeroConcentratedDivergence,
+    max_divergence, renyi_divergence, smoothed_max_divergence, zero_concentrated_divergence,
+};

@@ -1,0 +1,68 @@
+//! A measure that may fail with a small probability.
+
+use serde_json::Value as Json;
+
+use super::curve::PrivacyProfile;
+use super::divergence::{MaxDivergence, ZeroConcentratedDivergence, total};
+use crate::arith::Directed;
+use crate::domain::descriptor;
+use crate::{Measure, Result, TheMeasure, named, register};
+
+/// The loss of `M`, except with probability delta.
+///
+/// The loss is the pair `(d, delta)`: there are events of probability at least `1 - delta`, one for
+/// each data set, conditioned on which the loss in `M` is at most `d`. `Approximate<MaxDivergence>`
+/// is (epsilon, delta)-differential privacy at one fixed pair; its older spelling is
+/// `fixed_smoothed_max_divergence`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Approximate<M>(pub M);
+
+impl<M: Measure> Measure for Approximate<M> {
+    type Distance = (M::Distance, f64);
+    fn to_json(&self) -> Json {
+        descriptor("approximate", [("measure", Some(self.0.to_json()))])
+    }
+    /// Losses and deltas each compose on their own (union bound over the exceptional events).
+    fn compose(&self, losses: &[Self::Distance]) -> Result<Self::Distance> {
+        let (inner, deltas): (Vec<M::Distance>, Vec<f64>) = losses.iter().cloned().unzip();
+        Ok((self.0.compose(&inner)?, total(&deltas)?))
+    }
+    fn profile(&self, (loss, delta): &Self::Distance) -> Result<PrivacyProfile> {
+        let (inner, delta) = (self.0.profile(loss)?, *delta);
+        Ok(PrivacyProfile::new(move |epsilon| inner.delta(epsilon)?.inf_add(delta)))
+    }
+}
+named!(Approximate<M> as "Approximate");
+
+/// Measure loss except with a small probability delta, as a pair `(loss, delta)`.
+///
+/// # Arguments
+/// * `measure` - the measure of the loss
+pub fn approximate<M: Measure>(measure: TheMeasure<M>) -> Result<TheMeasure<Approximate<M>>> {
+    Ok(TheMeasure(Approximate(measure.0)))
+}
+/// Measure loss as (epsilon, delta)-differential privacy at one fixed pair.
+pub fn fixed_smoothed_max_divergence() -> Result<TheMeasure<Approximate<MaxDivergence>>> {
+    Ok(TheMeasure(Approximate(MaxDivergence)))
+}
+register! {
+    "approximate.rs": approximate(measure) for M in [MaxDivergence, ZeroConcentratedDivergence];
+}
+register! { "approximate.rs": fixed_smoothed_max_divergence(); }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn composes_each_part() {
+        let total = Approximate(MaxDivergence).compose(&[(1.0, 1e-6), (0.5, 1e-6)]).unwrap();
+        assert_eq!(total, (1.5, 2e-6));
+    }
+    #[test]
+    fn has_the_profile_of_its_pair() {
+        let profile = Approximate(MaxDivergence).profile(&(1.0, 0.25)).unwrap();
+        assert_eq!(profile.delta(1.0).unwrap(), 0.25);
+        assert_eq!(profile.delta(0.5).unwrap(), 1.0);
+    }
+}

@@ -1,0 +1,192 @@
+//! Losses that are functions: privacy profiles and Renyi curves.
+
+use std::{fmt, sync::Arc};
+
+use serde_json::{Value as Json, json};
+
+use crate::codec::unexpected;
+use crate::{Codec, Distance, Error, Result, named};
+
+type Curve = Arc<dyn Fn(f64) -> Result<f64> + Send + Sync>;
+
+/// A privacy profile: for each epsilon a delta such that the mechanism is (epsilon, delta)-DP.
+///
+/// It holds at every epsilon at once and does not increase.
+#[derive(Clone)]
+pub struct PrivacyProfile(Curve);
+
+/// A Renyi curve: for each order alpha > 1 a bound on the Renyi divergence of that order.
+#[derive(Clone)]
+pub struct RenyiCurve(Curve);
+
+/// The epsilons at which a profile is written down.
+const GRID: [f64; 9] = [0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
+/// The orders at which a Renyi curve is written down.
+const ORDERS: [f64; 8] = [1.25, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
+
+impl PrivacyProfile {
+    /// Make a profile from a function that does not increase. The caller vouches for it.
+    pub fn new(delta: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
+        PrivacyProfile(Arc::new(delta))
+    }
+    /// Make the profile of a mechanism that is known to be (epsilon, delta)-DP at these points.
+    ///
+    /// Between the points delta is that of the nearest smaller epsilon, which is sound because a
+    /// profile does not increase; before the first point it is 1.
+    pub fn from_points(points: Vec<(f64, f64)>) -> Self {
+        PrivacyProfile::new(move |epsilon| {
+            let known = points.iter().filter(|(e, _)| *e <= epsilon).map(|(_, delta)| *delta);
+            Ok(known.fold(1.0, f64::min))
+        })
+    }
+    /// Bound delta at an epsilon.
+    ///
+    /// # Errors
+    /// `InvalidDistance` when epsilon is negative or NaN.
+    pub fn delta(&self, epsilon: f64) -> Result<f64> {
+        if !(0.0 <= epsilon) {
+            return Err(Error::InvalidDistance(format!(
+                "epsilon: expected a number of at least 0, found {epsilon}"
+            )));
+        }
+        let delta = (self.0)(epsilon)?;
+        Ok(delta.clamp(0.0, 1.0))
+    }
+    /// Find the smallest epsilon, rounded up, at which delta is at most the given one.
+    ///
+    /// # Errors
+    /// `InvalidDistance` when delta is not in `[0, 1]`.
+    pub fn epsilon(&self, delta: f64) -> Result<f64> {
+        if !(0.0 <= delta && delta <= 1.0) || delta.is_sign_negative() {
+            return Err(Error::InvalidDistance(format!(
+                "delta: expected a number from 0 to 1, found {delta}"
+            )));
+        }
+        if self.delta(0.0)? <= delta {
+            return Ok(0.0);
+        }
+        let (mut low, mut high) = (0.0, 1.0);
+        while delta < self.delta(high)? {
+            low = high;
+            high *= 2.0;
+            if high == f64::INFINITY {
+                return Ok(high);
+            }
+        }
+        // The profile is above delta at `low` and not above it at `high`, always.
+        loop {
+            let middle = low + (high - low) / 2.0;
+            if middle <= low || high <= middle {
+                return Ok(high);
+            }
+            if self.delta(middle)? <= delta { high = middle } else { low = middle }
+        }
+    }
+}
+
+impl RenyiCurve {
+    /// Make a curve from a bound for each order. The caller vouches for it.
+    pub fn new(epsilon: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
+        RenyiCurve(Arc::new(epsilon))
+    }
+    /// Bound the divergence of an order.
+    ///
+    /// # Errors
+    /// `InvalidDistance` unless the order exceeds 1.
+    pub fn epsilon(&self, alpha: f64) -> Result<f64> {
+        if !(1.0 < alpha) {
+            return Err(Error::InvalidDistance(format!(
+                "alpha: expected an order above 1, found {alpha}"
+            )));
+        }
+        (self.0)(alpha)
+    }
+}
+
+fn points(json: &Json, key: &str) -> Result<Vec<(f64, f64)>> {
+    match json.get(key) {
+        Some(points) => Vec::from_json(points),
+        None => Err(unexpected(format!("an object {{\"{key}\": [[x, y], ...]}}"), json)),
+    }
+}
+/// Evaluate a curve on a grid; a point at which it fails is left out.
+fn grid(xs: &[f64], curve: impl Fn(f64) -> Result<f64>) -> Json {
+    xs.iter().filter_map(|x| Some(json!([x.to_json(), curve(*x).ok()?.to_json()]))).collect()
+}
+
+/// A profile is written as points on a small grid and read as a step function through them.
+impl Codec for PrivacyProfile {
+    fn to_json(&self) -> Json {
+        json!({"profile": grid(&GRID, |epsilon| self.delta(epsilon))})
+    }
+    fn from_json(json: &Json) -> Result<Self> {
+        points(json, "profile").map(PrivacyProfile::from_points)
+    }
+}
+/// A Renyi curve is written as points on a small grid. It is read as the step function through
+/// them, which is sound because Renyi divergence does not decrease with its order.
+impl Codec for RenyiCurve {
+    fn to_json(&self) -> Json {
+        json!({"renyi": grid(&ORDERS, |alpha| self.epsilon(alpha))})
+    }
+    fn from_json(json: &Json) -> Result<Self> {
+        let points = points(json, "renyi")?;
+        Ok(RenyiCurve::new(move |alpha| {
+            let known = points.iter().filter(|(a, _)| alpha <= *a).map(|(_, epsilon)| *epsilon);
+            Ok(known.fold(f64::INFINITY, f64::min))
+        }))
+    }
+}
+
+macro_rules! curves {
+    ($($t:ident)*) => {$(
+        impl Distance for $t {
+            fn at_most(&self, _: &Self) -> Result<bool> {
+                Err(Error::NotImplemented(
+                    "whole curves cannot be compared; ask for one point of them".into(),
+                ))
+            }
+            fn check(&self) -> Result<()> {
+                Ok(())
+            }
+            fn show(&self) -> String {
+                self.to_json().to_string()
+            }
+        }
+        impl fmt::Debug for $t {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(stringify!($t))
+            }
+        }
+    )*};
+}
+curves!(PrivacyProfile RenyiCurve);
+named!(PrivacyProfile as "PrivacyProfile", RenyiCurve as "RenyiCurve");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_epsilon_of_a_delta() {
+        let profile = PrivacyProfile::new(|epsilon| Ok(1.0 / (1.0 + epsilon)));
+        let epsilon = profile.epsilon(0.25).unwrap();
+        assert!(profile.delta(epsilon).unwrap() <= 0.25 && (epsilon - 3.0).abs() < 1e-12);
+        assert_eq!(profile.epsilon(1.0).unwrap(), 0.0);
+        assert_eq!(PrivacyProfile::new(|_| Ok(0.5)).epsilon(0.4).unwrap(), f64::INFINITY);
+        assert_eq!(PrivacyProfile::new(|_| Ok(0.5)).epsilon(0.5).unwrap(), 0.0);
+        for delta in [-0.0, -1.0, 1.5, f64::NAN] {
+            assert_eq!(profile.epsilon(delta).unwrap_err().kind(), "InvalidDistance");
+        }
+        assert!(profile.delta(-1.0).is_err() && profile.delta(f64::NAN).is_err());
+    }
+    #[test]
+    fn reads_points_as_a_step_that_is_never_too_small() {
+        let profile = PrivacyProfile::from_points(vec![(1.0, 0.1), (2.0, 0.01)]);
+        assert_eq!([0.5, 1.0, 1.5, 3.0].map(|e| profile.delta(e).unwrap()), [1.0, 0.1, 0.1, 0.01]);
+        let again = PrivacyProfile::from_json(&profile.to_json()).unwrap();
+        for epsilon in [0.0, 1.0, 1.7, 9.0] {
+            assert!(profile.delta(epsilon).unwrap() <= again.delta(epsilon).unwrap());
+        }
+    }
+}

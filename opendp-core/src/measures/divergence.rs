@@ -1,0 +1,143 @@
+//! Privacy losses that are divergences of two distributions.
+
+use serde_json::Value as Json;
+
+use super::curve::{PrivacyProfile, RenyiCurve};
+use crate::arith::inf_sum;
+use crate::domain::descriptor;
+use crate::{Error, Measure, Result, TheMeasure, named, register};
+
+/// Pure differential privacy.
+///
+/// The loss is epsilon, the max-divergence in both directions:
+/// `Pr[M(x) in S] <= e^epsilon * Pr[M(x') in S]` for every event `S`.
+/// Losses compose by addition (Dwork, McSherry, Nissim, Smith 2006).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MaxDivergence;
+
+/// Approximate differential privacy at every epsilon at once.
+///
+/// The loss is a [`PrivacyProfile`]: the mechanism is (epsilon, delta(epsilon))-DP for all epsilon.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SmoothedMaxDivergence;
+
+/// Zero-concentrated differential privacy.
+///
+/// The loss is rho: `D_alpha(M(x), M(x')) <= rho * alpha` for every order `alpha > 1`, where `D`
+/// is the Renyi divergence, in both directions. Losses compose by addition (Bun, Steinke 2016,
+/// Lemma 1.7).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ZeroConcentratedDivergence;
+
+/// Renyi differential privacy at every order at once.
+///
+/// The loss is a [`RenyiCurve`]: `D_alpha(M(x), M(x')) <= epsilon(alpha)` for every `alpha > 1`.
+/// Curves compose by addition at each order (Mironov 2017, Proposition 1).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RenyiDivergence;
+
+impl Measure for MaxDivergence {
+    type Distance = f64;
+    fn to_json(&self) -> Json {
+        descriptor("max_divergence", [])
+    }
+    fn compose(&self, losses: &[f64]) -> Result<f64> {
+        total(losses)
+    }
+    /// An epsilon-DP mechanism is (epsilon, 0)-DP, and at a smaller epsilon its delta is 1 at most.
+    fn profile(&self, loss: &f64) -> Result<PrivacyProfile> {
+        Ok(PrivacyProfile::from_points(vec![(*loss, 0.0)]))
+    }
+}
+impl Measure for ZeroConcentratedDivergence {
+    type Distance = f64;
+    fn to_json(&self) -> Json {
+        descriptor("zero_concentrated_divergence", [])
+    }
+    fn compose(&self, losses: &[f64]) -> Result<f64> {
+        total(losses)
+    }
+}
+impl Measure for SmoothedMaxDivergence {
+    type Distance = PrivacyProfile;
+    fn to_json(&self) -> Json {
+        descriptor("smoothed_max_divergence", [])
+    }
+    fn profile(&self, loss: &PrivacyProfile) -> Result<PrivacyProfile> {
+        Ok(loss.clone())
+    }
+}
+impl Measure for RenyiDivergence {
+    type Distance = RenyiCurve;
+    fn to_json(&self) -> Json {
+        descriptor("renyi_divergence", [])
+    }
+    fn compose(&self, losses: &[RenyiCurve]) -> Result<RenyiCurve> {
+        let losses = losses.to_vec();
+        Ok(RenyiCurve::new(move |alpha| {
+            let all = losses.iter().map(|curve| curve.epsilon(alpha));
+            total(&all.collect::<Result<Vec<f64>>>()?)
+        }))
+    }
+}
+named! {
+    MaxDivergence as "MaxDivergence",
+    SmoothedMaxDivergence as "SmoothedMaxDivergence",
+    ZeroConcentratedDivergence as "ZeroConcentratedDivergence",
+    RenyiDivergence as "RenyiDivergence",
+}
+
+/// The exact sum of losses, rounded up once. An infinite loss makes an infinite total.
+pub(super) fn total(losses: &[f64]) -> Result<f64> {
+    if losses.iter().any(|loss| loss.is_nan()) {
+        return Err(Error::FailedMap("a loss in the composition is NaN".into()));
+    }
+    if losses.contains(&f64::INFINITY) { Ok(f64::INFINITY) } else { inf_sum(losses) }
+}
+
+/// Measure loss as pure differential privacy: epsilon.
+pub fn max_divergence() -> Result<TheMeasure<MaxDivergence>> {
+    Ok(TheMeasure(MaxDivergence))
+}
+/// Measure loss as approximate differential privacy: a delta for each epsilon.
+pub fn smoothed_max_divergence() -> Result<TheMeasure<SmoothedMaxDivergence>> {
+    Ok(TheMeasure(SmoothedMaxDivergence))
+}
+/// Measure loss as zero-concentrated differential privacy: rho.
+pub fn zero_concentrated_divergence() -> Result<TheMeasure<ZeroConcentratedDivergence>> {
+    Ok(TheMeasure(ZeroConcentratedDivergence))
+}
+/// Measure loss as Renyi differential privacy: an epsilon for each order.
+pub fn renyi_divergence() -> Result<TheMeasure<RenyiDivergence>> {
+    Ok(TheMeasure(RenyiDivergence))
+}
+register! { "divergence.rs": max_divergence(); }
+register! { "divergence.rs": smoothed_max_divergence(); }
+register! { "divergence.rs": zero_concentrated_divergence(); }
+register! { "divergence.rs": renyi_divergence(); }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adds_losses_exactly_and_rounds_up_once() {
+        let tenths = [0.1; 10];
+        assert_eq!(MaxDivergence.compose(&tenths).unwrap(), 1.0000000000000002);
+        assert_eq!(MaxDivergence.compose(&[0.5, 0.25]).unwrap(), 0.75);
+        assert_eq!(MaxDivergence.compose(&[]).unwrap(), 0.0);
+        assert_eq!(MaxDivergence.compose(&[1.0, f64::INFINITY]).unwrap(), f64::INFINITY);
+        assert!(MaxDivergence.compose(&[f64::NAN]).is_err());
+    }
+    #[test]
+    fn composes_renyi_curves_order_by_order() {
+        let curve = RenyiCurve::new(|alpha| Ok(alpha / 2.0));
+        let both = RenyiDivergence.compose(&[curve.clone(), curve]).unwrap();
+        assert_eq!(both.epsilon(3.0).unwrap(), 3.0);
+        assert!(both.epsilon(1.0).is_err());
+    }
+    #[test]
+    fn a_profile_does_not_compose() {
+        assert_eq!(SmoothedMaxDivergence.compose(&[]).unwrap_err().kind(), "NotImplemented");
+    }
+}

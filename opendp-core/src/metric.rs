@@ -1,0 +1,67 @@
+//! Distances between the members of a set.
+
+use std::fmt::Debug;
+
+use serde_json::Value as Json;
+
+use crate::{Distance, Domain, Named, Result};
+
+/// A way to measure the distance between two values.
+///
+/// A metric by itself never computes a distance: a release relates a distance that its user states
+/// to one that its maps give. What a metric means is in its documentation, and, where it can be
+/// executed, in [`DistanceOn`].
+pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
+    /// The type of a distance.
+    type Distance: Distance;
+    /// Write this metric as it stands in a pipeline document.
+    ///
+    /// The default is the bare type name, which is right for a metric without descriptors.
+    fn to_json(&self) -> Json {
+        Json::String(Self::type_name().to_string())
+    }
+}
+
+/// A metric that measures distances between the members of `D`.
+///
+/// This is implemented for the metric, not for the pair, so that a crate can pair its metric with
+/// our domains, and our metrics with its domains.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not measure distances on `{D}`",
+    note = "a metric of yours joins a domain with `impl MetricOn<{D}> for {Self}`"
+)]
+pub trait MetricOn<D: Domain>: Metric {
+    /// Check that the two form a metric space, given their descriptors.
+    ///
+    /// # Errors
+    /// `MetricSpace` when they do not.
+    fn check(&self, domain: &D) -> Result<()> {
+        let _ = domain;
+        Ok(())
+    }
+}
+
+/// A metric whose distance between two members can be computed.
+///
+/// No release ever does. It is what [`laws`](crate::laws) uses to test a stability map on
+/// neighbouring members, for our constructors and for those of any other crate.
+pub trait DistanceOn<D: Domain>: MetricOn<D> {
+    /// Compute the distance, rounded up, or `None` when the two are infinitely far apart.
+    ///
+    /// # Errors
+    /// When the distance does not fit its type.
+    fn distance(&self, left: &D::Carrier, right: &D::Carrier) -> Result<Option<Self::Distance>>;
+}
+
+/// A metric that counts the records in which two data sets differ.
+pub trait DatasetMetric: Metric<Distance = u32> + Default {
+    /// Whether members at a finite distance have the same number of records.
+    const SIZED: bool;
+    /// Whether the order of the records counts.
+    const ORDERED: bool;
+    /// Bound the symmetric distance of two data sets that are `d_in`-close in this metric.
+    ///
+    /// # Errors
+    /// `Overflow` when the bound exceeds `u32`.
+    fn to_symmetric(d_in: u32) -> Result<u32>;
+}

@@ -1,0 +1,196 @@
+//! Distances between vectors of scores: the largest change, and the range of changes.
+
+use std::marker::PhantomData;
+
+use serde_json::{Value as Json, json};
+
+use super::norm::{difference, no_nan};
+use crate::arith::{InfCast, Number};
+use crate::domain::descriptor;
+use crate::{
+    Atom, AtomDomain, Distance, DistanceOn, Metric, MetricOn, Result, TheMetric, VectorDomain,
+    named, register,
+};
+
+/// The largest change of any score, `d(x, x') = max_i |x_i - x'_i|`, as a number of type `Q`.
+///
+/// `monotonic` promises that between neighbours all scores change in the same direction, which
+/// halves what a selection from the scores must pay.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LInfDistance<Q> {
+    monotonic: bool,
+    distance: PhantomData<fn() -> Q>,
+}
+
+/// The range of the changes of the scores,
+/// `d(x, x') = max_ij |(x_i - x'_i) - (x_j - x'_j)|`, as a number of type `Q`.
+///
+/// Adding one number to all scores costs nothing. It is at most twice [`LInfDistance`], and at
+/// most that distance itself when all scores move in the same direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RangeDistance<Q>(PhantomData<fn() -> Q>);
+
+impl<Q> LInfDistance<Q> {
+    /// Measure the largest change; `monotonic` promises changes in one direction.
+    pub fn new(monotonic: bool) -> Self {
+        LInfDistance { monotonic, distance: PhantomData }
+    }
+    /// Whether all scores change in the same direction.
+    pub fn monotonic(&self) -> bool {
+        self.monotonic
+    }
+}
+impl<Q> RangeDistance<Q> {
+    /// Measure the range of the changes.
+    pub fn new() -> Self {
+        RangeDistance(PhantomData)
+    }
+}
+impl<Q: Distance + Number> Metric for LInfDistance<Q> {
+    type Distance = Q;
+    fn to_json(&self) -> Json {
+        let name = json!(Q::type_name().to_string());
+        descriptor("linf_distance", [("T", Some(name)), ("monotonic", Some(json!(self.monotonic)))])
+    }
+}
+impl<Q: Distance + Number> Metric for RangeDistance<Q> {
+    type Distance = Q;
+    fn to_json(&self) -> Json {
+        descriptor("range_distance", [("T", Some(json!(Q::type_name().to_string())))])
+    }
+}
+named!(LInfDistance<Q> as "LInfDistance", RangeDistance<Q> as "RangeDistance");
+
+impl<T: Atom, Q: Distance + Number> MetricOn<VectorDomain<AtomDomain<T>>> for LInfDistance<Q> {
+    fn check(&self, domain: &VectorDomain<AtomDomain<T>>) -> Result<()> {
+        no_nan("LInfDistance", domain.element())
+    }
+}
+impl<T: Atom, Q: Distance + Number> MetricOn<VectorDomain<AtomDomain<T>>> for RangeDistance<Q> {
+    fn check(&self, domain: &VectorDomain<AtomDomain<T>>) -> Result<()> {
+        no_nan("RangeDistance", domain.element())
+    }
+}
+
+impl<T: Atom + Number, Q> DistanceOn<VectorDomain<AtomDomain<T>>> for LInfDistance<Q>
+where
+    Q: Distance + Number + InfCast<T>,
+{
+    fn distance(&self, left: &Vec<T>, right: &Vec<T>) -> Result<Option<Q>> {
+        let Some((rise, fall)) = rise_and_fall::<T, Q>(left, right)? else { return Ok(None) };
+        // Scores that move both ways break the promise: no distance is small enough.
+        if self.monotonic && Q::zero() < rise && Q::zero() < fall {
+            return Ok(None);
+        }
+        Ok(Some(if rise < fall { fall } else { rise }))
+    }
+}
+impl<T: Atom + Number, Q> DistanceOn<VectorDomain<AtomDomain<T>>> for RangeDistance<Q>
+where
+    Q: Distance + Number + InfCast<T>,
+{
+    fn distance(&self, left: &Vec<T>, right: &Vec<T>) -> Result<Option<Q>> {
+        if left.len() != right.len() {
+            return Ok(None);
+        }
+        // The largest change less the smallest, where a fall is a negative rise.
+        let change = |(x, y): (&T, &T)| -> Result<(bool, Q)> { Ok((x < y, difference(*x, *y)?)) };
+        let mut changes = left.iter().zip(right).map(change);
+        let Some(first) = changes.next().transpose()? else { return Ok(Some(Q::zero())) };
+        let (mut largest, mut smallest) = (first, first);
+        for change in changes {
+            let change = change?;
+            if less(largest, change) {
+                largest = change;
+            }
+            if less(change, smallest) {
+                smallest = change;
+            }
+        }
+        let range = match (largest, smallest) {
+            ((true, large), (true, small)) => large.inf_sub(small)?,
+            ((true, large), (false, small)) => large.inf_add(small)?,
+            ((false, large), (_, small)) => small.inf_sub(large)?,
+        };
+        Ok(Some(range))
+    }
+}
+/// Compare two changes, each a direction and a size.
+fn less<Q: PartialOrd>(a: (bool, Q), b: (bool, Q)) -> bool {
+    match (a.0, b.0) {
+        (true, true) => a.1 < b.1,
+        (false, false) => b.1 < a.1,
+        (rises, _) => !rises,
+    }
+}
+/// The largest rise and the largest fall of any score.
+fn rise_and_fall<T: Number, Q>(left: &[T], right: &[T]) -> Result<Option<(Q, Q)>>
+where
+    Q: Number + InfCast<T>,
+{
+    if left.len() != right.len() {
+        return Ok(None);
+    }
+    let (mut rise, mut fall) = (Q::zero(), Q::zero());
+    for (x, y) in left.iter().zip(right) {
+        let change = difference(*x, *y)?;
+        let side = if x < y { &mut rise } else { &mut fall };
+        if *side < change {
+            *side = change;
+        }
+    }
+    Ok(Some((rise, fall)))
+}
+
+/// Measure the largest change of any score.
+///
+/// # Arguments
+/// * `monotonic` - promise that all scores change in the same direction between neighbours
+pub fn linf_distance<T: Distance + Number>(monotonic: bool) -> Result<TheMetric<LInfDistance<T>>> {
+    Ok(TheMetric(LInfDistance::new(monotonic)))
+}
+/// Measure the range of the changes of the scores.
+pub fn range_distance<T: Distance + Number>() -> Result<TheMetric<RangeDistance<T>>> {
+    Ok(TheMetric(RangeDistance::new()))
+}
+register! {
+    "maximum.rs": linf_distance(monotonic = false)
+        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64];
+}
+register! {
+    "maximum.rs": range_distance()
+        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(left: &[i32], right: &[i32], largest: i32, range: i32) {
+        let (left, right) = (left.to_vec(), right.to_vec());
+        let d = LInfDistance::<i32>::new(false).distance(&left, &right).unwrap();
+        assert_eq!(d, Some(largest));
+        assert_eq!(RangeDistance::<i32>::new().distance(&left, &right).unwrap(), Some(range));
+        assert_eq!(RangeDistance::<i32>::new().distance(&right, &left).unwrap(), Some(range));
+    }
+
+    #[test]
+    fn measures_the_largest_change_and_the_range_of_changes() {
+        check(&[0, 0], &[3, -4], 4, 7);
+        check(&[0, 0], &[3, 5], 5, 2);
+        check(&[0, 0, 0], &[-1, -5, -2], 5, 4);
+        check(&[], &[], 0, 0);
+        check(&[7, 7], &[7, 9], 2, 2);
+    }
+    #[test]
+    fn a_monotonic_distance_is_infinite_when_scores_move_both_ways() {
+        let metric = LInfDistance::<i32>::new(true);
+        assert_eq!(metric.distance(&vec![0, 0], &vec![1, -1]).unwrap(), None);
+        assert_eq!(metric.distance(&vec![0, 0], &vec![1, 2]).unwrap(), Some(2));
+    }
+    #[test]
+    fn compares_the_promise() {
+        assert_ne!(LInfDistance::<u64>::new(true), LInfDistance::new(false));
+    }
+}

@@ -1,0 +1,227 @@
+//! Distances between numbers, vectors and maps of numbers: absolute values and norms.
+
+use std::{collections::HashMap, marker::PhantomData};
+
+use serde_json::{Value as Json, json};
+
+use crate::arith::{InfCast, Number};
+use crate::domain::descriptor;
+use crate::{
+    Atom, AtomDomain, Distance, DistanceOn, Error, HashableAtom, MapDomain, Metric, MetricOn,
+    Named, Result, TheMetric, TypeName, VectorDomain, named, register,
+};
+
+/// The absolute difference of two numbers, `d(x, x') = |x - x'|`, as a number of type `Q`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AbsoluteDistance<Q>(PhantomData<fn() -> Q>);
+
+/// The `P`-norm of the difference of two vectors, `(sum |x_i - x'_i|^P)^(1/P)`, as a number of
+/// type `Q`. In the difference of two maps, a missing key counts as zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LpDistance<const P: usize, Q>(PhantomData<fn() -> Q>);
+/// The sum of the absolute differences, `sum |x_i - x'_i|`.
+pub type L1Distance<Q> = LpDistance<1, Q>;
+/// The Euclidean length of the difference, `sqrt(sum |x_i - x'_i|^2)`.
+pub type L2Distance<Q> = LpDistance<2, Q>;
+
+impl<Q> AbsoluteDistance<Q> {
+    /// Measure absolute differences as numbers of type `Q`.
+    pub fn new() -> Self {
+        AbsoluteDistance(PhantomData)
+    }
+}
+impl<const P: usize, Q> LpDistance<P, Q> {
+    /// Measure `P`-norms as numbers of type `Q`.
+    pub fn new() -> Self {
+        LpDistance(PhantomData)
+    }
+}
+impl<Q: Distance + Number> Metric for AbsoluteDistance<Q> {
+    type Distance = Q;
+    fn to_json(&self) -> Json {
+        descriptor("absolute_distance", [("T", Some(json!(Q::type_name().to_string())))])
+    }
+}
+impl<const P: usize, Q: Distance + Number> Metric for LpDistance<P, Q> {
+    type Distance = Q;
+    fn to_json(&self) -> Json {
+        let name = if P == 1 { "l1_distance" } else { "l2_distance" };
+        descriptor(name, [("T", Some(json!(Q::type_name().to_string())))])
+    }
+}
+named!(AbsoluteDistance<Q> as "AbsoluteDistance");
+impl<const P: usize, Q: Named> Named for LpDistance<P, Q> {
+    fn type_name() -> TypeName {
+        let head = if P == 1 { "L1Distance" } else { "L2Distance" };
+        TypeName::generic(head, [Q::type_name()])
+    }
+}
+
+impl<T: Atom, Q: Distance + Number> MetricOn<AtomDomain<T>> for AbsoluteDistance<Q> {
+    fn check(&self, domain: &AtomDomain<T>) -> Result<()> {
+        no_nan("AbsoluteDistance", domain)
+    }
+}
+impl<const P: usize, T: Atom, Q: Distance + Number> MetricOn<VectorDomain<AtomDomain<T>>>
+    for LpDistance<P, Q>
+{
+    fn check(&self, domain: &VectorDomain<AtomDomain<T>>) -> Result<()> {
+        const { assert!(P == 1 || P == 2, "only the norms L1 and L2 are defined") };
+        no_nan("a norm", domain.element())
+    }
+}
+impl<const P: usize, K: HashableAtom, V: Atom, Q: Distance + Number>
+    MetricOn<MapDomain<AtomDomain<K>, AtomDomain<V>>> for LpDistance<P, Q>
+{
+    fn check(&self, domain: &MapDomain<AtomDomain<K>, AtomDomain<V>>) -> Result<()> {
+        const { assert!(P == 1 || P == 2, "only the norms L1 and L2 are defined") };
+        no_nan("a norm", domain.value())
+    }
+}
+/// A difference with NaN is not a number, so no distance on NaN is one.
+pub(super) fn no_nan<T: Atom>(metric: &str, domain: &AtomDomain<T>) -> Result<()> {
+    if domain.nan() {
+        return Err(Error::MetricSpace(format!("{metric} requires elements that are not NaN")));
+    }
+    Ok(())
+}
+
+/// The difference of two atoms as a distance, rounded up.
+pub(super) fn difference<T, Q>(left: T, right: T) -> Result<Q>
+where
+    T: Number,
+    Q: Number + InfCast<T>,
+{
+    let (small, large) = if left < right { (left, right) } else { (right, left) };
+    // A difference within `T` is exact or rounded up. One that leaves a narrow integer type is
+    // taken in `Q`, which may be wider; each end is then rounded outward.
+    match large.inf_sub(small) {
+        Ok(difference) => Q::inf_cast(difference),
+        Err(_) => Q::inf_cast(large)?.inf_sub(Q::neg_inf_cast(small)?),
+    }
+}
+fn norm<const P: usize, Q: Number + InfCast<f64>>(differences: &[Q]) -> Result<Q>
+where
+    f64: InfCast<Q>,
+{
+    use crate::arith::{Directed, DirectedFloat};
+    let mut total = Q::zero();
+    if P == 1 {
+        for d in differences {
+            total = total.inf_add(*d)?;
+        }
+        return Ok(total);
+    }
+    let mut squares = 0.0_f64;
+    for d in differences {
+        let d = f64::inf_cast(*d)?;
+        squares = squares.inf_add(d.inf_mul(d)?)?;
+    }
+    Q::inf_cast(squares.inf_sqrt()?)
+}
+
+impl<T: Atom + Number, Q> DistanceOn<AtomDomain<T>> for AbsoluteDistance<Q>
+where
+    Q: Distance + Number + InfCast<T>,
+{
+    fn distance(&self, left: &T, right: &T) -> Result<Option<Q>> {
+        difference(*left, *right).map(Some)
+    }
+}
+impl<const P: usize, T: Atom + Number, Q> DistanceOn<VectorDomain<AtomDomain<T>>>
+    for LpDistance<P, Q>
+where
+    Q: Distance + Number + InfCast<T> + InfCast<f64>,
+    f64: InfCast<Q>,
+{
+    fn distance(&self, left: &Vec<T>, right: &Vec<T>) -> Result<Option<Q>> {
+        if left.len() != right.len() {
+            return Ok(None);
+        }
+        let all = left.iter().zip(right).map(|(x, y)| difference(*x, *y));
+        norm::<P, Q>(&all.collect::<Result<Vec<Q>>>()?).map(Some)
+    }
+}
+impl<const P: usize, K: HashableAtom, V: Atom + Number, Q>
+    DistanceOn<MapDomain<AtomDomain<K>, AtomDomain<V>>> for LpDistance<P, Q>
+where
+    Q: Distance + Number + InfCast<V> + InfCast<f64>,
+    f64: InfCast<Q>,
+{
+    fn distance(&self, left: &HashMap<K, V>, right: &HashMap<K, V>) -> Result<Option<Q>> {
+        norm::<P, Q>(&changes(left, right)?).map(Some)
+    }
+}
+/// The absolute difference at each key that either map has.
+pub(super) fn changes<K: HashableAtom, V: Number, Q: Number + InfCast<V>>(
+    left: &HashMap<K, V>,
+    right: &HashMap<K, V>,
+) -> Result<Vec<Q>> {
+    let missing = right.keys().filter(|key| !left.contains_key(*key));
+    left.keys()
+        .chain(missing)
+        .map(|key| {
+            let at = |map: &HashMap<K, V>| map.get(key).copied().unwrap_or_else(V::zero);
+            difference(at(left), at(right))
+        })
+        .collect()
+}
+
+/// Measure the absolute difference of two numbers.
+pub fn absolute_distance<T: Distance + Number>() -> Result<TheMetric<AbsoluteDistance<T>>> {
+    Ok(TheMetric(AbsoluteDistance::new()))
+}
+/// Measure the sum of the absolute differences of two vectors or maps.
+pub fn l1_distance<T: Distance + Number>() -> Result<TheMetric<L1Distance<T>>> {
+    Ok(TheMetric(L1Distance::new()))
+}
+/// Measure the Euclidean length of the difference of two vectors or maps.
+pub fn l2_distance<T: Distance + Number>() -> Result<TheMetric<L2Distance<T>>> {
+    Ok(TheMetric(L2Distance::new()))
+}
+register! {
+    "norm.rs": absolute_distance()
+        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64];
+}
+register! {
+    "norm.rs": l1_distance()
+        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64];
+}
+register! {
+    "norm.rs": l2_distance()
+        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Space;
+
+    #[test]
+    fn takes_the_difference_of_extremes() {
+        let wide = AbsoluteDistance::<i32>::new();
+        assert_eq!(wide.distance(&i8::MIN, &i8::MAX).unwrap(), Some(255));
+        assert!(AbsoluteDistance::<i8>::new().distance(&i8::MIN, &i8::MAX).is_err());
+        assert_eq!(AbsoluteDistance::<f64>::new().distance(&1.5, &-1.0).unwrap(), Some(2.5));
+    }
+    #[test]
+    fn adds_or_squares_the_differences() {
+        let (left, right) = (vec![0, 0], vec![3, -4]);
+        assert_eq!(L1Distance::<i32>::new().distance(&left, &right).unwrap(), Some(7));
+        assert_eq!(L2Distance::<f64>::new().distance(&left, &right).unwrap(), Some(5.0));
+        assert_eq!(L2Distance::<f64>::new().distance(&left, &vec![0]).unwrap(), None);
+    }
+    #[test]
+    fn counts_a_missing_key_as_zero() {
+        let (left, right) = (HashMap::from([(1, 2), (2, 5)]), HashMap::from([(2, 4), (3, 7)]));
+        assert_eq!(L1Distance::<i32>::new().distance(&left, &right).unwrap(), Some(10));
+    }
+    #[test]
+    fn refuses_domains_with_nan() {
+        let error =
+            Space::new(AtomDomain::<f64>::default(), AbsoluteDistance::<f64>::new()).unwrap_err();
+        assert_eq!(error.kind(), "MetricSpace");
+        let vectors = VectorDomain::new(AtomDomain::<f64>::default());
+        assert!(Space::new(vectors, L1Distance::<f64>::new()).is_err());
+    }
+}

@@ -1,0 +1,75 @@
+//! Sources of uniform random words: one secure source for releases, several for tests.
+
+mod secure;
+mod tape;
+
+pub use secure::{SecureSource, with_secure};
+pub use tape::{Failing, Seeded, Tape};
+
+/// Report that no entropy can be had, or that a test tape ended.
+///
+/// The type carries no data, so a `Result<u64, NoEntropy>` is returned in registers. Whoever
+/// receives it must abandon the release: there is no fallback source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no entropy: the operating system gave no random bytes, or a test tape ended")]
+pub struct NoEntropy;
+
+/// Supply independent words of uniform random bits.
+///
+/// Every sampler of the framework draws through this trait only, and every proof of exactness
+/// assumes exactly this much: words are independent and uniform on `[0, 2^BITS)`.
+pub trait RandomSource {
+    /// State the number of uniform bits in each word, between 1 and 64.
+    ///
+    /// Releases use 64. Tests use 1 or 4, so that every tape of a given length can be enumerated
+    /// and so that the refinement paths, which 64-bit words almost never enter, run every time.
+    const BITS: u32 = 64;
+
+    /// Draw an integer uniform on `[0, 2^BITS)`, independent of all earlier words.
+    ///
+    /// # Errors
+    ///
+    /// [`NoEntropy`] if the source cannot supply another word.
+    fn word(&mut self) -> Result<u64, NoEntropy>;
+}
+
+impl<S: RandomSource + ?Sized> RandomSource for &mut S {
+    const BITS: u32 = S::BITS;
+
+    #[inline]
+    fn word(&mut self) -> Result<u64, NoEntropy> {
+        (**self).word()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(mut source: impl RandomSource) -> Result<u64, NoEntropy> {
+        Ok(source.word()? + source.word()?)
+    }
+
+    #[test]
+    fn a_borrowed_source_draws_from_its_owner() {
+        let mut tape = Tape::<4>::new(vec![3, 4, 5]);
+        assert_eq!(sum(&mut tape), Ok(7));
+        assert_eq!(tape.used(), 2);
+        assert_eq!(sum(&mut tape), Err(NoEntropy));
+    }
+
+    #[test]
+    fn a_borrowed_source_keeps_the_word_size() {
+        fn bits<S: RandomSource>(_: &S) -> u32 {
+            S::BITS
+        }
+        let mut tape = Tape::<4>::new(vec![]);
+        assert_eq!(bits(&&mut tape), 4);
+        assert_eq!(bits(&SecureSource::new().unwrap()), 64);
+    }
+
+    #[test]
+    fn the_error_fits_beside_a_word_in_two_registers() {
+        assert!(size_of::<Result<u64, NoEntropy>>() <= 2 * size_of::<u64>());
+    }
+}

@@ -1,0 +1,394 @@
+//! The seam through which crates offer functions by name.
+
+use std::fmt;
+
+use crate::erased::{AnyDomain, AnyMeasure, AnyMetric};
+use crate::{
+    Arg, Args, Argument, Carrier, Constructed, Domain, Function, Kind, Measure, Measurement,
+    Metric, Named, Result, TheDomain, TheMeasure, TheMetric, Transformation, TypeName,
+};
+
+/// One function at one choice of its type parameters, as a constant that the linker collects.
+///
+/// A registration adds names to a function and holds no logic. It is written by
+/// [`register!`](crate::register), and a program finds it through the registry if it links, and
+/// names in code, the crate that wrote it.
+#[derive(Clone, Copy)]
+pub struct Registration {
+    /// The names of the function, such as `make_clamp`. The first is the one it is listed under.
+    pub names: &'static [&'static str],
+    /// The type arguments, in order.
+    pub generics: &'static [Generic],
+    /// The parameters, in order.
+    pub parameters: fn() -> Vec<Parameter>,
+    /// The kind of thing that the function makes.
+    pub kind: fn() -> Kind,
+    /// The name of the type that the function makes.
+    pub output: fn() -> TypeName,
+    /// Decode the arguments, call the function, erase the result.
+    pub construct: fn(&Args) -> Result<Constructed>,
+    /// The identity of the function: its path in its own crate, wherever it is registered.
+    pub identity: fn() -> &'static str,
+    /// The name of the function in its source.
+    pub function: &'static str,
+    /// The source in which the function is documented.
+    pub source: &'static str,
+    /// Where the registration was written.
+    pub origin: Origin,
+}
+inventory::collect!(Registration);
+
+/// A type argument, such as `T = i32`.
+#[derive(Clone, Copy, Debug)]
+pub struct Generic {
+    /// The name of the type parameter.
+    pub name: &'static str,
+    /// The name of the type.
+    pub type_name: fn() -> TypeName,
+    /// The name of the type that is meant when nothing decides the parameter.
+    pub default: Option<fn() -> TypeName>,
+}
+/// A parameter, such as `bounds: Bounds<i32>`.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// The name of the parameter.
+    pub name: &'static str,
+    /// The name of its type.
+    pub type_name: TypeName,
+    /// The value that is meant when it is absent, as a text of JSON.
+    pub default: Option<&'static str>,
+    /// Whether an argument is of a kind that fits.
+    pub accepts: fn(&Arg) -> bool,
+    /// Whether an argument decodes.
+    pub decodes: fn(&Arg) -> Result<()>,
+}
+/// Where a registration was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The name of the crate.
+    pub package: &'static str,
+    /// The version of the crate.
+    pub version: &'static str,
+    /// The path of the module.
+    pub module: &'static str,
+}
+
+impl Registration {
+    /// Iterate over all registrations linked into this program, in no particular order.
+    pub fn all() -> impl Iterator<Item = &'static Registration> {
+        inventory::iter::<Registration>.into_iter()
+    }
+    /// The documentation of the function: its doc comment, word for word.
+    pub fn documentation(&self) -> String {
+        documentation(self.source, self.function)
+    }
+}
+impl fmt::Debug for Registration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Registration({})", self.names.join(", "))
+    }
+}
+
+/// Find the doc comment of a public function in its source. Lines of examples that the
+/// documentation hides stay hidden.
+fn documentation(source: &str, function: &str) -> String {
+    let lines: Vec<&str> = source.lines().map(str::trim_start).collect();
+    let head = format!("pub fn {function}");
+    let defines =
+        |line: &&str| line.strip_prefix(&*head).is_some_and(|r| r.starts_with(['(', '<']));
+    let Some(end) = lines.iter().position(|line| defines(line)) else { return String::new() };
+    let above =
+        lines[..end].iter().rev().take_while(|l| l.starts_with("///") || l.starts_with("#["));
+    let mut doc: Vec<&str> = above.filter_map(|line| line.strip_prefix("///")).collect();
+    doc.reverse();
+    let mut text = String::new();
+    let mut in_code = false;
+    for line in doc {
+        let line = line.strip_prefix(' ').unwrap_or(line);
+        in_code ^= line.starts_with("```");
+        if !(in_code && (line == "#" || line.starts_with("# "))) {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    text.trim_end().to_owned()
+}
+
+/// What a registered function may return.
+#[diagnostic::on_unimplemented(
+    message = "a registered function cannot make `{Self}`",
+    note = "it makes a transformation, a measurement, a function, or a wrapped domain, metric or measure"
+)]
+pub trait Made {
+    /// The kind of the object.
+    fn kind() -> Kind;
+    /// The name of its type.
+    fn type_name() -> TypeName;
+    /// Erase its type.
+    fn erased(self) -> Constructed;
+}
+impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Made for Transformation<DI, MI, DO, MO> {
+    fn kind() -> Kind {
+        Kind::Transformation
+    }
+    fn type_name() -> TypeName {
+        TypeName::generic(
+            "Transformation",
+            [DI::type_name(), MI::type_name(), DO::type_name(), MO::type_name()],
+        )
+    }
+    #[inline(never)]
+    fn erased(self) -> Constructed {
+        Constructed::Transformation(self.erase())
+    }
+}
+impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Made for Measurement<DI, MI, MO, TO> {
+    fn kind() -> Kind {
+        Kind::Measurement
+    }
+    fn type_name() -> TypeName {
+        TypeName::generic(
+            "Measurement",
+            [DI::type_name(), MI::type_name(), MO::type_name(), TO::type_name()],
+        )
+    }
+    #[inline(never)]
+    fn erased(self) -> Constructed {
+        Constructed::Measurement(self.erase())
+    }
+}
+impl<I: Carrier, O: Carrier> Made for Function<I, O> {
+    fn kind() -> Kind {
+        Kind::Function
+    }
+    fn type_name() -> TypeName {
+        TypeName::generic("Function", [I::type_name(), O::type_name()])
+    }
+    #[inline(never)]
+    fn erased(self) -> Constructed {
+        Constructed::Function(self.erase())
+    }
+}
+macro_rules! made {
+    ($($the:ident $kind:ident $bound:ident $any:ident;)*) => {$(
+        impl<T: $bound> Made for $the<T> {
+            fn kind() -> Kind {
+                Kind::$kind
+            }
+            fn type_name() -> TypeName {
+                <T as Named>::type_name()
+            }
+            fn erased(self) -> Constructed {
+                Constructed::$kind($any::new(self.0))
+            }
+        }
+    )*};
+}
+made! {
+    TheDomain Domain Domain AnyDomain;
+    TheMetric Metric Metric AnyMetric;
+    TheMeasure Measure Measure AnyMeasure;
+}
+
+/// A plain function whose parameters are [`Argument`]s and whose result can be erased.
+///
+/// Implemented for every `fn(A, B, ..) -> Result<R>` of up to seven parameters.
+#[diagnostic::on_unimplemented(
+    message = "this function cannot be registered",
+    note = "every parameter must be an `Argument`, and it must return a `Result` of something `Made`"
+)]
+pub trait Constructor<Signature> {
+    /// An array with a name and a default for each parameter.
+    type Specs;
+    /// Describe the parameters.
+    fn parameters(&self, specs: Self::Specs) -> Vec<Parameter>;
+    /// The kind of the result.
+    fn kind(&self) -> Kind;
+    /// The name of the type of the result.
+    fn output(&self) -> TypeName;
+    /// Call with arguments looked up by name.
+    ///
+    /// # Errors
+    /// Those of decoding the arguments, and of the function.
+    fn call(&self, specs: Self::Specs, args: &Args) -> Result<Constructed>;
+}
+/// A parameter's name, and its default as a text of JSON.
+pub type Spec = (&'static str, Option<&'static str>);
+
+macro_rules! constructors {
+    ($($n:literal ($($A:ident $a:ident),*))*) => {$(
+        impl<Fun, Res, $($A),*> Constructor<fn($($A),*) -> Res> for Fun
+        where
+            Fun: Fn($($A),*) -> Result<Res>,
+            Res: Made,
+            $($A: Argument),*
+        {
+            type Specs = [Spec; $n];
+            fn parameters(&self, [$($a),*]: Self::Specs) -> Vec<Parameter> {
+                vec![$(Parameter {
+                    name: $a.0,
+                    type_name: <$A as Argument>::type_name(),
+                    default: $a.1,
+                    accepts: $A::accepts,
+                    decodes: |arg| $A::from_arg(arg).map(drop),
+                }),*]
+            }
+            fn kind(&self) -> Kind {
+                Res::kind()
+            }
+            fn output(&self) -> TypeName {
+                Res::type_name()
+            }
+            #[allow(unused_variables, reason = "a function without parameters uses no arguments")]
+            fn call(&self, [$($a),*]: Self::Specs, args: &Args) -> Result<Constructed> {
+                Ok(self($(args.decode::<$A>($a.0, $a.1)?),*)?.erased())
+            }
+        }
+    )*};
+}
+constructors! {
+    0 ()
+    1 (A a)
+    2 (A a, B b)
+    3 (A a, B b, C c)
+    4 (A a, B b, C c, D d)
+    5 (A a, B b, C c, D d, E e)
+    6 (A a, B b, C c, D d, E e, F f)
+    7 (A a, B b, C c, D d, E e, F f, G g)
+}
+
+/// Name a function's own path, without its type arguments.
+pub fn identity<F>(_: &F) -> &'static str {
+    // Only compared for equality between registrations in one program, which one compiler made.
+    let path = std::any::type_name::<F>();
+    path.split('<').next().unwrap_or(path)
+}
+
+/// Offer a function to the registry, at every listed choice of its type parameters.
+///
+/// ```text
+/// register! {
+///     "clamp.rs": make_clamp(input, bounds)
+///         for T in [i32, f64], M in [SymmetricDistance, InsertDeleteDistance];
+/// }
+/// ```
+///
+/// The text before the colon is the name of the file itself, whose doc comment on the function is
+/// the documentation in listings. `make_count as ["make_count", "acme::count"](input)` gives other
+/// names. A parameter may have a default, a literal of JSON: `null_category = true`; and so may a
+/// type parameter: `TO in [i32, i64] = i32`. The macro does not run anything: place it outside of
+/// any function, right below the one it names.
+#[macro_export]
+macro_rules! register {
+    ($file:literal : $f:ident as [$($name:literal),+ $(,)?]
+        ($($p:ident $(= $d:tt)?),* $(,)?)
+        $(for $($g:ident in [$($ty:ty),+ $(,)?] $(= $gd:ty)?),+)? $(,)?;) => {
+        $crate::__register!(
+            ($file $f [$($name),+] [$([$p $($d)?])*]) [] [$($([$g [$($ty),+] $($gd)?])+)?]
+        );
+    };
+    ($file:literal : $f:ident ($($p:tt)*) $($rest:tt)*) => {
+        $crate::__register_plain!($file $f ($($p)*) $($rest)*);
+    };
+}
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __register_plain {
+    ($file:literal $f:ident ($($p:ident $(= $d:tt)?),* $(,)?)
+        $(for $($g:ident in [$($ty:ty),+ $(,)?] $(= $gd:ty)?),+)? $(,)?;) => {
+        $crate::__register!(
+            ($file $f [stringify!($f)] [$([$p $($d)?])*]) [] [$($([$g [$($ty),+] $($gd)?])+)?]
+        );
+    };
+}
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __register {
+    // Every type parameter is chosen: emit one registration.
+    (($file:literal $f:ident [$($name:expr),+] [$([$p:ident $($d:tt)?])*])
+        [$([$g:ident ($t:ty) $($gd:ty)?])*] []) => {
+        $crate::__private::submit! {
+            $crate::Registration {
+                names: &[$($name),+],
+                generics: &[$($crate::Generic {
+                    name: stringify!($g),
+                    type_name: <$t as $crate::Named>::type_name,
+                    default: $crate::__default_type!($($gd)?),
+                }),*],
+                parameters: || $crate::Constructor::parameters(
+                    &$f::<$($t),*>,
+                    [$((stringify!($p), $crate::__default_value!($($d)?))),*],
+                ),
+                kind: || $crate::Constructor::kind(&$f::<$($t),*>),
+                output: || $crate::Constructor::output(&$f::<$($t),*>),
+                construct: |args| $crate::Constructor::call(
+                    &$f::<$($t),*>,
+                    [$((stringify!($p), $crate::__default_value!($($d)?))),*],
+                    args,
+                ),
+                identity: || $crate::__private::identity(&$f::<$($t),*>),
+                function: stringify!($f),
+                source: include_str!($file),
+                origin: $crate::Origin {
+                    package: env!("CARGO_PKG_NAME"),
+                    version: env!("CARGO_PKG_VERSION"),
+                    module: module_path!(),
+                },
+            }
+        }
+    };
+    // Choose a type for the first open parameter, once per candidate.
+    ($head:tt $done:tt [$first:tt $($rest:tt)*]) => {
+        $crate::__register!(@each $head $done $first [$($rest)*]);
+    };
+    (@each $head:tt $done:tt [$g:ident [$($ty:ty),+]] $rest:tt) => {
+        $( $crate::__register!(@push $head $done [$g ($ty)] $rest); )+
+    };
+    (@each $head:tt $done:tt [$g:ident [$($ty:ty),+] $gd:ty] $rest:tt) => {
+        $( $crate::__register!(@push $head $done [$g ($ty) $gd] $rest); )+
+    };
+    (@push $head:tt [$($done:tt)*] $next:tt $rest:tt) => {
+        $crate::__register!($head [$($done)* $next] $rest);
+    };
+}
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __default_type {
+    () => {
+        None
+    };
+    ($t:ty) => {
+        Some(<$t as $crate::Named>::type_name)
+    };
+}
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __default_value {
+    () => {
+        None
+    };
+    ($d:tt) => {
+        Some(stringify!($d))
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_doc_comment_of_the_function_and_no_other() {
+        let source = "/// Other.\npub fn make_xy() {}\n\n/// Do it.\n///\n/// ```\n/// # use a;\n/// \
+                      run();\n/// ```\n#[inline]\npub fn make_x<T>() {}\n";
+        assert_eq!(documentation(source, "make_x"), "Do it.\n\n```\nrun();\n```");
+        assert_eq!(documentation(source, "make_xy"), "Other.");
+        assert_eq!(documentation(source, "make_z"), "");
+    }
+    #[test]
+    fn every_name_of_the_house_is_documented() {
+        for registration in Registration::all() {
+            assert!(!registration.documentation().is_empty(), "{registration:?}");
+        }
+        assert!(Registration::all().count() > 100);
+    }
+}

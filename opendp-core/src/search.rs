@@ -1,0 +1,171 @@
+//! Search for the value of a parameter at which a condition begins to hold.
+
+use std::fmt::Debug;
+
+use crate::{Error, Result};
+
+/// A number type that can be bisected.
+pub trait Bisect: Copy + PartialOrd + Debug {
+    /// The value from which an unbounded search goes out.
+    const START: Self;
+    /// Values at growing distance above the start, and at last the largest.
+    fn above() -> Vec<Self>;
+    /// Values at growing distance below the start, and at last the smallest.
+    fn below() -> Vec<Self>;
+    /// A value between two others, or one of them when there is none.
+    fn between(low: Self, high: Self) -> Self;
+}
+macro_rules! integers {
+    ($($t:ident)*) => {$(
+        impl Bisect for $t {
+            const START: Self = 0;
+            fn above() -> Vec<Self> {
+                let bands = (0..$t::BITS / 4).filter_map(|band| (1 as $t).checked_shl(4 * band));
+                bands.filter(|x| 0 < *x).chain([$t::MAX]).collect()
+            }
+            fn below() -> Vec<Self> {
+                let bands = Self::above().into_iter().filter_map(|x| (0 as $t).checked_sub(x));
+                bands.chain([$t::MIN]).collect()
+            }
+            fn between(low: Self, high: Self) -> Self {
+                // The average, rounded down, without leaving the type.
+                (low & high) + ((low ^ high) >> 1)
+            }
+        }
+    )*};
+}
+integers!(i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 usize);
+macro_rules! floats {
+    ($($t:ident)*) => {$(
+        impl Bisect for $t {
+            const START: Self = 0.0;
+            fn above() -> Vec<Self> {
+                // 2^-49 to 2^49 and on to the ends of the type, with exponents that grow as squares.
+                let small = (0..8).rev().map(|k: i32| (2.0 as $t).powi(-k * k));
+                let large = (1..8).map(|k: i32| (2.0 as $t).powi(k * k));
+                let all = [$t::MIN_POSITIVE].into_iter().chain(small).chain(large);
+                all.chain([$t::MAX]).collect()
+            }
+            fn below() -> Vec<Self> {
+                Self::above().into_iter().map(|x| -x).collect()
+            }
+            fn between(low: Self, high: Self) -> Self {
+                if (low < 0.0) == (high < 0.0) { low + (high - low) / 2.0 } else { low / 2.0 + high / 2.0 }
+            }
+        }
+    )*};
+}
+floats!(f32 f64);
+
+/// Find the value nearest to where a condition changes, on the side where it holds.
+///
+/// The condition must be monotone: it holds on one side of some value and not on the other. With
+/// bounds, the search is between them; without, it goes out from zero in growing steps, first
+/// upward, then downward. A condition that fails with an error is taken as one that does not hold.
+///
+/// ```
+/// # use opendp_core::search::binary_search;
+/// assert_eq!(binary_search(|x: i32| Ok(x >= 5), Some((0, 100)))?, 5);
+/// assert_eq!(binary_search(|x: f64| Ok(x * x <= 2.0), Some((0.0, 10.0)))?, 1.414213562373095);
+/// assert_eq!(binary_search(|x: f64| Ok(x >= 5.0), None)?, 5.0);
+/// assert_eq!(binary_search(|_: f64| Ok(true), None).unwrap_err().kind(), "Search");
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+///
+/// # Errors
+/// `Search` when the condition does not change between the bounds; the condition's own error when
+/// it fails at every value tried.
+pub fn binary_search<T: Bisect>(
+    condition: impl Fn(T) -> Result<bool>,
+    bounds: Option<(T, T)>,
+) -> Result<T> {
+    let mut failure = None;
+    let mut works = false;
+    let mut holds = |x: T| match condition(x) {
+        Ok(holds) => {
+            works = true;
+            holds
+        }
+        Err(error) => {
+            failure.get_or_insert(error);
+            false
+        }
+    };
+    let bracket = match bounds {
+        Some((a, b)) => {
+            let (low, high) = if b < a { (b, a) } else { (a, b) };
+            let ends = (holds(low), holds(high));
+            (ends.0 != ends.1).then_some((low, high, ends.1))
+        }
+        None => exponential_bounds(&mut holds),
+    };
+    let Some((mut low, mut high, rising)) = bracket else {
+        return Err(match failure {
+            Some(error) if !works => error,
+            _ if bounds.is_some() => {
+                Error::Search("the decision boundary of the condition is outside the bounds".into())
+            }
+            _ => Error::Search("unable to infer bounds: the condition never changes".into()),
+        });
+    };
+    loop {
+        let middle = T::between(low, high);
+        if !(low < middle && middle < high) {
+            return Ok(if rising { high } else { low });
+        }
+        if holds(middle) == rising { high = middle } else { low = middle }
+    }
+}
+
+/// Find two values between which a condition changes, going out from zero, and whether it holds at
+/// the upper one.
+fn exponential_bounds<T: Bisect>(holds: &mut impl FnMut(T) -> bool) -> Option<(T, T, bool)> {
+    let start = holds(T::START);
+    let mut previous = T::START;
+    for next in T::above() {
+        let now = holds(next);
+        if now != start {
+            return Some((previous, next, now));
+        }
+        previous = next;
+    }
+    previous = T::START;
+    for next in T::below() {
+        if holds(next) != start {
+            return Some((next, previous, start));
+        }
+        previous = next;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_boundary_on_the_side_where_the_condition_holds() {
+        assert_eq!(binary_search(|x: f64| Ok(x <= 5.0), None).unwrap(), 5.0);
+        assert_eq!(binary_search(|x: f64| Ok(x < -300.0), None).unwrap(), -300.00000000000006);
+        assert_eq!(binary_search(|x: i64| Ok(x > 7), None).unwrap(), 8);
+        assert_eq!(binary_search(|x: i64| Ok(x <= -7), None).unwrap(), -7);
+        assert_eq!(binary_search(|x: u8| Ok(x >= 255), None).unwrap(), 255);
+        assert_eq!(binary_search(|x: i8| Ok(x > -128), None).unwrap(), -127);
+        assert_eq!(binary_search(|x: i128| Ok(x >= i128::MAX), None).unwrap(), i128::MAX);
+        assert_eq!(binary_search(|x: i32| Ok(x >= 5), Some((100, 0))).unwrap(), 5);
+    }
+    #[test]
+    fn takes_an_error_as_a_condition_that_does_not_hold() {
+        let positive = |x: f64| {
+            if x <= 0.0 { Err(Error::MakeMeasurement("scale".into())) } else { Ok(1.0 / x <= 0.1) }
+        };
+        assert_eq!(binary_search(positive, None).unwrap(), 10.0);
+        let never = |_: f64| -> Result<bool> { Err(Error::MakeMeasurement("no".into())) };
+        assert_eq!(binary_search(never, None).unwrap_err().kind(), "MakeMeasurement");
+    }
+    #[test]
+    fn says_when_there_is_no_boundary() {
+        assert_eq!(binary_search(|_: i32| Ok(true), Some((0, 1))).unwrap_err().kind(), "Search");
+        assert_eq!(binary_search(|_: i32| Ok(false), None).unwrap_err().kind(), "Search");
+    }
+}

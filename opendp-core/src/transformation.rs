@@ -1,0 +1,173 @@
+//! Stable data transformations.
+
+use std::fmt;
+
+use crate::{
+    Carrier, Distance, Domain, Function, Measure, Measurement, Metric, Partial, Result, Space,
+    StabilityMap,
+};
+
+/// A function between metric spaces with a bound on its stability.
+///
+/// The claim: for all members `x`, `x'` of the input domain at distance at most `d_in`, the outputs
+/// are members of the output domain at distance at most `map(d_in)`. It is immutable, cheap to
+/// clone, and shared between threads.
+///
+/// ```
+/// use opendp_core::*;
+/// let records = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
+/// let double = Transformation::new(
+///     records.clone(),
+///     records,
+///     Function::rows(|rows: &[i32], out: &mut Vec<i32>| {
+///         out.extend(rows.iter().map(|x| x.saturating_mul(2)));
+///         Ok(())
+///     }),
+///     StabilityMap::new(|d_in| Ok(*d_in)),
+/// );
+/// assert_eq!(double.invoke(&vec![1, 2])?, [2, 4]);
+/// assert!(double.check(&1, &1)?);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Transformation<DI: Domain, MI: Metric, DO: Domain, MO: Metric> {
+    pub(crate) input: Space<DI, MI>,
+    pub(crate) output: Space<DO, MO>,
+    pub(crate) function: Function<DI::Carrier, DO::Carrier>,
+    pub(crate) map: StabilityMap<MI, MO>,
+}
+
+impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, MO> {
+    /// Assemble a transformation. The caller vouches for the claim.
+    pub fn new(
+        input: Space<DI, MI>,
+        output: Space<DO, MO>,
+        function: Function<DI::Carrier, DO::Carrier>,
+        map: StabilityMap<MI, MO>,
+    ) -> Self {
+        Transformation { input, output, function, map }
+    }
+    /// The input space.
+    pub fn input(&self) -> &Space<DI, MI> {
+        &self.input
+    }
+    /// The output space.
+    pub fn output(&self) -> &Space<DO, MO> {
+        &self.output
+    }
+    /// The function.
+    pub fn function(&self) -> &Function<DI::Carrier, DO::Carrier> {
+        &self.function
+    }
+    /// Run the function on a member of the input domain, on all cores when it has many rows.
+    ///
+    /// # Errors
+    /// Those of the stages, none of which depends on the data.
+    pub fn invoke(&self, data: &DI::Carrier) -> Result<DO::Carrier> {
+        self.function.eval(data)
+    }
+    /// Run the function over a stream of chunks of a member of the input domain.
+    ///
+    /// # Errors
+    /// `NotImplemented` when the function needs its input whole; those of the stages and the stream.
+    pub fn invoke_chunks(
+        &self,
+        chunks: impl IntoIterator<Item = Result<DI::Carrier>>,
+    ) -> Result<DO::Carrier> {
+        self.function.eval_chunks(chunks)
+    }
+    /// Begin a partial result, to be merged with others.
+    ///
+    /// # Errors
+    /// `NotImplemented` unless the function folds its rows.
+    pub fn start(&self) -> Result<Partial<DI::Carrier, DO::Carrier>> {
+        self.function.start()
+    }
+    /// Bound the distance between outputs whose inputs are `d_in`-close.
+    ///
+    /// # Errors
+    /// `FailedMap` when `d_in` is negative or NaN; `Overflow` when the bound is not finite.
+    pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
+        self.map.eval(d_in)
+    }
+    /// Decide whether `d_in`-close inputs have `d_out`-close outputs: `map(d_in) <= d_out`.
+    ///
+    /// # Errors
+    /// Those of the map; `InvalidDistance` when the distances cannot be compared.
+    pub fn check(&self, d_in: &MI::Distance, d_out: &MO::Distance) -> Result<bool> {
+        self.map(d_in)?.at_most(d_out)
+    }
+    /// Continue with the step that `next` builds on the output space.
+    ///
+    /// # Errors
+    /// Those of `next`; `DomainMismatch` or `MetricMismatch` when the spaces in the middle differ.
+    pub fn then<N: After<Self>>(
+        &self,
+        next: impl FnOnce(Space<DO, MO>) -> Result<N>,
+    ) -> Result<N::Chained> {
+        next(self.output.clone())?.after(self)
+    }
+}
+
+/// A step that can run after a first step.
+pub trait After<First> {
+    /// Both steps in one.
+    type Chained;
+    /// Run this step after `first`.
+    ///
+    /// # Errors
+    /// `DomainMismatch` or `MetricMismatch` when the spaces in the middle differ.
+    fn after(&self, first: &First) -> Result<Self::Chained>;
+}
+
+/// Functions compose forward and so do maps: if `x`, `x'` are `d_in`-close then the middle values
+/// are `map_0(d_in)`-close members of the middle space, so the outputs are
+/// `map_1(map_0(d_in))`-close.
+impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, DO: Domain, MO: Metric>
+    After<Transformation<DI, MI, DX, MX>> for Transformation<DX, MX, DO, MO>
+{
+    type Chained = Transformation<DI, MI, DO, MO>;
+    fn after(&self, first: &Transformation<DI, MI, DX, MX>) -> Result<Self::Chained> {
+        self.input.follows(&first.output)?;
+        Ok(Transformation {
+            input: first.input.clone(),
+            output: self.output.clone(),
+            function: first.function.then(&self.function),
+            map: first.map.then(&self.map),
+        })
+    }
+}
+/// A measurement after a transformation, by the same argument.
+impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, MO: Measure, TO: Carrier>
+    After<Transformation<DI, MI, DX, MX>> for Measurement<DX, MX, MO, TO>
+{
+    type Chained = Measurement<DI, MI, MO, TO>;
+    fn after(&self, first: &Transformation<DI, MI, DX, MX>) -> Result<Self::Chained> {
+        self.input.follows(&first.output)?;
+        Ok(Measurement {
+            input: first.input.clone(),
+            measure: self.measure.clone(),
+            function: first.function.then(&self.function),
+            map: first.map.then_privacy(&self.map),
+            accuracy: self.accuracy.clone(),
+        })
+    }
+}
+
+impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Clone for Transformation<DI, MI, DO, MO> {
+    fn clone(&self) -> Self {
+        Transformation {
+            input: self.input.clone(),
+            output: self.output.clone(),
+            function: self.function.clone(),
+            map: self.map.clone(),
+        }
+    }
+}
+impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> fmt::Debug for Transformation<DI, MI, DO, MO> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transformation")
+            .field("input", &self.input)
+            .field("output", &self.output)
+            .finish_non_exhaustive()
+    }
+}

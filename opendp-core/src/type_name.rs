@@ -1,0 +1,239 @@
+//! Types that can say their own name.
+
+use std::{borrow::Cow, collections::HashMap, fmt, str::FromStr};
+
+use crate::{Error, Result};
+
+/// The deepest nesting of a type name that is read.
+const MAX_DEPTH: usize = 32;
+/// The longest type name that is read.
+const MAX_LENGTH: usize = 4096;
+
+/// The name of a type in a signature, such as `VectorDomain<AtomDomain<i32>>`.
+///
+/// Names are declared with [`named!`](crate::named), never taken from the compiler, whose own
+/// names change when a type moves. A name is structured: it prints, parses and compares.
+///
+/// ```
+/// # use opendp_core::TypeName;
+/// let name: TypeName = "SizedDomain<VectorDomain<AllDomain<int>>>".parse()?;
+/// assert_eq!(name.to_string(), "VectorDomain<AtomDomain<i32>>");
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeName {
+    head: Cow<'static, str>,
+    args: Vec<TypeName>,
+}
+
+/// A type that can say its own name.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no declared name",
+    note = "name it with `named! {{ {Self} as \"your_crate::{Self}\" }}`"
+)]
+pub trait Named: 'static {
+    /// The name of this type, as it is written in a signature.
+    fn type_name() -> TypeName;
+}
+
+impl TypeName {
+    /// Name a type without arguments.
+    pub fn plain(head: &'static str) -> Self {
+        TypeName { head: Cow::Borrowed(head), args: Vec::new() }
+    }
+    /// Name a type with arguments. The head of a tuple is empty.
+    pub fn generic(head: &'static str, args: impl IntoIterator<Item = TypeName>) -> Self {
+        TypeName { head: Cow::Borrowed(head), args: args.into_iter().collect() }
+    }
+    /// The name without its arguments.
+    pub fn head(&self) -> &str {
+        &self.head
+    }
+    /// The arguments.
+    pub fn args(&self) -> &[TypeName] {
+        &self.args
+    }
+    /// Replace spellings from older versions and other languages by today's names.
+    fn modern(mut self) -> TypeName {
+        // A sized domain and a nullable domain are now descriptors of the domain inside.
+        if matches!(&*self.head, "SizedDomain" | "InherentNullDomain") && self.args.len() == 1 {
+            return self.args.remove(0);
+        }
+        let head = match &*self.head {
+            "AllDomain" | "BoundedDomain" | "IntervalDomain" => "AtomDomain",
+            "OptionNullDomain" => "OptionDomain",
+            "InfDifferenceDistance" | "LInfDiffDistance" => "RangeDistance",
+            "FixedSmoothedMaxDivergence" => {
+                return TypeName::generic("Approximate", [TypeName::plain("MaxDivergence")]);
+            }
+            // Measures no longer carry the type of their distance.
+            "MaxDivergence" | "SmoothedMaxDivergence" | "ZeroConcentratedDivergence"
+                if self.args.len() == 1 =>
+            {
+                self.args.clear();
+                return self;
+            }
+            "int" => "i32",
+            "float" => "f64",
+            "str" => "String",
+            "List" | "list" => "Vec",
+            "Optional" => "Option",
+            "Dict" | "dict" => "HashMap",
+            "Tuple" | "tuple" => "",
+            _ => return self,
+        };
+        self.head = Cow::Borrowed(head);
+        self
+    }
+}
+
+impl fmt::Display for TypeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (open, close) = if self.head.is_empty() { ("(", ")") } else { ("<", ">") };
+        f.write_str(&self.head)?;
+        if self.args.is_empty() && !self.head.is_empty() {
+            return Ok(());
+        }
+        f.write_str(open)?;
+        for (i, arg) in self.args.iter().enumerate() {
+            if i > 0 {
+                f.write_str(", ")?;
+            }
+            write!(f, "{arg}")?;
+        }
+        f.write_str(close)
+    }
+}
+
+impl FromStr for TypeName {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        let fail = |reason: &str| Error::TypeParse {
+            text: text.chars().take(60).collect(),
+            reason: reason.to_owned(),
+        };
+        if text.len() > MAX_LENGTH {
+            return Err(fail("longer than 4096 bytes"));
+        }
+        let mut rest = text;
+        let name = parse(&mut rest, MAX_DEPTH).map_err(fail)?;
+        if rest.trim().is_empty() { Ok(name) } else { Err(fail("text after the end of the name")) }
+    }
+}
+
+/// Read one name from the front of `rest`.
+fn parse(rest: &mut &str, depth: usize) -> Result<TypeName, &'static str> {
+    if depth == 0 {
+        return Err("nested more than 32 levels deep");
+    }
+    *rest = rest.trim_start();
+    let end = rest.find(|c: char| "<>(),[]".contains(c)).unwrap_or(rest.len());
+    let head = rest[..end].trim().to_owned();
+    if head.contains(char::is_whitespace) {
+        return Err("a space inside a name");
+    }
+    *rest = &rest[end..];
+    let close = match (head.is_empty(), rest.chars().next()) {
+        (false, Some('<')) => '>',
+        (false, Some('[')) => ']',
+        (true, Some('(')) => ')',
+        (false, _) => return Ok(TypeName { head: head.into(), args: Vec::new() }.modern()),
+        _ => return Err("expected a name"),
+    };
+    *rest = &rest[1..];
+    let mut args = Vec::new();
+    loop {
+        args.push(parse(rest, depth - 1)?);
+        *rest = rest.trim_start();
+        match rest.chars().next() {
+            Some(',') => *rest = &rest[1..],
+            Some(c) if c == close => {
+                *rest = &rest[1..];
+                return Ok(TypeName { head: head.into(), args }.modern());
+            }
+            _ => return Err("a bracket is not closed"),
+        }
+    }
+}
+
+/// Declare the name of a type, or of one whose arguments are all [`Named`].
+///
+/// House types have bare names; another crate prefixes its own, as in `acme::Graph`.
+///
+/// ```
+/// # use opendp_core::{named, Named};
+/// struct Graph;
+/// struct Labelled<L>(L);
+/// named!(Graph as "acme::Graph", Labelled<L> as "acme::Labelled");
+/// assert_eq!(Labelled::<i32>::type_name().to_string(), "acme::Labelled<i32>");
+/// ```
+#[macro_export]
+macro_rules! named {
+    ($($ty:ident $(< $($arg:ident $(: $bound:path)?),+ >)? as $name:literal),+ $(,)?) => {$(
+        impl $(< $($arg: $crate::Named $(+ $bound)?),+ >)? $crate::Named for $ty $(< $($arg),+ >)? {
+            fn type_name() -> $crate::TypeName {
+                $crate::TypeName::generic($name, [$($(<$arg as $crate::Named>::type_name()),+)?])
+            }
+        }
+    )+};
+}
+
+named! {
+    bool as "bool", String as "String", f32 as "f32", f64 as "f64",
+    i8 as "i8", i16 as "i16", i32 as "i32", i64 as "i64", i128 as "i128", isize as "isize",
+    u8 as "u8", u16 as "u16", u32 as "u32", u64 as "u64", u128 as "u128", usize as "usize",
+    Vec<T> as "Vec", Option<T> as "Option", HashMap<K, V> as "HashMap",
+}
+impl<A: Named, B: Named> Named for (A, B) {
+    fn type_name() -> TypeName {
+        TypeName::generic("", [A::type_name(), B::type_name()])
+    }
+}
+impl<A: Named, B: Named, C: Named> Named for (A, B, C) {
+    fn type_name() -> TypeName {
+        TypeName::generic("", [A::type_name(), B::type_name(), C::type_name()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let name: TypeName = text.parse().unwrap();
+        assert_eq!(name.to_string(), expected);
+        assert_eq!(expected.parse::<TypeName>().unwrap(), name);
+    }
+
+    #[test]
+    fn prints_what_it_parses() {
+        check(" VectorDomain < AtomDomain<f64> > ", "VectorDomain<AtomDomain<f64>>");
+        check("(f64, Vec<(u32,bool)>)", "(f64, Vec<(u32, bool)>)");
+        check("acme::Graph", "acme::Graph");
+    }
+    #[test]
+    fn reads_the_spellings_people_are_used_to() {
+        check("int", "i32");
+        check("List[int]", "Vec<i32>");
+        check("Vec<float>", "Vec<f64>");
+        check("dict[str, bool]", "HashMap<String, bool>");
+        check("SizedDomain<VectorDomain<BoundedDomain<i32>>>", "VectorDomain<AtomDomain<i32>>");
+        check("InfDifferenceDistance<f64>", "RangeDistance<f64>");
+        check("SmoothedMaxDivergence<f64>", "SmoothedMaxDivergence");
+        check("FixedSmoothedMaxDivergence<f64>", "Approximate<MaxDivergence>");
+    }
+    #[test]
+    fn refuses_what_is_not_a_name() {
+        for text in ["", "<i32>", "Vec<i32", "Vec<i32>>", "Vec<>", "a b", "Vec(i32)", ")"] {
+            let error = text.parse::<TypeName>().unwrap_err();
+            assert_eq!(error.kind(), "TypeParse", "{text}");
+        }
+        assert!("Vec<".repeat(1_000_000).parse::<TypeName>().is_err());
+        assert!("Vec<".repeat(1_000).parse::<TypeName>().is_err());
+    }
+    #[test]
+    fn names_a_tuple_by_its_parts() {
+        assert_eq!(<(u32, f64, String)>::type_name().to_string(), "(u32, f64, String)");
+    }
+}
