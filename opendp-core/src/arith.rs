@@ -14,4 +14,4 @@ pub use cast::{ExactCast, InfCast};
 pub use directed::Directed;
 pub use elementary::DirectedFloat;
 pub use number::{Float, Integer, Number};
-pub use sum::inf_sum;
+pub use sum::{inf_sum, neg_inf_sum};

@@ -254,7 +254,7 @@ mod tests {
         check(0.1_f64, "0.1");
         check(1.0_f64, "1.0");
         check(5e-324_f64, "5e-324");
-        check(f64::MAX, "1.7976931348623157e308");
+        check(f64::MAX, "1.7976931348623157e+308");
         check(0.1_f32, "0.1");
         check(f64::NEG_INFINITY, "\"-Infinity\"");
         assert!(f64::from_json(&json!("NaN")).unwrap().is_nan());

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::{Domain, Error, Metric, MetricOn, Result};
+use crate::{DistanceOn, Domain, Error, Metric, MetricOn, Result};
 
 /// A domain together with a metric on it.
 ///
@@ -29,6 +29,16 @@ impl<D: Domain, M: MetricOn<D>> Space<D, M> {
     pub fn new(domain: D, metric: M) -> Result<Self> {
         metric.check(&domain)?;
         Ok(Space { domain, metric })
+    }
+}
+impl<D: Domain, M: DistanceOn<D>> Space<D, M> {
+    /// Compute the distance of two members, rounded up, or `None` when they are infinitely far
+    /// apart. It is for tests: no release computes a distance.
+    ///
+    /// # Errors
+    /// When the distance does not fit its type.
+    pub fn distance(&self, left: &D::Carrier, right: &D::Carrier) -> Result<Option<M::Distance>> {
+        self.metric.distance(left, right)
     }
 }
 impl<D: Domain, M: Metric> Space<D, M> {

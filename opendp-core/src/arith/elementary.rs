@@ -39,9 +39,9 @@ pub trait DirectedFloat: Directed {
     fn inf_ln_1p(self) -> Result<Self>;
     /// Computes `ln(1 + self)` and rounds toward minus infinity.
     fn neg_inf_ln_1p(self) -> Result<Self>;
-    /// Raises to an integer power, where `0^0 = 1`, and rounds toward plus infinity.
+    /// Raises to an integer power, with `0^0 = 1`, rounding toward plus infinity.
     fn inf_powi(self, power: i32) -> Result<Self>;
-    /// Raises to an integer power, where `0^0 = 1`, and rounds toward minus infinity.
+    /// Raises to an integer power, with `0^0 = 1`, rounding toward minus infinity.
     fn neg_inf_powi(self, power: i32) -> Result<Self>;
 }
 
@@ -193,7 +193,9 @@ mod tests {
 
     /// Checks that both bounds are neighbours around a reference that is right within two floats.
     fn check(inf: Result<f64>, neg_inf: Result<f64>, reference: f64) -> Result<(), TestCaseError> {
-        prop_assume!(reference.abs() < 1e308);
+        if reference.abs() >= 1e308 {
+            return Ok(());
+        }
         let (inf, neg_inf) = (inf.unwrap(), neg_inf.unwrap());
         prop_assert_eq!(neg_inf.next_up(), inf);
         prop_assert!(reference.next_up().next_up() >= neg_inf, "{reference} {neg_inf}");
@@ -265,7 +267,9 @@ mod tests {
                 format.round(&power, exponent, Rounding::Down),
             )
         } else {
-            prop_assume!(exponent.abs() < 1000);
+            if exponent.abs() >= 1000 {
+                return Ok(());
+            }
             let (sign, power) = power.into_parts();
             let num = IBig::ONE << (exponent.min(0).unsigned_abs() as usize);
             let den = power << exponent.max(0) as usize;

@@ -228,6 +228,15 @@ mod tests {
     }
 
     #[test]
+    fn survives_overflow_inside_the_error_computation() {
+        // Here max + x - x overflows although max + x does not.
+        let x = -1.5 * 2f64.powi(971);
+        check(x, f64::MAX, f64::next_up, f64::next_down).unwrap();
+        check(f64::MIN, -x, f64::next_up, f64::next_down).unwrap();
+        check(-x, f64::MIN, f64::next_up, f64::next_down).unwrap();
+    }
+
+    #[test]
     fn rejects_operands_that_are_not_finite() {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             for good in [0.0, 1.0, -1.0, f64::MAX, bad] {

@@ -16,9 +16,9 @@ use crate::{Error, Result};
 pub trait Number:
     Directed + Num + Bounded + NumCast + PartialOrd + Debug + Display + Send + Sync + 'static
 {
-    /// The lowest finite value.
+    /// Holds the lowest finite value.
     const FINITE_MIN: Self;
-    /// The largest finite value.
+    /// Holds the largest finite value.
     const FINITE_MAX: Self;
 
     /// Tells whether the value is NaN, the only value that is not ordered.
@@ -37,19 +37,19 @@ pub trait Integer: Number + Ord + Eq + Hash {
     /// Converts to `i128` unless the value is too large, as only a `u128` can be.
     fn to_i128(self) -> Option<i128>;
 
-    /// Converts from `i128`, replacing values out of range by the closer end of the range.
+    /// Converts from `i128`, saturating at the ends of the range.
     fn saturating_from_i128(value: i128) -> Self;
 
     /// Converts to a big integer.
     fn to_ibig(self) -> IBig;
 
-    /// Converts from a big integer, replacing values out of range by the closer end of the range.
+    /// Converts from a big integer, saturating at the ends of the range.
     fn saturating_from_ibig(value: &IBig) -> Self;
 }
 
 /// Describes a primitive float.
 pub trait Float: Number + DirectedFloat {
-    /// The number of mantissa bits, counting the leading one.
+    /// Counts the mantissa bits, counting the leading one.
     const MANTISSA_BITS: u32;
 
     /// Tells whether the value is neither infinite nor NaN.
@@ -58,13 +58,13 @@ pub trait Float: Number + DirectedFloat {
     /// Converts to `f64`, exactly.
     fn to_f64(self) -> f64;
 
-    /// Converts from `f64`, choosing the neighbour nearer to zero if the value is not representable.
+    /// Converts from `f64`, rounding toward zero.
     ///
     /// Finite values beyond the range become the finite end of the range. Infinities and NaN are
     /// kept, and a zero result is `+0.0`.
     fn from_f64_toward_zero(value: f64) -> Self;
 
-    /// Rounds `mantissa * 2^exponent` once, to an infinity when the direction leads there.
+    /// Rounds `mantissa * 2^exponent` once, possibly to an infinity.
     fn from_dyadic(mantissa: &IBig, exponent: i64, rounding: Rounding) -> Self;
 }
 

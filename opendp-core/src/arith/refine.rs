@@ -108,7 +108,7 @@ pub(super) fn powi(x: f64, power: i32, format: Format, rounding: Rounding) -> f6
     }
 }
 
-/// Arguments below this have a tangent that decides all bounds; it is far below any precision.
+/// Bounds the arguments whose tangent decides all bounds, far below any precision.
 const TINY: f64 = 1.0 / (1u64 << 60) as f64;
 
 fn ln_of(mantissa: &UBig, exponent: i32, format: Format, rounding: Rounding) -> f64 {
@@ -119,7 +119,9 @@ fn ln_of(mantissa: &UBig, exponent: i32, format: Format, rounding: Rounding) -> 
     })
 }
 
-/// Encloses `base^power` in `lo * 2^scale ..= hi * 2^scale`, exactly if it has at most `bits` bits.
+/// Encloses `base^power` in `lo * 2^scale ..= hi * 2^scale`.
+///
+/// The enclosure is exact if the power has at most `bits` bits.
 fn enclose_power(base: u64, power: u32, bits: usize) -> (UBig, UBig, i64) {
     let (mut lo, mut hi, mut scale) = (UBig::ONE, UBig::ONE, 0i64);
     for i in (0..u32::BITS - power.leading_zeros()).rev() {

@@ -236,8 +236,9 @@ mod tests {
     ) where
         M::Distance: PartialEq,
     {
-        assert_eq!(metric.distance(&left.to_vec(), &right.to_vec()).unwrap(), expected);
-        assert_eq!(metric.distance(&right.to_vec(), &left.to_vec()).unwrap(), expected);
+        let (left, right) = (left.to_vec(), right.to_vec());
+        assert_eq!(metric.distance(&left, &right).unwrap(), expected);
+        assert_eq!(metric.distance(&right, &left).unwrap(), expected);
     }
 
     #[test]

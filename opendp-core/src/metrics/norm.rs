@@ -197,24 +197,33 @@ mod tests {
     use super::*;
     use crate::Space;
 
+    fn atoms<T: Atom, Q: Distance + Number>() -> Space<AtomDomain<T>, AbsoluteDistance<Q>> {
+        Space::new(AtomDomain::non_nan(), AbsoluteDistance::new()).unwrap()
+    }
+    fn vectors<const P: usize, Q: Distance + Number>()
+    -> Space<VectorDomain<AtomDomain<i32>>, LpDistance<P, Q>> {
+        Space::new(VectorDomain::new(AtomDomain::default()), LpDistance::new()).unwrap()
+    }
+
     #[test]
     fn takes_the_difference_of_extremes() {
-        let wide = AbsoluteDistance::<i32>::new();
-        assert_eq!(wide.distance(&i8::MIN, &i8::MAX).unwrap(), Some(255));
-        assert!(AbsoluteDistance::<i8>::new().distance(&i8::MIN, &i8::MAX).is_err());
-        assert_eq!(AbsoluteDistance::<f64>::new().distance(&1.5, &-1.0).unwrap(), Some(2.5));
+        assert_eq!(atoms::<i8, i32>().distance(&i8::MIN, &i8::MAX).unwrap(), Some(255));
+        assert!(atoms::<i8, i8>().distance(&i8::MIN, &i8::MAX).is_err());
+        assert_eq!(atoms::<f64, f64>().distance(&1.5, &-1.0).unwrap(), Some(2.5));
     }
     #[test]
     fn adds_or_squares_the_differences() {
         let (left, right) = (vec![0, 0], vec![3, -4]);
-        assert_eq!(L1Distance::<i32>::new().distance(&left, &right).unwrap(), Some(7));
-        assert_eq!(L2Distance::<f64>::new().distance(&left, &right).unwrap(), Some(5.0));
-        assert_eq!(L2Distance::<f64>::new().distance(&left, &vec![0]).unwrap(), None);
+        assert_eq!(vectors::<1, i32>().distance(&left, &right).unwrap(), Some(7));
+        assert_eq!(vectors::<2, f64>().distance(&left, &right).unwrap(), Some(5.0));
+        assert_eq!(vectors::<2, f64>().distance(&left, &vec![0]).unwrap(), None);
     }
     #[test]
     fn counts_a_missing_key_as_zero() {
+        let maps = MapDomain::new(AtomDomain::<i32>::default(), AtomDomain::<i32>::default());
+        let space = Space::new(maps, L1Distance::<i32>::new()).unwrap();
         let (left, right) = (HashMap::from([(1, 2), (2, 5)]), HashMap::from([(2, 4), (3, 7)]));
-        assert_eq!(L1Distance::<i32>::new().distance(&left, &right).unwrap(), Some(10));
+        assert_eq!(space.distance(&left, &right).unwrap(), Some(10));
     }
     #[test]
     fn refuses_domains_with_nan() {

@@ -1,0 +1,44 @@
+//! Exact samplers: every output has exactly the probability its formula says.
+//!
+//! Each sampler draws the digits of uniform reals lazily (Karney 2016, arXiv:1303.6257): floats with
+//! a proven error bound decide nearly every draw, and where their intervals leave a doubt, more
+//! digits are drawn and big integers decide. No rounding ever changes a probability, so a privacy
+//! proof about the real-valued mechanism holds for the program. All assume a [`RandomSource`] of
+//! independent uniform words; running time depends on the values drawn.
+//!
+//! [`RandomSource`]: crate::random::RandomSource
+
+mod bernoulli;
+mod discrete_laplace;
+mod dyadic;
+mod exponential;
+mod gumbel;
+mod laplace;
+mod lattice;
+mod logarithm;
+mod saturating;
+mod score;
+mod uniform;
+
+#[cfg(test)]
+mod chi_square;
+#[cfg(test)]
+mod discrete_laplace_distribution;
+#[cfg(test)]
+mod gumbel_distribution;
+#[cfg(test)]
+mod laplace_distribution;
+#[cfg(test)]
+mod logarithm_bounds;
+
+pub use bernoulli::{bernoulli, bernoulli_ratio};
+pub use discrete_laplace::discrete_laplace;
+pub use dyadic::{Dyadic, power_of_two};
+pub use exponential::LazyExponential;
+pub use gumbel::{Optimize, gumbel_argmax};
+pub use laplace::laplace;
+pub use lattice::round_to_lattice;
+pub use logarithm::{ln, neg_ln};
+pub use saturating::{SaturatingNoise, add_noise};
+pub use score::Score;
+pub use uniform::LazyUniform;

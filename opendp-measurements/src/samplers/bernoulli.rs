@@ -1,0 +1,215 @@
+//! Exact coin flips with float and rational probabilities.
+
+use super::dyadic::Dyadic;
+use crate::random::{NoEntropy, RandomSource};
+
+/// Flip a coin that shows `true` with probability exactly `p`.
+///
+/// The digits of a lazily drawn uniform `U` are compared with the finite binary expansion of `p`;
+/// `U < p` is decided at the first digit that differs, or when `p` has no digits left (Karney 2016,
+/// arXiv:1303.6257, section 3). Every float in `[0, 1]` is exact, subnormal or next to 1.
+///
+/// For `p` outside, values up to 0 (and NaN) count as 0 and values from 1 as 1.
+///
+/// Cost: nothing is drawn for 0 and 1; otherwise one word, and another with probability `2^-BITS`.
+///
+/// # Errors
+///
+/// [`NoEntropy`] if the source ends.
+pub fn bernoulli<S: RandomSource>(p: f64, source: &mut S) -> Result<bool, NoEntropy> {
+    if p >= 1.0 {
+        return Ok(true);
+    }
+    if p.is_nan() || p <= 0.0 {
+        return Ok(false);
+    }
+    // p = mantissa 2^-places with 0 < places <= 1074 and an odd mantissa.
+    let parts = Dyadic::new(p);
+    let zeros = parts.mantissa.trailing_zeros();
+    let mantissa = u128::from(parts.mantissa >> zeros);
+    let mut places = -parts.exponent - zeros as i32;
+    loop {
+        places -= S::BITS as i32;
+        // The digit is the part of p 2^(BITS * digits so far) between 2^BITS and 1. Shifting left
+        // by fewer than BITS <= 64 places keeps the 53-bit mantissa within 128 bits.
+        let shifted = match places {
+            128.. => 0,
+            0.. => mantissa >> places,
+            _ => mantissa << -places,
+        };
+        let digit = shifted as u64 & mask(S::BITS);
+        let word = source.word()?;
+        if word != digit {
+            return Ok(word < digit);
+        }
+        if places <= 0 {
+            return Ok(false);
+        }
+    }
+}
+
+/// Flip a coin that shows `true` with probability exactly `numerator / denominator`.
+///
+/// The digits of a lazily drawn uniform are compared with those of the quotient, which long
+/// division supplies one at a time. A quotient of 1 or more counts as 1, also for denominator 0.
+///
+/// Cost: nothing is drawn for 0 and 1; otherwise one word, and another with probability `2^-BITS`.
+/// Each word takes one division if the denominator fits in 64 bits, else `BITS` additions.
+///
+/// # Errors
+///
+/// [`NoEntropy`] if the source ends.
+pub fn bernoulli_ratio<S: RandomSource>(
+    numerator: u128,
+    denominator: u128,
+    source: &mut S,
+) -> Result<bool, NoEntropy> {
+    if numerator >= denominator {
+        return Ok(true);
+    }
+    let mut rest = numerator;
+    while rest != 0 {
+        let digit;
+        (digit, rest) = next_digit(rest, denominator, S::BITS);
+        let word = source.word()?;
+        if word != digit {
+            return Ok(word < digit);
+        }
+    }
+    Ok(false)
+}
+
+/// Divide `rest * 2^bits` by the denominator, for `rest < denominator`.
+fn next_digit(mut rest: u128, denominator: u128, bits: u32) -> (u64, u128) {
+    if denominator <= u128::from(u64::MAX) {
+        let scaled = rest << bits;
+        return ((scaled / denominator) as u64, scaled % denominator);
+    }
+    let mut digit = 0;
+    for _ in 0..bits {
+        // Doubling modulo the denominator without leaving 128 bits.
+        let complement = denominator - rest;
+        let carry = rest >= complement;
+        rest = if carry { rest - complement } else { rest + rest };
+        digit = digit << 1 | u64::from(carry);
+    }
+    (digit, rest)
+}
+
+fn mask(bits: u32) -> u64 {
+    u64::MAX >> (64 - bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Failing, Seeded, Tape};
+
+    /// Count the tapes of n bits that decide true, and those that end undecided.
+    fn enumerate(n: u32, flip: impl Fn(&mut Tape<1>) -> Result<bool, NoEntropy>) -> (u64, u64) {
+        (0..1 << n).fold((0, 0), |(heads, open), number| {
+            match flip(&mut Tape::from_bits(number, n)) {
+                Ok(result) => (heads + u64::from(result), open),
+                Err(NoEntropy) => (heads, open + 1),
+            }
+        })
+    }
+
+    #[test]
+    fn all_tapes_together_bracket_each_float_probability_exactly() {
+        for n in 1..=16 {
+            for (numerator, places) in [(1, 1), (1, 10), (1023, 10), (5, 3)] {
+                let p = numerator as f64 / f64::from(1 << places);
+                let (heads, open) = enumerate(n, |tape| bernoulli(p, tape));
+                // heads <= 2^n p <= heads + open, multiplied by 2^places.
+                assert!(heads << places <= numerator << n);
+                assert!(numerator << n <= (heads + open) << places);
+                assert!(open <= 1);
+                // The expansion of these p ends, so the bracket closes.
+                assert_eq!(open == 0, n >= places, "{numerator} / 2^{places} on {n} bits");
+            }
+        }
+    }
+
+    #[test]
+    fn all_tapes_together_bracket_each_rational_probability_exactly() {
+        let wide = u128::MAX;
+        for n in 1..=16 {
+            for (numerator, denominator) in [(1, 3), (2, 3), (1, 7), (3, 1 << 70), (wide / 3, wide)]
+            {
+                let (heads, open) =
+                    enumerate(n, |tape| bernoulli_ratio(numerator, denominator, tape));
+                let (low, high) = (u128::from(heads), u128::from(heads + open));
+                let scaled = dashu_int::UBig::from(numerator) << n as usize;
+                assert!(dashu_int::UBig::from(denominator) * low <= scaled);
+                assert!(scaled <= dashu_int::UBig::from(denominator) * high);
+                assert!(open <= 1);
+            }
+        }
+    }
+
+    #[test]
+    fn certain_outcomes_draw_nothing() {
+        let mut source = Failing::default();
+        for (p, expected) in [(0.0, false), (1.0, true), (-1.0, false), (2.0, true)] {
+            assert_eq!(bernoulli(p, &mut source), Ok(expected));
+        }
+        assert_eq!(bernoulli(f64::NAN, &mut source), Ok(false));
+        assert_eq!(bernoulli_ratio(0, 3, &mut source), Ok(false));
+        assert_eq!(bernoulli_ratio(3, 3, &mut source), Ok(true));
+        assert_eq!(source.attempts(), 0);
+    }
+
+    #[test]
+    fn an_uncertain_outcome_needs_the_source() {
+        let mut source = Failing::default();
+        assert_eq!(bernoulli(5e-324, &mut source), Err(NoEntropy));
+        assert_eq!(bernoulli(1.0 - f64::EPSILON / 2.0, &mut source), Err(NoEntropy));
+        assert_eq!(bernoulli_ratio(1, 2, &mut source), Err(NoEntropy));
+    }
+
+    #[test]
+    fn the_least_float_is_compared_to_its_last_bit() {
+        // 1074 places: 16 zero words, then 50 more places.
+        let zeros = vec![0; 17];
+        assert_eq!(bernoulli(5e-324, &mut Tape::<64>::new(zeros.clone())), Ok(true));
+        let mut last = zeros.clone();
+        last[16] = 1 << 14;
+        assert_eq!(bernoulli(5e-324, &mut Tape::<64>::new(last)), Ok(false));
+        let mut below = zeros.clone();
+        below[16] = (1 << 14) - 1;
+        assert_eq!(bernoulli(5e-324, &mut Tape::<64>::new(below)), Ok(true));
+        assert_eq!(bernoulli(5e-324, &mut Tape::<64>::new(vec![0; 16])), Err(NoEntropy));
+    }
+
+    #[test]
+    fn the_float_below_one_misses_only_the_last_of_2_to_53_cells() {
+        let p = 1.0 - f64::EPSILON / 2.0;
+        let flip = |word| bernoulli(p, &mut Tape::<64>::new(vec![word]));
+        assert_eq!(flip(u64::MAX << 11), Ok(false));
+        assert_eq!(flip((u64::MAX << 11) - 1), Ok(true));
+    }
+
+    #[test]
+    fn float_and_ratio_agree_word_for_word() {
+        for (p, numerator, denominator) in [(0.1, 0x1999_9999_9999_9a, 1 << 56), (0.75, 3, 4)] {
+            let mut a = Seeded::<4>::new(9);
+            let mut b = Seeded::<4>::new(9);
+            for _ in 0..10_000 {
+                let float = bernoulli(p, &mut a);
+                assert_eq!(float, bernoulli_ratio(numerator, denominator, &mut b));
+            }
+            assert_eq!(a.used(), b.used());
+        }
+    }
+
+    #[test]
+    fn frequencies_match_and_a_wrong_probability_is_noticed() {
+        let draws = 1_000_000;
+        let mut source = Seeded::<64>::new(3);
+        let heads = (0..draws).filter(|_| bernoulli(0.3, &mut source).unwrap()).count() as f64;
+        let z = |p: f64| (heads - draws as f64 * p) / (draws as f64 * p * (1.0 - p)).sqrt();
+        assert!(z(0.3).abs() < 6.2);
+        assert!(z(0.305).abs() > 6.2);
+    }
+}

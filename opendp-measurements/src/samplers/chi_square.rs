@@ -1,0 +1,65 @@
+//! The goodness-of-fit test shared by the tests of distributions.
+//!
+//! All sources in those tests are seeded, so a test that passes once passes always; the false-alarm
+//! rate of 1e-9 is what a change of seed or of the order of draws would run.
+
+/// Compare counts with expected counts by Pearson's statistic.
+///
+/// Bins that expect less than 50 are pooled with their neighbours (in the order given) until they
+/// reach 50. Returns the statistic divided by its critical value at 1e-9: above 1 is a rejection.
+pub(super) fn chi_square(observed: &[u64], expected: &[f64]) -> f64 {
+    assert_eq!(observed.len(), expected.len());
+    let total: u64 = observed.iter().sum();
+    let sum: f64 = expected.iter().sum();
+    assert!((sum / total as f64 - 1.0).abs() < 1e-6, "expected {sum} of {total}");
+    let mut bins: Vec<(f64, f64)> = vec![(0.0, 0.0)];
+    for (&o, &e) in observed.iter().zip(expected) {
+        let last = bins.last_mut().unwrap();
+        if last.1 < 50.0 {
+            *last = (last.0 + o as f64, last.1 + e);
+        } else {
+            bins.push((o as f64, e));
+        }
+    }
+    if bins.last().unwrap().1 < 50.0 {
+        let (o, e) = bins.pop().unwrap();
+        let last = bins.last_mut().unwrap();
+        *last = (last.0 + o, last.1 + e);
+    }
+    assert!(bins.len() > 1, "too few draws for a test");
+    let statistic: f64 = bins.iter().map(|(o, e)| (o - e).powi(2) / e).sum();
+    statistic / critical(bins.len() as f64 - 1.0)
+}
+
+/// Approximate the 1 - 1e-9 quantile of the chi-square distribution (Wilson and Hilferty 1931).
+fn critical(freedom: f64) -> f64 {
+    let spread = 2.0 / (9.0 * freedom);
+    freedom * (1.0 - spread + 5.998 * spread.sqrt()).powi(3)
+}
+
+#[test]
+fn critical_values_match_the_tables() {
+    // From the closed form of the tail for even degrees of freedom, and erfc for one. The
+    // approximation errs towards accepting, most for one degree.
+    for (freedom, quantile, excess) in
+        [(1.0, 37.3249, 0.26), (4.0, 47.8795, 0.1), (10.0, 62.9455, 0.05), (100.0, 209.3176, 0.004)]
+    {
+        let ratio = critical(freedom) / quantile;
+        assert!(ratio > 1.0 && ratio < 1.0 + excess, "{freedom}: {ratio}");
+    }
+}
+
+#[test]
+fn a_fair_die_passes_and_a_loaded_one_does_not() {
+    let fair = [1e5; 6];
+    assert!(chi_square(&[99_800, 100_200, 100_100, 99_900, 100_300, 99_700], &fair) < 1.0);
+    assert!(chi_square(&[98_000, 102_000, 100_000, 100_000, 100_000, 100_000], &fair) > 1.0);
+}
+
+#[test]
+fn thin_bins_are_pooled() {
+    // Apart, the bins of expectation 1 would reject; together they are one bin as expected.
+    let expected = [[1.0; 50], [19.0; 50]].concat();
+    let observed = [[0; 49].as_slice(), &[50], &[19; 50]].concat();
+    assert!(chi_square(&observed, &expected) < 1.0);
+}

@@ -1,0 +1,120 @@
+//! The lattice `2^k Z` and the floats nearest to its points.
+
+use super::dyadic::{Dyadic, power_of_two, shift_floor};
+use dashu_int::{IBig, Sign, UBig, ops::BitTest};
+
+/// Round a finite float to the nearest point of the lattice `2^k Z`, ties upward.
+///
+/// The result is the float nearest to `m 2^k`, `m = floor(x / 2^k + 1/2)`, clamped to the finite
+/// range; `k` is clamped to `[-1074, 1023]`. With `k = -1074` every float is a lattice point. Zero is
+/// always `+0`.
+pub fn round_to_lattice(x: f64, k: i32) -> f64 {
+    let k = clamp_exponent(k);
+    let parts = Dyadic::new(x);
+    let shift = i64::from(parts.exponent) - i64::from(k);
+    if shift >= 0 {
+        // A multiple of 2^k already; adding +0 turns -0 into +0.
+        return x + 0.0;
+    }
+    // floor((2x / 2^k + 1) / 2), doubled so that the half is an integer.
+    let doubled = IBig::from(parts.signed_mantissa()) * 2;
+    let half = IBig::ONE << shift.unsigned_abs() as usize;
+    big_lattice_point(&shift_floor(doubled + half, shift - 1), k)
+}
+
+/// Clamp a lattice exponent to those of finite floats.
+#[inline]
+pub(super) fn clamp_exponent(k: i32) -> i32 {
+    k.clamp(-1074, 1023)
+}
+
+/// Give the float nearest to `m 2^k`, ties to even, clamped to the finite range.
+///
+/// Only the conversion of `m` rounds (to 53 bits). The product is then an integer of at most 53
+/// significant bits times `2^k`, `k >= -1074`, so it is representable unless it overflows.
+#[inline]
+pub(super) fn lattice_point(m: i64, k: i32) -> f64 {
+    (m as f64 * power_of_two(k)).clamp(-f64::MAX, f64::MAX)
+}
+
+/// Give the float nearest to `m 2^k`, ties to even, clamped to the finite range.
+///
+/// A longer `m` is first cut to its upper 62 bits, the last of which also collects, as a sticky
+/// bit, whether anything below was set. Rounding to 53 bits cannot tell the difference.
+pub(super) fn big_lattice_point(m: &IBig, k: i32) -> f64 {
+    let (sign, magnitude) = m.clone().into_parts();
+    let cut = magnitude.bit_len().saturating_sub(62);
+    let top = u64::try_from(&magnitude >> cut).unwrap_or(u64::MAX >> 2);
+    let sticky = (&magnitude >> cut) << cut != magnitude;
+    let rounded = (top | u64::from(sticky)) as i64;
+    // An exponent above 1023 belongs to a cut number of 62 bits, which overflows.
+    let exponent = i32::try_from(cut).unwrap_or(i32::MAX).saturating_add(k);
+    let point = lattice_point(rounded, exponent);
+    if sign == Sign::Negative && magnitude != UBig::ZERO { -point } else { point }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ties_go_upward() {
+        assert_eq!(round_to_lattice(0.5, 0), 1.0);
+        assert_eq!(round_to_lattice(-0.5, 0), 0.0);
+        assert_eq!(round_to_lattice(-1.5, 0), -1.0);
+        assert_eq!(round_to_lattice(2.5, 0), 3.0);
+        assert_eq!(round_to_lattice(0.499_999_999_999_999_94, 0), 0.0);
+    }
+
+    #[test]
+    fn every_float_lies_on_the_finest_lattice() {
+        for x in [5e-324, -1.3e-310, 0.1, -f64::MAX, f64::MAX, 0.0] {
+            assert_eq!(round_to_lattice(x, -1074), x);
+            assert_eq!(round_to_lattice(x, i32::MIN), x);
+        }
+        assert!(round_to_lattice(-0.0, -1074).is_sign_positive());
+        assert!(round_to_lattice(-0.25, 0).is_sign_positive());
+    }
+
+    #[test]
+    fn the_coarsest_lattice_has_three_reachable_points() {
+        let half = power_of_two(1022);
+        assert_eq!(round_to_lattice(half, 1023), 2.0 * half);
+        assert_eq!(round_to_lattice(-half, 1023), 0.0);
+        assert_eq!(round_to_lattice(-half.next_up(), 1023), -2.0 * half);
+        assert_eq!(round_to_lattice(f64::MAX, 1023), f64::MAX);
+        assert_eq!(round_to_lattice(-f64::MAX, 1023), -f64::MAX);
+        assert_eq!(round_to_lattice(5e-324, 1023), 0.0);
+    }
+
+    #[test]
+    fn long_integers_round_to_even_once() {
+        let point = |m: IBig| big_lattice_point(&m, 0);
+        let one = IBig::ONE << 200usize;
+        let half_ulp = IBig::ONE << 147usize;
+        let two_to_200 = 2f64.powi(200);
+        assert_eq!(point(&one + &half_ulp), two_to_200);
+        assert_eq!(point(&one + &half_ulp + IBig::ONE), two_to_200.next_up());
+        let above = &one + &half_ulp + IBig::ONE;
+        assert_eq!(point(-above), -two_to_200.next_up());
+        assert_eq!(point(IBig::ONE << 1024usize), f64::MAX);
+        assert_eq!(point(-IBig::ONE << 5000usize), -f64::MAX);
+        assert_eq!(big_lattice_point(&(IBig::ONE << 2000usize), -1074), 2f64.powi(926));
+    }
+
+    proptest! {
+        #[test]
+        fn both_conversions_agree(m in any::<i64>(), k in -1074..1023) {
+            prop_assert_eq!(big_lattice_point(&m.into(), k), lattice_point(m, k));
+        }
+
+        #[test]
+        fn rounding_moves_by_at_most_half_a_step(x in -1e15..1e15, k in -20..20) {
+            let step = power_of_two(k);
+            let rounded = round_to_lattice(x, k);
+            prop_assert!((rounded - x).abs() <= step / 2.0);
+            prop_assert_eq!((rounded / step).fract(), 0.0);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! A fast natural logarithm with a proven error bound.
+
+/// Enclose `-ln(U)` for every U that begins with the given digit.
+///
+/// For all real `U` in `(0, 1)` with `digit <= 2^bits U <= digit + 1`, `1 <= bits <= 64`, the result
+/// `(lo, hi)` satisfies `0 <= lo <= -ln U <= hi`; `hi` is infinite for digit 0.
+///
+/// # Bound
+///
+/// Let `y` be the kernel's value for `-ln(u / 2^64)`, `u` an integer from 1 to `2^64 - 1`, and
+/// `v = 2^-53`. The kernel has relative error at most `8v` (proof at [`ln_scaled`]).
+///
+/// * Upper end: `-ln U <= -ln(u / 2^64)` with `u` the left end of the interval, and the latter is at
+///   most `y / (1 - 8v) <= y (1 + 8.1v)`. Rounding `y * (1 + 12v)` loses less than `1.1v` of it.
+/// * Lower end, 64 bits: with `u` the left end, `ln((u + 1) / u) <= 1/u <= 2^(z - 63)`, `z` the number
+///   of leading zeros of `u`. So `-ln U >= y (1 - 8v) - 2^(z - 63)`. The rounded product is at most
+///   `y (1 - 10.9v)` and rounding the difference adds at most `v y`.
+/// * Digit 0 is evaluated at `u = 1`, which is the right end of its interval.
+/// * Lower end, fewer bits: the right end is an integer `u <= 2^64 - 1` itself, or is 1, where 0 is
+///   the bound.
+///
+/// Near `U = 1` the kernel is fed `2^64 - u` exactly, so `hi` keeps full relative precision and `lo`
+/// is smaller only by the width of the interval itself.
+///
+/// Cost: about 10 ns, with no branch on the digit when `bits` is 64.
+#[inline]
+pub fn neg_ln(digit: u64, bits: u32) -> (f64, f64) {
+    if bits == 64 {
+        let u = digit | u64::from(digit == 0);
+        let zeros = u.leading_zeros();
+        let y = neg_ln_point(u, zeros);
+        let width = f64::from_bits(u64::from(zeros + (1023 - 63)) << 52);
+        let lo = (y * (1.0 - SLACK) - width).max(0.0);
+        return (lo, if digit == 0 { f64::INFINITY } else { y * (1.0 + SLACK) });
+    }
+    let at = |n: u64| {
+        let u = n << (64 - bits);
+        neg_ln_point(u, u.leading_zeros())
+    };
+    let lo = if digit + 1 == 1 << bits { 0.0 } else { at(digit + 1) * (1.0 - SLACK) };
+    (lo, if digit == 0 { f64::INFINITY } else { at(digit) * (1.0 + SLACK) })
+}
+
+/// Enclose `ln(x)` for a positive float.
+///
+/// The result `(lo, hi)` satisfies `lo <= ln x <= hi`. For 0 it is `(-inf, -inf)`, the limit, and for
+/// infinity `(inf, inf)`. A subnormal argument is treated as the range from 0 to the least normal
+/// number. Relative error as for [`neg_ln`], also near `x = 1`.
+#[inline]
+pub fn ln(x: f64) -> (f64, f64) {
+    if !(f64::MIN_POSITIVE..f64::INFINITY).contains(&x) {
+        return match x {
+            _ if x <= 0.0 => (f64::NEG_INFINITY, f64::NEG_INFINITY),
+            _ if x < 1.0 => (f64::NEG_INFINITY, -708.0),
+            _ => (f64::INFINITY, f64::INFINITY),
+        };
+    }
+    let bits = x.to_bits();
+    let y = ln_scaled(1 << 63 | bits << 11, (bits >> 52) as i32 - 1022);
+    let slack = y.abs() * SLACK;
+    (y - slack, y + slack)
+}
+
+/// Twelve units roundoff: 8 of the kernel and 4 for the roundings around it.
+const SLACK: f64 = 6.0 * f64::EPSILON;
+
+/// The upper bits of ln 2, 17 fewer than fit, so that its product with |k| < 2^17 is exact.
+const LN2_HI: f64 = f64::from_bits(0x3fe6_2e42_fefa_0000);
+
+/// The rest of ln 2, within 2^-93.
+const LN2_LO: f64 = f64::from_bits(0x3d7c_f79a_bc9e_3b3a);
+
+/// The integer nearest to `2^63 sqrt(2)`.
+const SQRT_2: u64 = 0xb504_f333_f9de_6484;
+
+/// Approximate `-ln(u / 2^64)`, u > 0, with `zeros` the number of its leading zeros.
+#[inline]
+fn neg_ln_point(u: u64, zeros: u32) -> f64 {
+    -ln_scaled(u << zeros, -(zeros as i32))
+}
+
+/// Approximate `ln(significand / 2^64 * 2^top)` for a significand of at least `2^63`.
+///
+/// The relative error is at most `8v`, `v = 2^-53`, for `|top| <= 2^14`.
+///
+/// # Proof
+///
+/// Write the argument as `m 2^k` with `m = 1 + d / unit` between `sqrt(1/2)` and `sqrt(2)`; here
+/// `unit` is `2^63` (argument's significand below `sqrt(2)`) or `2^64`, and `d` is an exact integer
+/// of magnitude at most `2^63`. With `s = (m - 1) / (m + 1) = d / (2 unit + d)`,
+///
+/// `ln m = 2 atanh(s) = 2 s (1 + z (1/3 + z/5 + z^2/7 + ...))`, `z = s^2`
+///
+/// (Abramowitz and Stegun 1964, 4.1.27), `|s| <= 3 - 2 sqrt(2) < 0.1716` and `z < 0.02945`.
+///
+/// 1. *Argument.* Converting `d` costs a relative `v`, which moves `s` by at most
+///    `2 unit / (2 unit + d) <= 1.18 v`; the rounded denominator and quotient add `v` each:
+///    `3.18 v`. The condition number of atanh is at most `1 / (1 - z) < 1.031`: `3.28 v` in `ln m`.
+/// 2. *Truncation.* The nine terms `c_0 .. c_8` leave out `z^10 / 21 / (1 - z) < 2^-55`, relative to
+///    the leading 1: `0.25 v`.
+/// 3. *Evaluation.* All terms of the polynomial are positive, so its relative error is at most the
+///    number of roundings on the longest path, 12 with `z`, its powers and the coefficients, times
+///    `1.01 v`. It is then multiplied by `z` and `s` (2 more) and is at most `z * 0.344 < 0.0102` of
+///    the result: `0.15 v`. The last addition: `v`. Together with 1 and 2: less than `4.8 v`.
+/// 4. *Recombination.* For `k = 0` the products with `k` and both additions are exact. Otherwise
+///    `|ln m| <= ln(2) / 2 <= |result|`, so the error of `ln m` is at most `4.8 v |result|`;
+///    `k LN2_HI` is exact; the two additions round by `v` of a number within `2^-30` of the result;
+///    and `k LN2_LO` is wrong by less than `|k| (2^-93 + 2^-40 v) < 2^-20 v |result|`.
+///    Sum: less than `7 v`.
+///
+/// `SQRT_2` is an integer, so `m` may pass the square roots by `2^-63` of their value, which changes
+/// none of the rounded constants.
+#[inline]
+fn ln_scaled(significand: u64, top: i32) -> f64 {
+    let low = significand < SQRT_2;
+    let d = significand.wrapping_sub(u64::from(low) << 63) as i64 as f64;
+    let twice_unit = if low { TWO_64 } else { 2.0 * TWO_64 };
+    let k = f64::from(top - i32::from(low));
+
+    let s = d / (twice_unit + d);
+    let z = s * s;
+    let z2 = z * z;
+    let z4 = z2 * z2;
+    let c01 = 1.0 / 3.0 + z * (1.0 / 5.0);
+    let c23 = 1.0 / 7.0 + z * (1.0 / 9.0);
+    let c45 = 1.0 / 11.0 + z * (1.0 / 13.0);
+    let c67 = 1.0 / 15.0 + z * (1.0 / 17.0);
+    let c48 = (c45 + z2 * c67) + z4 * (1.0 / 19.0);
+    let polynomial = (c01 + z2 * c23) + z4 * c48;
+    let twice = s + s;
+    let ln_m = twice + twice * (z * polynomial);
+    (k * LN2_HI + ln_m) + k * LN2_LO
+}
+
+const TWO_64: f64 = 18_446_744_073_709_551_616.0;

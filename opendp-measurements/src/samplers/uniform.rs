@@ -1,0 +1,103 @@
+//! A uniform real number of which only the digits needed are ever drawn.
+
+use crate::random::{NoEntropy, RandomSource};
+use dashu_int::UBig;
+
+/// Hold the digits drawn so far of a real number uniform on (0, 1).
+///
+/// With `n` the integer its `b` drawn bits spell, the number lies in `[n, n + 1] / 2^b`, uniformly.
+/// Since independent uniform digits are exactly the expansion of a uniform real (up to a set of
+/// probability 0), a decision that waits for an interval free of doubt has exactly the probability
+/// it would have for the whole real number: the "u-rand" of Karney (2016), "Sampling exactly from
+/// the normal distribution", ACM TOMS 42(1), arXiv:1303.6257, section 3.
+#[derive(Clone, Debug)]
+pub struct LazyUniform {
+    numerator: UBig,
+    bits: usize,
+}
+
+impl LazyUniform {
+    /// Start from a first digit, already drawn, of the given number of bits.
+    ///
+    /// Fast paths draw this digit as a bare integer and build the number only when in doubt.
+    pub fn from_first(digit: u64, bits: u32) -> Self {
+        Self { numerator: digit.into(), bits: bits as usize }
+    }
+
+    /// Draw the first digit.
+    ///
+    /// # Errors
+    ///
+    /// [`NoEntropy`] if the source ends.
+    pub fn draw<S: RandomSource>(source: &mut S) -> Result<Self, NoEntropy> {
+        Ok(Self::from_first(source.word()?, S::BITS))
+    }
+
+    /// Draw one more digit.
+    ///
+    /// Cost: one word, and a shift of all digits drawn before.
+    ///
+    /// # Errors
+    ///
+    /// [`NoEntropy`] if the source ends.
+    pub fn refine<S: RandomSource>(&mut self, source: &mut S) -> Result<(), NoEntropy> {
+        self.numerator <<= S::BITS as usize;
+        self.numerator += source.word()?;
+        self.bits += S::BITS as usize;
+        Ok(())
+    }
+
+    /// Draw digits until there are at least so many bits.
+    ///
+    /// # Errors
+    ///
+    /// [`NoEntropy`] if the source ends.
+    pub fn refine_to<S: RandomSource>(
+        &mut self,
+        bits: usize,
+        source: &mut S,
+    ) -> Result<(), NoEntropy> {
+        while self.bits < bits {
+            self.refine(source)?;
+        }
+        Ok(())
+    }
+
+    /// Give the lower bound `n` in units of `2^-bits`; the upper bound is `n + 1`.
+    pub fn numerator(&self) -> &UBig {
+        &self.numerator
+    }
+
+    /// Count the bits drawn so far.
+    pub fn bits(&self) -> usize {
+        self.bits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Failing, Tape};
+
+    #[test]
+    fn digits_append_from_the_most_significant() {
+        let mut tape = Tape::<4>::new(vec![0xa, 0x0, 0x3]);
+        let mut uniform = LazyUniform::draw(&mut tape).unwrap();
+        uniform.refine_to(12, &mut tape).unwrap();
+        assert_eq!((uniform.numerator(), uniform.bits()), (&UBig::from(0xa03_u16), 12));
+    }
+
+    #[test]
+    fn enough_bits_draw_nothing_more() {
+        let mut uniform = LazyUniform::from_first(5, 64);
+        let mut source = Failing::default();
+        uniform.refine_to(64, &mut source).unwrap();
+        assert_eq!(source.attempts(), 0);
+        assert_eq!(uniform.refine_to(65, &mut source), Err(NoEntropy));
+    }
+
+    #[test]
+    fn a_failing_source_is_reported() {
+        assert!(LazyUniform::draw(&mut Failing::default()).is_err());
+    }
+}
