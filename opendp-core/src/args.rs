@@ -17,6 +17,9 @@ pub enum Arg {
     Json(Json),
     /// A metric space.
     Space(Space<AnyDomain, AnyMetric>),
+    /// A domain and a metric that nobody has checked yet, as a document writes them. The parameter
+    /// that takes the pair knows their types, and checks that they form a space.
+    Pair(AnyDomain, AnyMetric),
     /// Something that a registered function made.
     Made(Constructed),
     /// Several arguments.
@@ -38,9 +41,9 @@ impl Arg {
     pub fn describe(&self) -> String {
         match self {
             Arg::Json(json) => crate::codec::json_kind(json).to_owned(),
-            Arg::Space(space) => {
-                let (domain, metric) = (space.domain().inner_type(), space.metric().inner_type());
-                format!("a space ({domain}, {metric})")
+            Arg::Space(space) => Arg::Pair(space.domain.clone(), space.metric.clone()).describe(),
+            Arg::Pair(domain, metric) => {
+                format!("a space ({}, {})", domain.inner_type(), metric.inner_type())
             }
             Arg::Made(Constructed::Domain(domain)) => format!("a {}", domain.inner_type()),
             Arg::Made(Constructed::Metric(metric)) => format!("a {}", metric.inner_type()),
@@ -190,6 +193,7 @@ impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
     fn accepts(arg: &Arg) -> bool {
         match arg {
             Arg::Space(space) => space.domain().is::<D>() && space.metric().is::<M>(),
+            Arg::Pair(domain, metric) => domain.is::<D>() && metric.is::<M>(),
             Arg::Value(value) => value.is::<Self>(),
             _ => false,
         }
@@ -197,10 +201,9 @@ impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
     #[inline(never)]
     fn from_arg(arg: &Arg) -> Result<Self> {
         match arg {
-            // A space that is read from a document is checked here, where its types are known.
-            Arg::Space(space) => {
-                let space = space.typed::<D, M>()?;
-                Space::new(space.domain, space.metric)
+            Arg::Space(space) => space.typed::<D, M>(),
+            Arg::Pair(domain, metric) => {
+                Space::new(domain.downcast_ref::<D>()?.clone(), metric.downcast_ref::<M>()?.clone())
             }
             Arg::Value(value) => value
                 .downcast_ref()

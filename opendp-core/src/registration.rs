@@ -1,6 +1,6 @@
 //! The seam through which crates offer functions by name.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use crate::erased::{AnyDomain, AnyMeasure, AnyMetric};
 use crate::{
@@ -52,15 +52,30 @@ pub struct Generic {
 #[derive(Clone, Debug)]
 pub struct Parameter {
     /// The name of the parameter.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The name of its type.
     pub type_name: TypeName,
     /// The value that is meant when it is absent, as a text of JSON.
-    pub default: Option<&'static str>,
+    pub default: Option<Cow<'static, str>>,
     /// Whether an argument is of a kind that fits.
     pub accepts: fn(&Arg) -> bool,
     /// Whether an argument decodes.
     pub decodes: fn(&Arg) -> Result<()>,
+}
+impl Parameter {
+    /// Describe a parameter of type `A`, with a default as a text of JSON.
+    pub fn new<A: Argument>(
+        name: impl Into<Cow<'static, str>>,
+        default: Option<Cow<'static, str>>,
+    ) -> Self {
+        Parameter {
+            name: name.into(),
+            type_name: A::type_name(),
+            default,
+            accepts: A::accepts,
+            decodes: |arg| A::from_arg(arg).map(drop),
+        }
+    }
 }
 /// Where a registration was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,13 +240,7 @@ macro_rules! constructors {
         {
             type Specs = [Spec; $n];
             fn parameters(&self, [$($a),*]: Self::Specs) -> Vec<Parameter> {
-                vec![$(Parameter {
-                    name: $a.0,
-                    type_name: <$A as Argument>::type_name(),
-                    default: $a.1,
-                    accepts: $A::accepts,
-                    decodes: |arg| $A::from_arg(arg).map(drop),
-                }),*]
+                vec![$(Parameter::new::<$A>($a.0, $a.1.map(Cow::Borrowed))),*]
             }
             fn kind(&self) -> Kind {
                 Res::kind()

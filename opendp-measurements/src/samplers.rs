@@ -1,12 +1,12 @@
 //! Exact samplers: every output has exactly the probability its formula says.
 //!
-//! Each sampler draws the digits of uniform reals lazily (Karney 2016, arXiv:1303.6257): floats with
-//! a proven error bound decide nearly every draw, and where their intervals leave a doubt, more
-//! digits are drawn and big integers decide. No rounding ever changes a probability, so a privacy
-//! proof about the real-valued mechanism holds for the program. All assume a [`RandomSource`] of
-//! independent uniform words; running time depends on the values drawn.
+//! Each sampler draws the digits of uniform reals lazily (Karney 2016, arXiv:1303.6257): floats
+//! with a proven error bound decide nearly every draw, and where their intervals leave a doubt,
+//! more digits are drawn and big integers decide. No rounding ever changes a probability, so a
+//! privacy proof about the real-valued mechanism holds for the program. All assume a
+//! [`RandomSource`] of independent uniform words; running time depends on the values drawn.
 //!
-//! [`RandomSource`]: crate::random::RandomSource
+//! [`RandomSource`]: opendp_core::random::RandomSource
 
 mod bernoulli;
 mod discrete_laplace;

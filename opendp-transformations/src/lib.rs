@@ -1,4 +1,62 @@
 //! Stable transformations of data, each with the proof of its stability map.
+//!
+//! A transformation is a function of a data set and a bound on how far its outputs can move when
+//! records are added, removed or replaced. Each constructor here is one file, which holds its
+//! precondition, its map, the proof of the map, and tests that try to break it.
+//!
+//! - Row by row: [`make_is_equal`], [`make_clamp`].
+//! - Counts: [`make_count`], [`make_count_by_categories`].
+//! - Sums and means, exact however the rows are divided: [`make_sum`], [`make_bounded_sum`],
+//!   [`make_sized_bounded_sum`], [`make_mean`], [`make_sized_bounded_mean`].
+//! - Scores of the candidates for a quantile: [`make_quantile_score_candidates`],
+//!   [`make_sized_quantile_score_candidates`].
+//!
+//! The constructors take the space they start from, so that they chain:
+//!
+//! ```
+//! use opendp_core::*;
+//! use opendp_transformations::{make_clamp, make_sum};
+//! let incomes = Space::new(VectorDomain::new(AtomDomain::<f64>::non_nan()), SymmetricDistance)?;
+//! let total = make_clamp(incomes, Bounds::new(0.0, 10.0)?)?.then(make_sum)?;
+//! assert_eq!(total.invoke(&vec![-5.0, 2.5, 99.0])?, 12.5);
+//! assert_eq!(total.map(&1)?, 10.0);
+//! # Ok::<(), Error>(())
+//! ```
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
+
+mod is_equal;
+mod clamp;
+mod tally;
+mod count;
+mod count_by_categories;
+mod symmetric;
+mod stated;
+mod sum;
+mod integer_sum;
+mod lattice;
+mod settle;
+mod float_sum;
+mod bounded_sum;
+mod sized_bounded_sum;
+mod mean;
+mod sized_bounded_mean;
+mod alpha;
+mod ranks;
+mod quantile_score_candidates;
+mod sized_quantile_score_candidates;
+
+pub use alpha::Alpha;
+pub use bounded_sum::make_bounded_sum;
+pub use clamp::make_clamp;
+pub use count::make_count;
+pub use count_by_categories::{Norm, make_count_by_categories};
+pub use is_equal::make_is_equal;
+pub use mean::make_mean;
+pub use quantile_score_candidates::{ScoreDistance, make_quantile_score_candidates};
+pub use sized_bounded_mean::make_sized_bounded_mean;
+pub use sized_bounded_sum::make_sized_bounded_sum;
+pub use sized_quantile_score_candidates::make_sized_quantile_score_candidates;
+pub use sum::{Summand, make_sum};
+pub use tally::Tally;

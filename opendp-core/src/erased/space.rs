@@ -1,6 +1,10 @@
 //! Erased domains, metrics, measures and spaces.
 
-use std::{any::Any, fmt, sync::Arc};
+use std::{
+    any::{Any, TypeId},
+    fmt,
+    sync::Arc,
+};
 
 use serde_json::Value as Json;
 
@@ -93,6 +97,10 @@ macro_rules! any {
             /// The name of the type inside.
             pub fn inner_type(&self) -> TypeName {
                 self.0.name()
+            }
+            /// The identity of the type inside, for quick comparison within one program.
+            pub fn inner_id(&self) -> TypeId {
+                self.as_any().type_id()
             }
             /// Look inside.
             ///

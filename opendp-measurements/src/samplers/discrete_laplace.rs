@@ -1,8 +1,8 @@
 //! Exact discrete Laplace noise at any float scale.
 
 use super::{dyadic::Dyadic, exponential::LazyExponential, logarithm::neg_ln};
-use crate::random::{NoEntropy, RandomSource};
 use dashu_int::{UBig, ops::BitTest};
+use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Draw an integer `k` with probability proportional to `exp(-|k| / scale)`.
 ///
@@ -19,15 +19,15 @@ use dashu_int::{UBig, ops::BitTest};
 /// # Exactness
 ///
 /// The scale is the rational number the float stands for, and the probabilities are exact for every
-/// scale from `5e-324` to `f64::MAX`. The floor is read off a float enclosure of `scale E` when both
-/// ends agree, otherwise off exact integers after as many more digits of `E` as that takes.
+/// scale from `5e-324` to `f64::MAX`. The floor is read off a float enclosure of `scale E` when
+/// both ends agree, otherwise off exact integers after as many more digits of `E` as that takes.
 ///
 /// Scale 0 gives 0 and draws nothing. A negative scale means its magnitude; an infinite one or NaN
 /// means some number above `f64::MAX`, so that a mistake adds too much noise rather than none.
 ///
 /// Cost: about 20 ns and two words per attempt, with `2 / (1 + q)` attempts on average: up to twice
-/// as much at small scales. The exact path costs about 2 microseconds and is taken with probability about
-/// `2^-49 scale`, always from `2^52` on.
+/// as much at small scales. The exact path costs about 2 microseconds and is taken with probability
+/// about `2^-49 scale`, always from `2^52` on.
 ///
 /// # Errors
 ///
@@ -55,9 +55,9 @@ pub fn discrete_laplace<S: RandomSource>(
 /// # Bound of the fast path
 ///
 /// With `v = 2^-53`, the two roundings of `scale * lo * (1 - 4v)` raise it by at most `(1 + v)^2`,
-/// and `(1 + v)^2 (1 - 4v) < 1`: the result is below `scale E`. The upper end likewise, since
-/// `(1 - v)^2 (1 + 4v) > 1`. Should a product be subnormal, its relative error is larger, but it and
-/// the exact product are below 1/2 and both have floor 0.
+/// and `(1 + v)^2 (1 - 4v) < 1`: the result is below `scale E`. The upper end likewise, since `(1 -
+/// v)^2 (1 + 4v) > 1`. Should a product be subnormal, its relative error is larger, but it and the
+/// exact product are below 1/2 and both have floor 0.
 #[inline]
 fn floor_of_product<S: RandomSource>(scale: f64, source: &mut S) -> Result<u128, NoEntropy> {
     let digit = source.word()?;
@@ -117,7 +117,7 @@ fn exact_floor<S: RandomSource>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Failing, Seeded, Tape};
+    use opendp_core::random::{Failing, Seeded, Tape};
 
     #[test]
     fn scale_zero_draws_nothing() {

@@ -1,7 +1,7 @@
 //! The distribution of discrete Laplace noise.
 
 use super::{chi_square::chi_square, discrete_laplace};
-use crate::random::{RandomSource, Seeded};
+use opendp_core::random::{RandomSource, Seeded};
 
 fn draw<S: RandomSource>(scale: f64, source: &mut S) -> i128 {
     let (negative, magnitude) = discrete_laplace(scale, source).unwrap();

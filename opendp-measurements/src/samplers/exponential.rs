@@ -1,11 +1,9 @@
 //! A standard exponential variable drawn no further than a decision needs.
 
 use super::uniform::LazyUniform;
-use crate::{
-    fixed::ln,
-    random::{NoEntropy, RandomSource},
-};
 use dashu_int::{IBig, UBig};
+use opendp_core::arith::fixed::ln;
+use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Hold the digits drawn so far of an exponential variable `E` with `P[E > t] = e^-t`.
 ///
@@ -63,8 +61,8 @@ impl LazyExponential {
 
     /// Enclose `E` for the digits drawn so far, in units of `2^-precision`.
     ///
-    /// The result `(lo, hi)` satisfies `lo <= 2^precision E <= hi`; `None` stands for infinity, when
-    /// all digits are 0.
+    /// The result `(lo, hi)` satisfies `lo <= 2^precision E <= hi`; `None` stands for infinity,
+    /// when all digits are 0.
     ///
     /// With `U` in `[n, n + 1] / 2^b`, the upper bound is that of `-ln(n / 2^b)`. The lower one
     /// follows from `ln((n + 1) / n) <= 1 / n`. The width is at most `2^precision / n` and 4 units
@@ -92,7 +90,8 @@ fn magnitude(bound: IBig) -> UBig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{random::Seeded, samplers::neg_ln};
+    use crate::samplers::neg_ln;
+    use opendp_core::random::Seeded;
 
     fn as_f64(n: &UBig, precision: usize) -> f64 {
         n.to_f64().value() * 2f64.powi(-(precision as i32))

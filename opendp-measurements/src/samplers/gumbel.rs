@@ -6,11 +6,9 @@ use super::{
     logarithm::{ln, neg_ln},
     score::Score,
 };
-use crate::{
-    fixed,
-    random::{NoEntropy, RandomSource},
-};
 use dashu_int::{IBig, UBig};
+use opendp_core::arith::fixed;
+use opendp_core::random::{NoEntropy, RandomSource};
 
 /// State which end of the scores is best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +33,9 @@ pub enum Optimize {
 /// # Exactness
 ///
 /// Scores and temperature are the rational numbers they stand for, and `G_i` is real, its digits
-/// drawn lazily. Candidates are dropped only when an upper bound of theirs is below a lower bound of
-/// another, so the one left is the true maximum; ties have probability 0. Probabilities are exactly
-/// softmax, whatever the magnitudes.
+/// drawn lazily. Candidates are dropped only when an upper bound of theirs is below a lower bound
+/// of another, so the one left is the true maximum; ties have probability 0. Probabilities are
+/// exactly softmax, whatever the magnitudes.
 ///
 /// 1. Scores are shifted by the best one, which changes no comparison. Each candidate draws one
 ///    word. `E >= 1 - U` gives `G <= -ln(1 - U) <= (z + 1) ln 2` with `z` the leading zeros of
@@ -132,8 +130,8 @@ fn first_words<T: Score, S: RandomSource>(
 
 /// Bound the Gumbel variable `-ln(-ln U)` of a first digit from above, roughly.
 ///
-/// `-ln U >= 1 - U >= (2^bits - 1 - digit) / 2^bits >= 2^(length - 1 - bits)`, `length` the number of
-/// bits of that numerator. So the variable is at most `(bits + 1 - length) ln 2`, and the bound
+/// `-ln U >= 1 - U >= (2^bits - 1 - digit) / 2^bits >= 2^(length - 1 - bits)`, `length` the number
+/// of bits of that numerator. So the variable is at most `(bits + 1 - length) ln 2`, and the bound
 /// `0.6932` of `ln 2` leaves `5e-5` per bit, more than the rounded product loses.
 #[inline]
 fn gumbel_cap(digit: u64, bits: u32) -> f64 {

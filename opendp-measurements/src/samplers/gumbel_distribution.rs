@@ -1,7 +1,7 @@
 //! The probabilities of candidates chosen by Gumbel noise.
 
 use super::{Optimize, Score, chi_square::chi_square, gumbel_argmax};
-use crate::random::{Failing, NoEntropy, RandomSource, Seeded, Tape};
+use opendp_core::random::{Failing, NoEntropy, RandomSource, Seeded, Tape};
 
 /// Count choices.
 fn choices<T: Score, S: RandomSource>(

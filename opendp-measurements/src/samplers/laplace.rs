@@ -6,14 +6,14 @@ use super::{
     lattice::{big_lattice_point, clamp_exponent, lattice_point, round_to_lattice},
     logarithm::neg_ln,
 };
-use crate::random::{NoEntropy, RandomSource};
 use dashu_int::{IBig, UBig, ops::BitTest};
+use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Add exact Laplace noise to a float and round the sum to a lattice.
 ///
-/// The result is the float nearest to `m 2^k` with `m = floor(x / 2^k + 1/2 + (scale / 2^k) L)`, `L` a
-/// real Laplace variable of density `e^(-|t|) / 2`: the lattice point nearest to the real number
-/// `x + scale L`, ties upward.
+/// The result is the float nearest to `m 2^k` with `m = floor(x / 2^k + 1/2 + (scale / 2^k) L)`,
+/// `L` a real Laplace variable of density `e^(-|t|) / 2`: the lattice point nearest to the real
+/// number `x + scale L`, ties upward.
 ///
 /// # Exactness
 ///
@@ -24,8 +24,8 @@ use dashu_int::{IBig, UBig, ops::BitTest};
 /// significance of the least significant bits for differential privacy").
 ///
 /// A sum beyond the finite floats is clamped to `±f64::MAX`; zero is always `+0`; `k` is clamped to
-/// `[-1074, 1023]`. The value `x` must be finite. Scale 0 adds nothing and draws nothing; a negative
-/// scale means its magnitude, an infinite one or NaN some number above `f64::MAX`.
+/// `[-1074, 1023]`. The value `x` must be finite. Scale 0 adds nothing and draws nothing; a
+/// negative scale means its magnitude, an infinite one or NaN some number above `f64::MAX`.
 ///
 /// Cost: about 25 ns if `|x / 2^k| < 2^62` and `scale / 2^k` is from `2^-500` to `2^45`; two words.
 /// Big integers decide with probability about `2^-49 scale / 2^k` there and always elsewhere; they
@@ -67,12 +67,13 @@ impl Sum {
     ///
     /// # Bound
     ///
-    /// `x / 2^k = i + f` exactly, `i` an integer of magnitude up to `2^62` and `|f| < 1` of at most 53
-    /// bits, and `t = scale / 2^k` is an exact normal float. With `v = 2^-53` and `P = t hi`, the
-    /// rounded `f + 1/2`, the product and the sum are wrong by at most `1.5v`, `v P` and
-    /// `v (1.5 + P)`, and subtracting the slack `8v + 4v P` rounds by at most `1.1 v (1.5 + P)`.
-    /// Together `5v + 3.1v P`, less than the slack. (A product that underflows is wrong by less than
-    /// `2^-1074`.) Below `2^52` the casts to `i64` truncate exactly and the casts back are exact.
+    /// `x / 2^k = i + f` exactly, `i` an integer of magnitude up to `2^62` and `|f| < 1` of at most
+    /// 53 bits, and `t = scale / 2^k` is an exact normal float. With `v = 2^-53` and `P = t hi`,
+    /// the rounded `f + 1/2`, the product and the sum are wrong by at most `1.5v`, `v P` and `v
+    /// (1.5 + P)`, and subtracting the slack `8v + 4v P` rounds by at most `1.1 v (1.5 + P)`.
+    /// Together `5v + 3.1v P`, less than the slack. (A product that underflows is wrong by less
+    /// than `2^-1074`.) Below `2^52` the casts to `i64` truncate exactly and the casts back are
+    /// exact.
     #[inline]
     fn fast(&self, (lo, hi): (f64, f64)) -> Option<i64> {
         let (integer, fraction) = self.split()?;
@@ -167,7 +168,7 @@ fn floor(x: f64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Failing, Seeded, Tape};
+    use opendp_core::random::{Failing, Seeded, Tape};
 
     #[test]
     fn scale_zero_rounds_and_draws_nothing() {

@@ -1,7 +1,7 @@
 //! The distribution of continuous Laplace noise after rounding to a lattice.
 
 use super::{chi_square::chi_square, laplace, round_to_lattice};
-use crate::random::{RandomSource, Seeded};
+use opendp_core::random::{RandomSource, Seeded};
 
 fn draws<S: RandomSource>(x: f64, scale: f64, k: i32, count: usize, source: &mut S) -> Vec<f64> {
     (0..count).map(|_| laplace(x, scale, k, source).unwrap()).collect()
@@ -15,8 +15,8 @@ fn cdf(edge: f64, x: f64, scale: f64) -> f64 {
 
 /// Test draws point by point against the integral of the density over each lattice cell.
 ///
-/// The cell of `m 2^k` reaches from `(m - 1/2) 2^k` to `(m + 1/2) 2^k`, whatever x is. If the lattice
-/// is finer than `scale / 8`, several of its points share a bucket.
+/// The cell of `m 2^k` reaches from `(m - 1/2) 2^k` to `(m + 1/2) 2^k`, whatever x is. If the
+/// lattice is finer than `scale / 8`, several of its points share a bucket.
 fn fit(draws: &[f64], x: f64, scale: f64, k: i32) -> f64 {
     let step = 2f64.powi(k);
     let width = (scale / 8.0 / step).ceil().max(1.0);

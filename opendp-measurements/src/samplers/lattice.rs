@@ -6,8 +6,8 @@ use dashu_int::{IBig, Sign, UBig, ops::BitTest};
 /// Round a finite float to the nearest point of the lattice `2^k Z`, ties upward.
 ///
 /// The result is the float nearest to `m 2^k`, `m = floor(x / 2^k + 1/2)`, clamped to the finite
-/// range; `k` is clamped to `[-1074, 1023]`. With `k = -1074` every float is a lattice point. Zero is
-/// always `+0`.
+/// range; `k` is clamped to `[-1074, 1023]`. With `k = -1074` every float is a lattice point. Zero
+/// is always `+0`.
 pub fn round_to_lattice(x: f64, k: i32) -> f64 {
     let k = clamp_exponent(k);
     let parts = Dyadic::new(x);

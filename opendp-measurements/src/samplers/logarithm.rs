@@ -2,27 +2,27 @@
 
 /// Enclose `-ln(U)` for every U that begins with the given digit.
 ///
-/// For all real `U` in `(0, 1)` with `digit <= 2^bits U <= digit + 1`, `1 <= bits <= 64`, the result
-/// `(lo, hi)` satisfies `0 <= lo <= -ln U <= hi`; `hi` is infinite for digit 0.
+/// For all real `U` in `(0, 1)` with `digit <= 2^bits U <= digit + 1`, `1 <= bits <= 64`, the
+/// result `(lo, hi)` satisfies `0 <= lo <= -ln U <= hi`; `hi` is infinite for digit 0.
 ///
 /// # Bound
 ///
 /// Let `y` be the kernel's value for `-ln(u / 2^64)`, `u` an integer from 1 to `2^64 - 1`, and
-/// `v = 2^-53`. The kernel has relative error at most `8v` (proof at [`ln_scaled`]).
+/// `v = 2^-53`. The kernel has relative error at most `8v` (proof at `ln_scaled` below).
 ///
-/// * Upper end: `-ln U <= -ln(u / 2^64)` with `u` the left end of the interval, and the latter is at
-///   most `y / (1 - 8v) <= y (1 + 8.1v)`. Rounding `y * (1 + 12v)` loses less than `1.1v` of it.
-/// * Lower end, 64 bits: with `u` the left end, `ln((u + 1) / u) <= 1/u <= 2^(z - 63)`, `z` the number
-///   of leading zeros of `u`. So `-ln U >= y (1 - 8v) - 2^(z - 63)`. The rounded product is at most
-///   `y (1 - 10.9v)` and rounding the difference adds at most `v y`.
+/// * Upper end: `-ln U <= -ln(u / 2^64)` with `u` the left end of the interval, and the latter is
+///   at most `y / (1 - 8v) <= y (1 + 8.1v)`. Rounding `y * (1 + 12v)` loses less than `1.1v` of it.
+/// * Lower end, 64 bits: with `u` the left end, `ln((u + 1) / u) <= 1/u <= 2^(z - 63)`, `z` the
+///   number of leading zeros of `u`. So `-ln U >= y (1 - 8v) - 2^(z - 63)`. The rounded product is
+///   at most `y (1 - 10.9v)` and rounding the difference adds at most `v y`.
 /// * Digit 0 is evaluated at `u = 1`, which is the right end of its interval.
 /// * Lower end, fewer bits: the right end is an integer `u <= 2^64 - 1` itself, or is 1, where 0 is
 ///   the bound.
 ///
-/// Near `U = 1` the kernel is fed `2^64 - u` exactly, so `hi` keeps full relative precision and `lo`
-/// is smaller only by the width of the interval itself.
+/// Near `U = 1` the kernel is fed `2^64 - u` exactly, so `hi` keeps full relative precision and
+/// `lo` is smaller only by the width of the interval itself.
 ///
-/// Cost: about 10 ns, with no branch on the digit when `bits` is 64.
+/// Cost: about 10 ns, straight-line code for 64 bits (but for digit 0).
 #[inline]
 pub fn neg_ln(digit: u64, bits: u32) -> (f64, f64) {
     if bits == 64 {
@@ -43,9 +43,9 @@ pub fn neg_ln(digit: u64, bits: u32) -> (f64, f64) {
 
 /// Enclose `ln(x)` for a positive float.
 ///
-/// The result `(lo, hi)` satisfies `lo <= ln x <= hi`. For 0 it is `(-inf, -inf)`, the limit, and for
-/// infinity `(inf, inf)`. A subnormal argument is treated as the range from 0 to the least normal
-/// number. Relative error as for [`neg_ln`], also near `x = 1`.
+/// The result `(lo, hi)` satisfies `lo <= ln x <= hi`. For 0 it is `(-inf, -inf)`, the limit, and
+/// for infinity `(inf, inf)`. A subnormal argument is treated as the range from 0 to the least
+/// normal number. Relative error as for [`neg_ln`], also near `x = 1`.
 #[inline]
 pub fn ln(x: f64) -> (f64, f64) {
     if !(f64::MIN_POSITIVE..f64::INFINITY).contains(&x) {
@@ -96,20 +96,20 @@ fn neg_ln_point(u: u64, zeros: u32) -> f64 {
 /// 1. *Argument.* Converting `d` costs a relative `v`, which moves `s` by at most
 ///    `2 unit / (2 unit + d) <= 1.18 v`; the rounded denominator and quotient add `v` each:
 ///    `3.18 v`. The condition number of atanh is at most `1 / (1 - z) < 1.031`: `3.28 v` in `ln m`.
-/// 2. *Truncation.* The nine terms `c_0 .. c_8` leave out `z^10 / 21 / (1 - z) < 2^-55`, relative to
-///    the leading 1: `0.25 v`.
+/// 2. *Truncation.* The nine terms `c_0 .. c_8` leave out `z^10 / 21 / (1 - z) < 2^-55`, relative
+///    to the leading 1: `0.25 v`.
 /// 3. *Evaluation.* All terms of the polynomial are positive, so its relative error is at most the
 ///    number of roundings on the longest path, 12 with `z`, its powers and the coefficients, times
-///    `1.01 v`. It is then multiplied by `z` and `s` (2 more) and is at most `z * 0.344 < 0.0102` of
-///    the result: `0.15 v`. The last addition: `v`. Together with 1 and 2: less than `4.8 v`.
+///    `1.01 v`. It is then multiplied by `z` and `s` (2 more) and is at most `z * 0.344 < 0.0102`
+///    of the result: `0.15 v`. The last addition: `v`. Together with 1 and 2: less than `4.8 v`.
 /// 4. *Recombination.* For `k = 0` the products with `k` and both additions are exact. Otherwise
 ///    `|ln m| <= ln(2) / 2 <= |result|`, so the error of `ln m` is at most `4.8 v |result|`;
 ///    `k LN2_HI` is exact; the two additions round by `v` of a number within `2^-30` of the result;
 ///    and `k LN2_LO` is wrong by less than `|k| (2^-93 + 2^-40 v) < 2^-20 v |result|`.
 ///    Sum: less than `7 v`.
 ///
-/// `SQRT_2` is an integer, so `m` may pass the square roots by `2^-63` of their value, which changes
-/// none of the rounded constants.
+/// `SQRT_2` is an integer, so `m` may pass the square roots by `2^-63` of their value, which
+/// changes none of the rounded constants.
 #[inline]
 fn ln_scaled(significand: u64, top: i32) -> f64 {
     let low = significand < SQRT_2;

@@ -1,11 +1,9 @@
 //! The float logarithm against the big-integer one.
 
 use super::{LazyExponential, ln, neg_ln, score::Score};
-use crate::{
-    fixed,
-    random::{RandomSource, Seeded},
-};
 use dashu_int::{IBig, UBig};
+use opendp_core::arith::fixed;
+use opendp_core::random::{RandomSource, Seeded};
 
 const PRECISION: usize = 1100;
 
@@ -42,7 +40,6 @@ fn digits() -> Vec<u64> {
     digits
 }
 
-/// Widen the kernel's own error: the distance of its ends from the true ones, at most 20 roundoffs.
 #[test]
 fn every_float_enclosure_holds_the_exact_logarithms_of_its_digit() {
     let mut worst = 0.0_f64;
@@ -64,7 +61,6 @@ fn every_float_enclosure_holds_the_exact_logarithms_of_its_digit() {
     assert!(worst > 6.0, "the upper end is {worst} ulps too high, yet 6 were added");
 }
 
-/// Had the slack been a sixth of what was added, the test above would have failed.
 #[test]
 fn a_narrower_enclosure_would_be_wrong() {
     let fails = digits().into_iter().filter(|&digit| digit > 0).any(|digit| {

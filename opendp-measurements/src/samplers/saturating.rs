@@ -9,9 +9,10 @@ pub trait SaturatingNoise: Copy {
 /// Add noise to an integer, clamping the sum to the range of its type.
 ///
 /// The result equals the exact sum clamped to the type, even if the magnitude was itself saturated
-/// at `u128::MAX`. *Proof.* Let the type have range `[a, b]`; then `b - a <= 2^128 - 1 = u128::MAX`.
-/// If the true magnitude is `M >= u128::MAX`, then `x + M >= a + (b - a) = b` and `x - M <= a`: the
-/// clamped sum is an end of the range, and the same holds with `u128::MAX` in place of `M`.
+/// at `u128::MAX`. *Proof.* Let the type have range `[a, b]`; then `b - a <= 2^128 - 1 =
+/// u128::MAX`. If the true magnitude is `M >= u128::MAX`, then `x + M >= a + (b - a) = b` and `x -
+/// M <= a`: the clamped sum is an end of the range, and the same holds with `u128::MAX` in place of
+/// `M`.
 ///
 /// Clamping is post-processing: it reveals nothing that the unclamped sum would not.
 #[inline]
@@ -42,7 +43,11 @@ macro_rules! unsigned {
             #[inline]
             fn saturating_noise(self, negative: bool, magnitude: u128) -> Self {
                 let magnitude = <$int>::try_from(magnitude).unwrap_or(<$int>::MAX);
-                if negative { self.saturating_sub(magnitude) } else { self.saturating_add(magnitude) }
+                if negative {
+                    self.saturating_sub(magnitude)
+                } else {
+                    self.saturating_add(magnitude)
+                }
             }
         }
     )*};

@@ -1,7 +1,7 @@
 //! A uniform real number of which only the digits needed are ever drawn.
 
-use crate::random::{NoEntropy, RandomSource};
 use dashu_int::UBig;
+use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Hold the digits drawn so far of a real number uniform on (0, 1).
 ///
@@ -77,7 +77,7 @@ impl LazyUniform {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Failing, Tape};
+    use opendp_core::random::{Failing, Tape};
 
     #[test]
     fn digits_append_from_the_most_significant() {

@@ -1,0 +1,182 @@
+//! What is registered, for people and for programs.
+
+use std::collections::BTreeMap;
+
+use opendp_core::{Kind, Result};
+use opendp_registry::{Entry, Registry};
+use serde_json::{Map, Value as Json, json};
+
+/// Every constructor: its names, kind, origins and signatures.
+pub(crate) fn list(registry: &Registry, kind: Option<Kind>) -> Result<Json> {
+    let mut all = Vec::new();
+    for name in registry.names() {
+        // A name with two functions is an error when it is used, and is listed as one.
+        let signatures = match registry.signatures(&name) {
+            Ok(signatures) => signatures,
+            Err(error) => {
+                all.push(json!({"name": name, "error": crate::operations::error_json(&error)}));
+                continue;
+            }
+        };
+        let Some(first) = signatures.first() else { continue };
+        if kind.is_none_or(|kind| kind == first.kind()) {
+            all.push(summary(first, &signatures));
+        }
+    }
+    Ok(Json::Array(all))
+}
+
+/// One constructor, with its documentation by sections.
+pub(crate) fn describe(registry: &Registry, name: &str) -> Result<Json> {
+    let signatures = registry.signatures(name)?;
+    let Some(first) = signatures.first() else { return Ok(Json::Null) };
+    let documentation = first.documentation();
+    let mut described = summary(first, &signatures);
+    if let Some(object) = described.as_object_mut() {
+        let sections = sections(&documentation);
+        let arguments = arguments(&signatures, sections.get("Arguments"));
+        object.insert("documentation".into(), documentation.into());
+        object.insert("arguments".into(), arguments);
+        let part = |title: &str| sections.get(title).map_or(Json::Null, |t| t.as_str().into());
+        object.insert("formula".into(), part("Map"));
+        object.insert("errors".into(), part("Errors"));
+    }
+    Ok(described)
+}
+
+fn summary(first: &Entry, signatures: &[std::sync::Arc<Entry>]) -> Json {
+    let mut origins: BTreeMap<String, Json> = BTreeMap::new();
+    for entry in signatures {
+        let (package, version, module) = entry.origin();
+        let origin = json!({"package": package, "version": version, "module": module});
+        origins.insert(format!("{package} {module}"), origin);
+    }
+    let signatures: Vec<Json> = signatures
+        .iter()
+        .map(|entry| {
+            let types: Map<String, Json> = entry
+                .generics()
+                .map(|(name, type_name)| (name.to_owned(), type_name.to_string().into()))
+                .collect();
+            let parameters: Vec<Json> = entry
+                .parameters()
+                .iter()
+                .map(|p| {
+                    let default = p.default.as_deref().map_or(Json::Null, Json::from);
+                    json!({"name": p.name, "type": p.type_name.to_string(), "default": default})
+                })
+                .collect();
+            json!({
+                "signature": entry.to_string(), "types": types,
+                "parameters": parameters, "output": entry.output().to_string(),
+            })
+        })
+        .collect();
+    json!({
+        "name": first.name(),
+        "names": first.names().collect::<Vec<_>>(),
+        "kind": first.kind().name(),
+        "summary": first.documentation().lines().next().unwrap_or_default(),
+        "origins": origins.into_values().collect::<Vec<_>>(),
+        "signatures": signatures,
+    })
+}
+
+/// Split a doc comment at its headings.
+fn sections(documentation: &str) -> BTreeMap<String, String> {
+    let mut sections: BTreeMap<String, String> = BTreeMap::new();
+    let (mut title, mut in_code) = (String::new(), false);
+    for line in documentation.lines() {
+        in_code ^= line.starts_with("```");
+        match line.strip_prefix("# ").filter(|_| !in_code) {
+            Some(heading) => title = heading.to_owned(),
+            None => {
+                let text = sections.entry(title.clone()).or_default();
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+    }
+    sections.into_iter().map(|(title, text)| (title, text.trim().to_owned())).collect()
+}
+
+/// The arguments of all signatures: name, default, every type it may have, and what it means.
+fn arguments(signatures: &[std::sync::Arc<Entry>], documented: Option<&String>) -> Json {
+    let Some(first) = signatures.first() else { return Json::Null };
+    let meaning = |name: &str| {
+        let head = format!("* `{name}` - ");
+        let text = documented?;
+        let from = text.find(&head)? + head.len();
+        let rest = &text[from..];
+        let end = rest.find("\n* ").unwrap_or(rest.len());
+        Some(rest[..end].split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let describe = |parameter: &opendp_core::Parameter| {
+        let mut types: Vec<String> = signatures
+            .iter()
+            .flat_map(|entry| entry.parameters())
+            .filter(|p| p.name == parameter.name)
+            .map(|p| p.type_name.to_string())
+            .collect();
+        types.sort();
+        types.dedup();
+        let default = parameter.default.as_deref().map_or(Json::Null, Json::from);
+        let required = parameter.default.is_none();
+        json!({
+            "name": parameter.name, "types": types, "required": required, "default": default,
+            "meaning": meaning(&parameter.name),
+        })
+    };
+    first.parameters().iter().map(describe).collect()
+}
+
+pub(crate) fn list_text(list: &Json) -> String {
+    let mut lines = Vec::new();
+    for kind in Kind::ALL {
+        let of_kind: Vec<&Json> =
+            list.as_array().into_iter().flatten().filter(|c| c["kind"] == kind.name()).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        lines.push(format!("{}s", kind.name()));
+        for constructor in of_kind {
+            let count = constructor["signatures"].as_array().map_or(0, Vec::len);
+            let packages: Vec<&str> = constructor["origins"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|origin| origin["package"].as_str())
+                .collect();
+            let plural = if count == 1 { "" } else { "s" };
+            lines.push(format!(
+                "  {:<36} {}",
+                constructor["name"].as_str().unwrap_or_default(),
+                constructor["summary"].as_str().unwrap_or_default(),
+            ));
+            lines.push(format!("  {:<36} {count} signature{plural}, {}", "", packages.join(", ")));
+        }
+        lines.push(String::new());
+    }
+    for broken in list.as_array().into_iter().flatten().filter(|c| c.get("error").is_some()) {
+        lines.push(format!("{}: {}", broken["name"], broken["error"]["message"]));
+    }
+    lines.push("`opendp describe NAME` shows documentation and signatures.".to_owned());
+    lines.join("\n")
+}
+
+pub(crate) fn describe_text(described: &Json) -> String {
+    let text = |json: &Json| json.as_str().unwrap_or_default().to_owned();
+    let names: Vec<String> =
+        described["names"].as_array().into_iter().flatten().map(text).collect();
+    let mut lines = vec![format!("{} ({})", names.join(", "), text(&described["kind"]))];
+    for origin in described["origins"].as_array().into_iter().flatten() {
+        let (package, version) = (text(&origin["package"]), text(&origin["version"]));
+        lines.push(format!("from {package} {version}, {}", text(&origin["module"])));
+    }
+    lines.extend([String::new(), text(&described["documentation"]), String::new()]);
+    lines.push("# Signatures".to_owned());
+    for signature in described["signatures"].as_array().into_iter().flatten() {
+        lines.push(format!("  {}", text(&signature["signature"])));
+    }
+    lines.join("\n")
+}

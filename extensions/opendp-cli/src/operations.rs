@@ -1,0 +1,105 @@
+//! What can be asked of a pipeline, with distances and values as JSON.
+
+use opendp_core::erased::AnyValue;
+use opendp_core::{Codec, Constructed, Domain, Error, Measure, PrivacyProfile, Result};
+use serde_json::{Value as Json, json};
+
+/// Write an error for a program to read.
+pub(crate) fn error_json(error: &Error) -> Json {
+    json!({"kind": error.kind(), "message": error.to_string()})
+}
+
+/// Describe what a document made: its kind and its spaces.
+pub(crate) fn make(made: &Constructed) -> Json {
+    let kind = made.kind().name();
+    match made {
+        Constructed::Transformation(t) => {
+            json!({"kind": kind, "input": t.input().to_json(), "output": t.output().to_json()})
+        }
+        Constructed::Measurement(m) => {
+            json!({"kind": kind, "input": m.input().to_json(), "measure": m.measure().to_json()})
+        }
+        Constructed::Domain(domain) => json!({"kind": kind, "domain": domain.to_json()}),
+        Constructed::Metric(metric) => {
+            json!({"kind": kind, "metric": opendp_core::Metric::to_json(metric)})
+        }
+        Constructed::Measure(measure) => json!({"kind": kind, "measure": measure.to_json()}),
+        _ => json!({"kind": kind}),
+    }
+}
+
+/// Evaluate the map.
+pub(crate) fn map(made: &Constructed, d_in: &Json) -> Result<Json> {
+    let at = |error: Error| error.at("d_in");
+    match made {
+        Constructed::Transformation(t) => {
+            Ok(t.map(&t.input().metric().decode(d_in).map_err(at)?)?.to_json())
+        }
+        Constructed::Measurement(m) => {
+            Ok(m.map(&m.input().metric().decode(d_in).map_err(at)?)?.to_json())
+        }
+        other => Err(no_map(other)),
+    }
+}
+
+/// Decide whether the map meets a bound.
+pub(crate) fn check(made: &Constructed, d_in: &Json, d_out: &Json) -> Result<bool> {
+    match made {
+        Constructed::Transformation(t) => t.check(
+            &t.input().metric().decode(d_in).map_err(|error| error.at("d_in"))?,
+            &t.output().metric().decode(d_out).map_err(|error| error.at("d_out"))?,
+        ),
+        Constructed::Measurement(m) => m.check(
+            &m.input().metric().decode(d_in).map_err(|error| error.at("d_in"))?,
+            &m.measure().decode(d_out).map_err(|error| error.at("d_out"))?,
+        ),
+        other => Err(no_map(other)),
+    }
+}
+#[cold]
+fn no_map(made: &Constructed) -> Error {
+    Error::NotImplemented(format!("a {} has no map", made.kind().name()))
+}
+
+/// Run the function on a value, once or `repeat` times.
+pub(crate) fn invoke(made: &Constructed, arg: &Json, repeat: Option<usize>) -> Result<Json> {
+    let once = |arg: &AnyValue| match made {
+        Constructed::Transformation(t) => t.invoke(arg).map(|out| out.to_json()),
+        Constructed::Measurement(m) => m.invoke(arg).map(|out| out.to_json()),
+        Constructed::Function(f) => f.eval(arg).map(|out| out.to_json()),
+        other => Err(Error::NotImplemented(format!("a {} does not run", other.kind().name()))),
+    };
+    let domain = match made {
+        Constructed::Transformation(t) => t.input().domain(),
+        Constructed::Measurement(m) => m.input().domain(),
+        other => {
+            return Err(Error::NotImplemented(format!(
+                "a {} takes no value from JSON",
+                other.kind().name()
+            )));
+        }
+    };
+    let value = domain.decode(arg).map_err(|error| error.at("argument `arg`"))?;
+    if !domain.member(&value) {
+        let reason = format!("expected a member of {}", domain.to_json());
+        return Err(Error::argument("arg", reason));
+    }
+    match repeat {
+        None => once(&value),
+        Some(times) => (0..times).map(|_| once(&value)).collect(),
+    }
+}
+
+/// The privacy profile of a measurement at a distance.
+pub(crate) fn profile(made: &Constructed, d_in: &Json) -> Result<PrivacyProfile> {
+    match made {
+        Constructed::Measurement(m) => {
+            let d_in = m.input().metric().decode(d_in).map_err(|error| error.at("d_in"))?;
+            m.measure().profile(&m.map(&d_in)?)
+        }
+        other => Err(Error::NotImplemented(format!(
+            "a {} has no privacy profile",
+            other.kind().name()
+        ))),
+    }
+}

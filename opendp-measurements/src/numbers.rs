@@ -1,0 +1,91 @@
+//! Domains of numbers: one, or a vector of them.
+
+use opendp_core::arith::Number;
+use opendp_core::{Atom, AtomDomain, Domain, VectorDomain};
+
+/// A domain of one number, or of several in an order that is public.
+pub trait Numbers: Domain {
+    /// The type of each number.
+    type Number: Atom + Number;
+    /// Count the numbers, if all members have as many.
+    fn count(&self) -> Option<usize>;
+    /// Replace each number, in order.
+    ///
+    /// # Errors
+    /// Those of `replace`.
+    fn try_map<E>(
+        data: &Self::Carrier,
+        replace: impl FnMut(Self::Number) -> Result<Self::Number, E>,
+    ) -> Result<Self::Carrier, E>;
+}
+impl<T: Atom + Number> Numbers for AtomDomain<T> {
+    type Number = T;
+    fn count(&self) -> Option<usize> {
+        Some(1)
+    }
+    fn try_map<E>(data: &T, mut replace: impl FnMut(T) -> Result<T, E>) -> Result<T, E> {
+        replace(*data)
+    }
+}
+impl<T: Atom + Number> Numbers for VectorDomain<AtomDomain<T>> {
+    type Number = T;
+    fn count(&self) -> Option<usize> {
+        self.size()
+    }
+    fn try_map<E>(
+        data: &Vec<T>,
+        mut replace: impl FnMut(T) -> Result<T, E>,
+    ) -> Result<Vec<T>, E> {
+        let mut replaced = Vec::with_capacity(data.len());
+        for number in data {
+            replaced.push(replace(*number)?);
+        }
+        Ok(replaced)
+    }
+}
+
+/// Clamp an infinity to the finite number nearest to it.
+///
+/// Two numbers at a finite distance do not come further apart. NaN, which is a member of no domain
+/// of numbers that has a metric, becomes 0.
+#[inline]
+pub(crate) fn finite<T: Number>(number: T) -> T {
+    if number < T::FINITE_MIN {
+        T::FINITE_MIN
+    } else if T::FINITE_MAX < number {
+        T::FINITE_MAX
+    } else if Number::is_nan(number) {
+        T::zero()
+    } else {
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replaces_in_order_and_stops_at_an_error() {
+        type Vectors = VectorDomain<AtomDomain<i32>>;
+        let double = |x: i32| if x < 9 { Ok(2 * x) } else { Err(x) };
+        assert_eq!(Vectors::try_map(&vec![1, 2, 3], double), Ok(vec![2, 4, 6]));
+        assert_eq!(Vectors::try_map(&vec![1, 10, 11], double), Err(10));
+        assert_eq!(AtomDomain::<i32>::try_map(&4, double), Ok(8));
+    }
+    #[test]
+    fn counts_what_is_public() {
+        let vectors = VectorDomain::new(AtomDomain::<f64>::non_nan());
+        assert_eq!(vectors.count(), None);
+        assert_eq!(vectors.with_size(3).count(), Some(3));
+        assert_eq!(AtomDomain::<u8>::default().count(), Some(1));
+    }
+    #[test]
+    fn makes_numbers_finite() {
+        let infinity = f64::INFINITY;
+        assert_eq!([infinity, -infinity, 0.1].map(finite), [f64::MAX, f64::MIN, 0.1]);
+        assert_eq!(finite(f32::INFINITY), f32::MAX);
+        assert_eq!(finite(f64::NAN), 0.0);
+        assert_eq!(finite(i8::MIN), i8::MIN);
+    }
+}

@@ -1,0 +1,140 @@
+//! The quotient of a distance and a scale, which is the loss of many mechanisms.
+
+use dashu_int::{IBig, UBig};
+
+use opendp_core::arith::cast::ratio_to_f64_up;
+use opendp_core::arith::{Directed, InfCast, Number};
+use opendp_core::{Error, Result};
+
+use crate::samplers::Dyadic;
+
+/// Divide a distance by a finite divisor that is not negative, rounding up once.
+///
+/// The result is the smallest float that is not below the exact quotient. The quotient of 0 is 0,
+/// whatever the divisor; that of any other distance by 0 is infinity.
+///
+/// # Errors
+/// `FailedMap` when the distance is not finite; `Overflow` when the quotient exceeds all floats.
+pub(crate) fn quotient<Q>(d_in: Q, divisor: f64) -> Result<f64>
+where
+    Q: Number,
+    f64: InfCast<Q>,
+    i128: InfCast<Q>,
+{
+    let d_in = finite_distance(d_in)?;
+    let above = f64::inf_cast(d_in)?;
+    if above == f64::neg_inf_cast(d_in)? {
+        return divide(above, divisor);
+    }
+    // A number that no float is must be an integer, and this conversion is exact.
+    divide_integer(i128::inf_cast(d_in)?, divisor)
+}
+
+/// Refuse a distance that is not finite.
+pub(crate) fn finite_distance<Q: Number>(d_in: Q) -> Result<Q> {
+    if d_in <= Q::FINITE_MAX {
+        Ok(d_in)
+    } else {
+        Err(Error::FailedMap("d_in: must be finite".into()))
+    }
+}
+
+fn divide(d_in: f64, divisor: f64) -> Result<f64> {
+    if d_in == 0.0 {
+        Ok(0.0)
+    } else if divisor == 0.0 {
+        Ok(f64::INFINITY)
+    } else {
+        d_in.inf_div(divisor)
+    }
+}
+
+/// Divide an integer other than 0: converting it to a float first would round twice.
+fn divide_integer(d_in: i128, divisor: f64) -> Result<f64> {
+    let parts = Dyadic::new(divisor);
+    let bits = usize::try_from(parts.exponent.unsigned_abs()).unwrap_or_default();
+    let (mut dividend, mut mantissa) = (IBig::from(d_in), UBig::from(parts.mantissa));
+    if parts.exponent < 0 {
+        dividend <<= bits;
+    } else {
+        mantissa <<= bits;
+    }
+    // A mantissa of 0 gives infinity.
+    let loss = ratio_to_f64_up(&dividend, &mantissa);
+    if loss.is_finite() || divisor == 0.0 {
+        Ok(loss)
+    } else {
+        Err(Error::Overflow(format!("{d_in} / {divisor} does not fit f64")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dashu_int::Sign;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Whether `a * divisor >= d_in`, in exact integers.
+    fn covers(a: f64, d_in: (IBig, i64), divisor: f64) -> bool {
+        let part = |x: f64| {
+            let parts = Dyadic::new(x);
+            (IBig::from(parts.signed_mantissa()), i64::from(parts.exponent))
+        };
+        let ((m, e), (n, f)) = (part(a), part(divisor));
+        let (product, exponent) = (m * n, e + f);
+        let low = exponent.min(d_in.1);
+        let at = |m: IBig, e: i64| m << usize::try_from(e - low).unwrap();
+        let difference = at(product, exponent) - at(d_in.0, d_in.1);
+        difference == IBig::ZERO || difference.sign() == Sign::Positive
+    }
+    #[track_caller]
+    fn check(loss: Result<f64>, d_in: (IBig, i64), divisor: f64) -> bool {
+        let Ok(loss) = loss else {
+            assert!(!covers(f64::MAX, d_in, divisor), "an error although the quotient fits");
+            return false;
+        };
+        assert!(covers(loss, d_in.clone(), divisor), "{loss} is too low");
+        assert!(loss == 0.0 || !covers(loss.next_down(), d_in, divisor), "{loss} is loose");
+        true
+    }
+
+    #[test]
+    fn knows_the_ends() {
+        assert_eq!(quotient(0_u32, 0.0), Ok(0.0));
+        assert_eq!(quotient(-0.0, 3.0).map(f64::to_bits), Ok(0));
+        assert_eq!(quotient(1_i8, 0.0), Ok(f64::INFINITY));
+        assert_eq!(quotient(i128::MAX, 0.0), Ok(f64::INFINITY));
+        assert_eq!(quotient(f64::INFINITY, 1.0).unwrap_err().kind(), "FailedMap");
+        assert_eq!(quotient(f32::INFINITY, 0.0).unwrap_err().kind(), "FailedMap");
+        assert_eq!(quotient(1.0, 5e-324).unwrap_err().kind(), "Overflow");
+        assert_eq!(quotient(u64::MAX, 1e-300).unwrap_err().kind(), "Overflow");
+        assert_eq!(quotient(5e-324, f64::MAX), Ok(5e-324));
+        // 2^53 + 1 is no float; rounding it up first would give 2.
+        assert_eq!(quotient((1_u64 << 53) + 1, (1_u64 << 52) as f64), Ok(2.0_f64.next_up()));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+        #[test]
+        fn is_the_smallest_float_not_below_the_quotient(
+            bits in 0_u64..0x7ff << 52, other in 1_u64..0x7ff << 52,
+            wide in 0..i128::MAX, drop in 0_u32..127, scale in 1e-9..1e9,
+        ) {
+            let (d_in, divisor) = (f64::from_bits(bits), f64::from_bits(other));
+            let part = |x: f64| {
+                let parts = Dyadic::new(x);
+                (IBig::from(parts.mantissa), i64::from(parts.exponent))
+            };
+            check(quotient(d_in, divisor), part(d_in), divisor);
+            check(quotient(scale, scale * 1.1), part(scale), scale * 1.1);
+            let single = scale as f32;
+            check(quotient(single, divisor), part(single.into()), divisor);
+            let integer = wide >> drop;
+            prop_assert!(check(quotient(integer, scale), (integer.into(), 0), scale));
+            check(quotient(integer, divisor), (integer.into(), 0), divisor);
+            let integer = integer as u64;
+            prop_assert!(check(quotient(integer, scale), (integer.into(), 0), scale));
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Pipeline documents: transformations and measurements as JSON.
+
+mod build;
+mod foreign;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use opendp_core::{Constructed, Error, Result};
+use serde_json::Value as Json;
+
+use self::build::Builder;
+use crate::{Registry, json};
+
+/// The newest version of the document format that is read.
+const VERSION: u64 = 1;
+
+/// A pipeline as a text: what to build, from which space, with which arguments.
+///
+/// The native form names a space and a chain. A link is a constructor's name, with or without
+/// `make_`, and its arguments; `input` is the space that the chain has reached. Anywhere in the
+/// arguments, `{"constructor": NAME, "types": {...}, "args": {...}}` stands for one call,
+/// `{"chain": [...]}` for a chain that starts from the space reached so far, and
+/// `{"param": "NAME"}` for a number that is given, or solved for, later. The serialization of
+/// OpenDP 0.16 (`{"__function__": ...}`) is read too.
+///
+/// ```
+/// use opendp_registry::{Document, Registry};
+/// use opendp_measurements as _;
+/// use opendp_transformations as _;
+///
+/// let document = Document::parse(r#"{
+///     "space": {"domain": {"vector_domain": {"atom_domain": {"T": "f64", "nan": false}, "size": 1000}},
+///               "metric": "symmetric_distance"},
+///     "chain": [{"clamp": {"bounds": [0.0, 100.0]}}, {"mean": {}}, {"laplace": {"scale": 0.5}}]
+/// }"#)?;
+/// let mean = document.build(Registry::global())?.measurement()?;
+/// let d_in = mean.input().metric().decode(&2.into())?;
+/// assert!((mean.map(&d_in)?.downcast_ref::<f64>()? - 0.2).abs() < 1e-12);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Document {
+    json: Json,
+}
+
+impl Document {
+    /// Read a document. Nothing is built yet.
+    ///
+    /// # Errors
+    /// `Argument` when the text is not JSON, or is nested too deeply, or has a newer version.
+    pub fn parse(text: &str) -> Result<Self> {
+        Document::new(json::parse(text)?)
+    }
+    /// Take a document that is JSON already.
+    ///
+    /// # Errors
+    /// `Argument` when the document has a newer version.
+    pub fn new(json: Json) -> Result<Self> {
+        match json.get("version").map(|version| (version.as_u64(), version)) {
+            None => {}
+            Some((Some(1..=VERSION), _)) => {}
+            Some((_, version)) => {
+                let reason = format!("expected a number from 1 to {VERSION}, found {version}");
+                return Err(Error::argument("version", reason));
+            }
+        }
+        Ok(Document { json })
+    }
+    /// The names of the parameters that stand in the place of numbers, in order.
+    pub fn parameters(&self) -> Vec<String> {
+        let mut names = BTreeSet::new();
+        collect(&self.json, &mut names);
+        names.into_iter().collect()
+    }
+    /// Build what the document describes.
+    ///
+    /// # Errors
+    /// Those of resolving and calling each constructor, with the place in the document.
+    pub fn build(&self, registry: &Registry) -> Result<Constructed> {
+        self.build_with(registry, &BTreeMap::new())
+    }
+    /// Build what the document describes, with values for its parameters.
+    ///
+    /// # Errors
+    /// `Argument` when a parameter has no value or a value has no parameter; those of
+    /// [`build`](Document::build).
+    pub fn build_with(
+        &self,
+        registry: &Registry,
+        values: &BTreeMap<String, Json>,
+    ) -> Result<Constructed> {
+        let known = self.parameters();
+        if let Some(name) = values.keys().find(|name| !known.contains(name)) {
+            return Err(Error::argument(name, "the document has no parameter of this name"));
+        }
+        if known.is_empty() {
+            return Builder::new(registry).top(&self.json);
+        }
+        Builder::new(registry).top(&fill(&self.json, values)?)
+    }
+}
+
+/// The name of the parameter that a node is, if it is one.
+fn parameter(json: &Json) -> Option<&str> {
+    let object = json.as_object().filter(|object| object.len() == 1)?;
+    object.get("param")?.as_str()
+}
+fn collect(json: &Json, names: &mut BTreeSet<String>) {
+    if let Some(name) = parameter(json) {
+        names.insert(name.to_owned());
+        return;
+    }
+    match json {
+        Json::Array(items) => items.iter().for_each(|item| collect(item, names)),
+        Json::Object(object) => object.values().for_each(|item| collect(item, names)),
+        _ => {}
+    }
+}
+fn fill(json: &Json, values: &BTreeMap<String, Json>) -> Result<Json> {
+    if let Some(name) = parameter(json) {
+        let missing = || Error::argument(name, "the parameter has no value");
+        return values.get(name).cloned().ok_or_else(missing);
+    }
+    Ok(match json {
+        Json::Array(items) => {
+            Json::Array(items.iter().map(|item| fill(item, values)).collect::<Result<_>>()?)
+        }
+        Json::Object(object) => {
+            let filled = object.iter().map(|(key, item)| Ok((key.clone(), fill(item, values)?)));
+            Json::Object(filled.collect::<Result<_>>()?)
+        }
+        other => other.clone(),
+    })
+}

@@ -1,0 +1,421 @@
+//! From the JSON of a document to what it describes.
+
+use std::collections::HashMap;
+
+use opendp_core::erased::{AnyDomain, AnyMetric};
+use opendp_core::{Arg, Args, Constructed, Error, Kind, Result, TypeName};
+use serde_json::{Map, Value as Json};
+
+use super::foreign;
+use crate::{Entry, Registry};
+
+/// The most links of a chain: each adds a frame to the stack of a run.
+const MAX_LINKS: usize = 256;
+
+/// Builds one document.
+pub(super) struct Builder<'a> {
+    registry: &'a Registry,
+    /// The space that the chain around the current node has reached.
+    here: Vec<Arg>,
+    /// What repeated nodes of a foreign document have already made.
+    pub(super) made: HashMap<String, Constructed>,
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn new(registry: &'a Registry) -> Self {
+        Builder { registry, here: Vec::new(), made: HashMap::new() }
+    }
+    /// Build the whole document.
+    pub(super) fn top(&mut self, json: &Json) -> Result<Constructed> {
+        match self.read(json)? {
+            Arg::Made(made) => Ok(made),
+            _ => Err(Error::argument(
+                "pipeline",
+                "expected an object with `space` and `chain`, with `constructor`, or with \
+                 `__function__`",
+            )),
+        }
+    }
+    /// Read a node: what describes an object is built, anything else stays as it is.
+    pub(super) fn read(&mut self, json: &Json) -> Result<Arg> {
+        match json {
+            Json::Object(object) => {
+                if object.contains_key("__function__") {
+                    return foreign::call(self, object).map(Arg::Made);
+                }
+                if let Some(items) = object.get("__tuple__").filter(|_| object.len() == 1) {
+                    return self.read(items);
+                }
+                if object.contains_key("constructor") {
+                    return self.constructor(object).map(Arg::Made);
+                }
+                if object.contains_key("chain") {
+                    return self.pipeline(object).map(Arg::Made);
+                }
+                match self.descriptor_call(object) {
+                    Some((name, args)) => self.call(name, args, None).map(Arg::Made),
+                    None => Ok(Arg::Json(json.clone())),
+                }
+            }
+            Json::Array(items) => {
+                let read: Vec<Arg> =
+                    items.iter().map(|item| self.read(item)).collect::<Result<_>>()?;
+                let plain = read.iter().all(|item| matches!(item, Arg::Json(_)));
+                Ok(if plain { Arg::Json(json.clone()) } else { Arg::List(read) })
+            }
+            _ => Ok(Arg::Json(json.clone())),
+        }
+    }
+
+    /// `{"constructor": NAME, "types": {...}, "args": {...}}`
+    fn constructor(&mut self, object: &Map<String, Json>) -> Result<Constructed> {
+        only(object, &["constructor", "types", "args", "version"])?;
+        let name = text(object, "constructor")?;
+        let (none, types) = (Map::new(), object.get("types"));
+        let mut request = name.to_owned();
+        match types {
+            None | Some(Json::Null) => {}
+            Some(Json::Object(types)) => {
+                let list = types.iter().map(|(generic, value)| match value.as_str() {
+                    Some(value) => Ok(format!("{generic}={}", value.parse::<TypeName>()?)),
+                    None => Err(Error::argument(generic, "expected the name of a type")),
+                });
+                let list = list.collect::<Result<Vec<_>>>()?;
+                if !list.is_empty() {
+                    request = format!("{name}<{}>", list.join(", "));
+                }
+            }
+            Some(_) => return Err(Error::argument("types", "expected an object of type names")),
+        }
+        self.call(&request, object_or_empty(object, "args", &none)?, None)
+    }
+
+    /// `{"space": {"domain": ..., "metric": ...}, "chain": [...]}`
+    fn pipeline(&mut self, object: &Map<String, Json>) -> Result<Constructed> {
+        only(object, &["space", "chain", "version"])?;
+        let start = match object.get("space") {
+            Some(space) => self.space(space).map_err(|error| error.at("space"))?,
+            None => self.here.last().cloned().ok_or_else(|| {
+                Error::argument("space", "missing, expected an object with `domain` and `metric`")
+            })?,
+        };
+        let Some(Json::Array(links)) = object.get("chain") else {
+            return Err(Error::argument("chain", "expected an array of links"));
+        };
+        if links.is_empty() || MAX_LINKS < links.len() {
+            let reason = format!("expected from 1 to {MAX_LINKS} links, found {}", links.len());
+            return Err(Error::argument("chain", reason));
+        }
+        let mut chain: Option<Constructed> = None;
+        for (i, link) in links.iter().enumerate() {
+            let (name, next) = self.link(link, &start, chain.as_ref());
+            let place = format!("chain link {} `{name}`", i + 1);
+            let joined = next.and_then(|next| join(chain.take(), next));
+            chain = Some(joined.map_err(|error| error.at(place))?);
+        }
+        chain.ok_or_else(|| Error::argument("chain", "expected at least one link"))
+    }
+    /// Build one link on the space that the chain has reached, and tell its name.
+    fn link<'j>(
+        &mut self,
+        link: &'j Json,
+        start: &Arg,
+        chain: Option<&Constructed>,
+    ) -> (&'j str, Result<Constructed>) {
+        let here = match chain {
+            None => Some(start.clone()),
+            Some(Constructed::Transformation(t)) => Some(Arg::Space(t.output().clone())),
+            Some(_) => None,
+        };
+        let none = Map::new();
+        match link {
+            Json::String(name) => (name, self.inside(here, |this, here| this.call(name, &none, here))),
+            Json::Object(object) => {
+                if object.contains_key("constructor") || object.contains_key("chain") {
+                    let built = self.inside(here, |this, _| match this.read(link)? {
+                        Arg::Made(made) => Ok(made),
+                        _ => Err(Error::argument("chain", "expected a link")),
+                    });
+                    let name = object.get("constructor").and_then(Json::as_str);
+                    return (name.unwrap_or("chain"), built);
+                }
+                let mut pairs = object.iter();
+                match (pairs.next(), pairs.next()) {
+                    (Some((name, args)), None) => {
+                        let built = self.inside(here, |this, here| match args {
+                            Json::Object(args) => this.call(name, args, here),
+                            Json::Null => this.call(name, &none, here),
+                            _ => Err(Error::argument(name, "expected an object of arguments")),
+                        });
+                        (name, built)
+                    }
+                    _ => ("?", Err(Error::argument("chain", "expected {NAME: {arguments}}"))),
+                }
+            }
+            _ => ("?", Err(Error::argument("chain", "expected a name or {NAME: {arguments}}"))),
+        }
+    }
+    /// Do something while chains that name no space of their own start from `here`.
+    fn inside(
+        &mut self,
+        here: Option<Arg>,
+        run: impl FnOnce(&mut Self, Option<Arg>) -> Result<Constructed>,
+    ) -> Result<Constructed> {
+        let depth = self.here.len();
+        self.here.extend(here.clone());
+        let made = run(self, here);
+        self.here.truncate(depth);
+        made
+    }
+
+    /// Call a constructor. `input` is what its parameter of this name takes unless it is given.
+    pub(super) fn call(
+        &mut self,
+        request: &str,
+        given: &Map<String, Json>,
+        input: Option<Arg>,
+    ) -> Result<Constructed> {
+        let name = request.split('<').next().unwrap_or(request);
+        let family = self.registry.family(name)?;
+        let entries = &family.entries;
+        let has = |parameter: &str| entries.iter().any(|e| e.has_parameter(parameter));
+        let mut args = Args::new();
+        let mut pair = (None, None);
+        for (key, value) in given {
+            let arg = if has(key) {
+                self.argument(entries, key, value)
+            } else if key == "input_domain" && has("input") {
+                pair.0 = Some(self.domain(value).map_err(|error| error.at(key))?);
+                continue;
+            } else if key == "input_metric" && has("input") {
+                pair.1 = Some(self.metric(value, given.get("input_domain")).map_err(|e| e.at(key))?);
+                continue;
+            } else if entries.iter().any(|e| e.generics().any(|(generic, _)| generic == key)) {
+                match value {
+                    Json::Null => continue,
+                    Json::String(text) if !self.registry.knows(text) => Ok(Arg::Json(value.clone())),
+                    _ => self.descriptor(value, None).map(Arg::Made),
+                }
+            } else if let Some(parameter) = self.descriptor_parameter(entries, given, key) {
+                let whole = Json::Object([(key.clone(), value.clone())].into_iter().collect());
+                args = args.with(&parameter, self.descriptor(&whole, None)?);
+                continue;
+            } else {
+                Ok(Arg::Json(value.clone()))
+            };
+            args = args.with(key, arg.map_err(|error| error.at(format!("argument `{key}`")))?);
+        }
+        match (pair, input) {
+            ((Some(domain), Some(metric)), _) => args = args.with("input", Arg::Pair(domain, metric)),
+            ((None, None), Some(input)) if has("input") && args.get("input").is_none() => {
+                args = args.with("input", input);
+            }
+            ((None, None), _) => {}
+            _ => return Err(Error::argument("input", "expected both a domain and a metric")),
+        }
+        self.registry.make(request, &args)
+    }
+    /// Read the argument of a parameter. Where no signature takes JSON, it describes an object.
+    fn argument(&mut self, entries: &[std::sync::Arc<Entry>], key: &str, value: &Json) -> Result<Arg> {
+        if key == "input" && value.get("domain").is_some() {
+            return self.space(value);
+        }
+        let json = Arg::Json(value.clone());
+        if entries.iter().any(|entry| entry.takes(key, &json)) {
+            return self.read(value);
+        }
+        match (self.read(value)?, value) {
+            (Arg::Json(_), Json::String(_) | Json::Object(_)) => {
+                self.descriptor(value, Some(key)).map(Arg::Made)
+            }
+            (read, _) => Ok(read),
+        }
+    }
+    /// The parameter that `{"vector_domain": {"option_domain": {...}}}` means: the only one that is
+    /// a description and is not given.
+    fn descriptor_parameter(
+        &self,
+        entries: &[std::sync::Arc<Entry>],
+        given: &Map<String, Json>,
+        key: &str,
+    ) -> Option<String> {
+        let kind = self.registry.kind(key)?;
+        if !matches!(kind, Kind::Domain | Kind::Metric | Kind::Measure) {
+            return None;
+        }
+        let first = entries.first()?;
+        let open = |name: &str| !given.contains_key(name) && !first.takes(name, &Arg::Json(Json::Null));
+        first.parameters().iter().map(|p| p.name.to_string()).find(|name| open(name))
+    }
+
+    // ----- spaces and what they are made of ------------------------------------------------------
+
+    fn space(&mut self, json: &Json) -> Result<Arg> {
+        let Some(object) = json.as_object() else {
+            return Err(Error::argument("space", "expected an object with `domain` and `metric`"));
+        };
+        only(object, &["domain", "metric"])?;
+        let part = |key: &str| {
+            object.get(key).ok_or_else(|| Error::argument(key, "missing, expected a description"))
+        };
+        let domain = self.domain(part("domain")?).map_err(|error| error.at("domain"))?;
+        let metric = self
+            .metric(part("metric")?, object.get("domain"))
+            .map_err(|error| error.at("metric"))?;
+        Ok(Arg::Pair(domain, metric))
+    }
+    fn domain(&mut self, json: &Json) -> Result<AnyDomain> {
+        self.descriptor(json, None)?.domain()
+    }
+    /// Read a metric. One that leaves its number type open takes that of the domain's atoms.
+    fn metric(&mut self, json: &Json, domain: Option<&Json>) -> Result<AnyMetric> {
+        let made = match self.descriptor(json, None) {
+            Err(Error::Ambiguous(message)) => match (json, domain.and_then(atom)) {
+                (Json::String(name), Some(atom)) => {
+                    let args = [("T".to_owned(), Json::from(atom))].into_iter().collect();
+                    self.call(name, &args, None)
+                }
+                _ => Err(Error::Ambiguous(message)),
+            },
+            made => made,
+        };
+        made?.metric()
+    }
+    /// Read a domain, a metric or a measure: a function's name with or without arguments, the name
+    /// of a type, or, where a parameter is named for a function, the arguments alone.
+    fn descriptor(&mut self, json: &Json, parameter: Option<&str>) -> Result<Constructed> {
+        match json {
+            Json::String(name) if self.registry.knows(name) => self.call(name, &Map::new(), None),
+            Json::String(name) => match name.parse::<TypeName>() {
+                Ok(parsed) => self.of_type(&parsed),
+                Err(_) => Err(self.registry.family(name).err().unwrap_or_else(not_described)),
+            },
+            Json::Object(object) => {
+                if let Some((name, args)) = self.descriptor_call(object) {
+                    return self.call(name, args, None);
+                }
+                if let Arg::Made(made) = self.read(json)? {
+                    return Ok(made);
+                }
+                match (parameter, object.keys().next()) {
+                    (Some(name), _) if self.registry.knows(name) => self.call(name, object, None),
+                    (_, Some(name)) if object.len() == 1 => {
+                        Err(self.registry.family(name).err().unwrap_or_else(not_described))
+                    }
+                    _ => Err(not_described()),
+                }
+            }
+            _ => Err(not_described()),
+        }
+    }
+    /// `{NAME: {arguments}}` where the name is that of a domain, a metric or a measure.
+    fn descriptor_call<'j>(
+        &self,
+        object: &'j Map<String, Json>,
+    ) -> Option<(&'j str, &'j Map<String, Json>)> {
+        let (name, args) = object.iter().next().filter(|_| object.len() == 1)?;
+        let kind = self.registry.kind(name)?;
+        let describes = matches!(kind, Kind::Domain | Kind::Metric | Kind::Measure);
+        describes.then_some((name.as_str(), args.as_object()?))
+    }
+    /// Make a domain, a metric or a measure from the name of its type alone.
+    fn of_type(&mut self, name: &TypeName) -> Result<Constructed> {
+        let kinds = [Kind::Domain, Kind::Metric, Kind::Measure];
+        let fits = kinds.iter().flat_map(|kind| self.registry.of_kind(*kind));
+        let Some(entry) = fits.into_iter().find(|entry| entry.output() == name) else {
+            return Err(Error::TypeParse {
+                text: name.to_string(),
+                reason: "no domain, metric or measure of this type is registered".into(),
+            });
+        };
+        let mut args = Args::new();
+        for parameter in entry.parameters() {
+            if parameter.default.is_none() {
+                args = args.with(&parameter.name, self.of_type(&parameter.type_name)?);
+            }
+        }
+        entry.construct(&args)
+    }
+}
+
+/// Append a link to a chain.
+fn join(chain: Option<Constructed>, next: Constructed) -> Result<Constructed> {
+    match (chain, next) {
+        (None, next @ (Constructed::Transformation(_) | Constructed::Measurement(_))) => Ok(next),
+        (Some(Constructed::Transformation(t)), Constructed::Transformation(next)) => {
+            t.then(|_| Ok(next)).map(Constructed::from)
+        }
+        (Some(Constructed::Transformation(t)), Constructed::Measurement(next)) => {
+            t.then(|_| Ok(next)).map(Constructed::from)
+        }
+        (Some(Constructed::Measurement(m)), Constructed::Function(next)) => {
+            m.then(|| Ok(next)).map(Constructed::from)
+        }
+        (chain, next) => Err(Error::argument(
+            "chain",
+            format!(
+                "a {} cannot follow {}",
+                next.kind().name(),
+                chain.map_or("the space".to_owned(), |chain| format!("a {}", chain.kind().name()))
+            ),
+        )),
+    }
+}
+
+impl Entry {
+    fn has_parameter(&self, name: &str) -> bool {
+        self.parameters().iter().any(|parameter| parameter.name == name)
+    }
+    fn takes(&self, name: &str, arg: &Arg) -> bool {
+        self.parameters().iter().any(|parameter| parameter.name == name && (parameter.accepts)(arg))
+    }
+}
+
+#[cold]
+fn not_described() -> Error {
+    Error::FailedCast(
+        "expected a domain, a metric or a measure: its name, {NAME: {arguments}}, or its type".into(),
+    )
+}
+/// The first atomic type in the description of a domain.
+fn atom(json: &Json) -> Option<String> {
+    match json {
+        Json::Object(object) => match object.get("T") {
+            Some(Json::String(name)) => Some(name.clone()),
+            _ => object.values().find_map(atom),
+        },
+        Json::String(name) => {
+            let mut name = name.parse::<TypeName>().ok()?;
+            while let Some(inner) = name.args().first() {
+                name = inner.clone();
+            }
+            Some(name.to_string())
+        }
+        _ => None,
+    }
+}
+/// Check that an object has no other keys.
+pub(super) fn only(object: &Map<String, Json>, keys: &[&str]) -> Result<()> {
+    match object.keys().find(|key| !keys.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => {
+            let short: String = key.chars().take(60).collect();
+            Err(Error::argument(short, format!("unknown here, expected one of `{}`", keys.join("`, `"))))
+        }
+    }
+}
+pub(super) fn text<'j>(object: &'j Map<String, Json>, key: &str) -> Result<&'j str> {
+    let name = object.get(key).and_then(Json::as_str);
+    name.ok_or_else(|| Error::argument(key, "expected a string"))
+}
+pub(super) fn object_or_empty<'j>(
+    object: &'j Map<String, Json>,
+    key: &str,
+    none: &'j Map<String, Json>,
+) -> Result<&'j Map<String, Json>> {
+    match object.get(key) {
+        None | Some(Json::Null) => Ok(none),
+        Some(Json::Object(inner)) => Ok(inner),
+        Some(_) => Err(Error::argument(key, "expected an object")),
+    }
+}

@@ -1,0 +1,202 @@
+//! One signature of a constructor, from the linker or added while the program runs.
+
+use std::{borrow::Cow, fmt, sync::Arc};
+
+use opendp_core::{Args, Constructed, Kind, Parameter, Registration, Result, TypeName};
+
+type Construct = Arc<dyn Fn(&Args) -> Result<Constructed> + Send + Sync>;
+
+/// One function at one choice of its type parameters.
+pub struct Entry {
+    pub(crate) names: Vec<Cow<'static, str>>,
+    pub(crate) generics: Vec<Generic>,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) kind: Kind,
+    pub(crate) output: TypeName,
+    pub(crate) identity: String,
+    pub(crate) package: Cow<'static, str>,
+    pub(crate) version: Cow<'static, str>,
+    pub(crate) module: Cow<'static, str>,
+    documentation: Documentation,
+    construct: Build,
+}
+pub(crate) struct Generic {
+    pub(crate) name: &'static str,
+    pub(crate) type_name: TypeName,
+    pub(crate) default: Option<TypeName>,
+}
+enum Documentation {
+    Linked(&'static Registration),
+    Text(String),
+}
+enum Build {
+    Linked(fn(&Args) -> Result<Constructed>),
+    Added(Construct),
+}
+
+impl Entry {
+    /// The name under which the constructor is listed.
+    pub fn name(&self) -> &str {
+        self.names.first().map_or("", |name| name)
+    }
+    /// All names of the constructor.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|name| &**name)
+    }
+    /// The type arguments: names and types.
+    pub fn generics(&self) -> impl Iterator<Item = (&str, &TypeName)> {
+        self.generics.iter().map(|generic| (generic.name, &generic.type_name))
+    }
+    /// The parameters, in order.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+    /// The kind of thing that the constructor makes.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+    /// The name of the type that the constructor makes.
+    pub fn output(&self) -> &TypeName {
+        &self.output
+    }
+    /// The package that registered the signature, its version, and the module.
+    pub fn origin(&self) -> (&str, &str, &str) {
+        (&self.package, &self.version, &self.module)
+    }
+    /// The documentation of the constructor.
+    pub fn documentation(&self) -> String {
+        match &self.documentation {
+            Documentation::Linked(registration) => registration.documentation(),
+            Documentation::Text(text) => text.clone(),
+        }
+    }
+    /// Decode the arguments and call the constructor.
+    ///
+    /// # Errors
+    /// Those of decoding the arguments, and of the constructor.
+    pub fn construct(&self, args: &Args) -> Result<Constructed> {
+        match &self.construct {
+            Build::Linked(construct) => construct(args),
+            Build::Added(construct) => construct(args),
+        }
+    }
+}
+impl From<&'static Registration> for Entry {
+    fn from(registration: &'static Registration) -> Self {
+        let generics = registration.generics.iter().map(|generic| Generic {
+            name: generic.name,
+            type_name: (generic.type_name)(),
+            default: generic.default.map(|name| name()),
+        });
+        Entry {
+            names: registration.names.iter().map(|name| Cow::Borrowed(*name)).collect(),
+            generics: generics.collect(),
+            parameters: (registration.parameters)(),
+            kind: (registration.kind)(),
+            output: (registration.output)(),
+            identity: (registration.identity)().to_owned(),
+            package: registration.origin.package.into(),
+            version: registration.origin.version.into(),
+            module: registration.origin.module.into(),
+            documentation: Documentation::Linked(registration),
+            construct: Build::Linked(registration.construct),
+        }
+    }
+}
+/// Prints the signature: `make_clamp<T=i32, M=SymmetricDistance>(input: ..., bounds: Bounds<i32>)`.
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        for (i, generic) in self.generics.iter().enumerate() {
+            let open = if i == 0 { "<" } else { ", " };
+            write!(f, "{open}{}={}", generic.name, generic.type_name)?;
+        }
+        f.write_str(if self.generics.is_empty() { "(" } else { ">(" })?;
+        for (i, parameter) in self.parameters.iter().enumerate() {
+            let comma = if i == 0 { "" } else { ", " };
+            write!(f, "{comma}{}: {}", parameter.name, parameter.type_name)?;
+            if let Some(default) = &parameter.default {
+                write!(f, " = {default}")?;
+            }
+        }
+        write!(f, ") -> {}", self.output)
+    }
+}
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Entry({self})")
+    }
+}
+
+/// A constructor that is added while the program runs, such as a closure of a binding.
+///
+/// ```
+/// use opendp_core::{Constructed, Kind, Named, Parameter, SymmetricDistance, descriptors};
+/// use opendp_core::{Made, TheMetric};
+/// use opendp_registry::{Addition, Registry};
+///
+/// let registry = Registry::new();
+/// let alias = Addition::new("my_metric", "my-app", Kind::Metric, SymmetricDistance::type_name())
+///     .documentation("Count records added or removed.")
+///     .constructs(|_| Ok(TheMetric(SymmetricDistance).erased()));
+/// registry.add(alias)?;
+/// assert!(registry.make("my_metric", &opendp_core::Args::new()).is_ok());
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub struct Addition(Entry);
+impl Addition {
+    /// Begin an addition: a name, the package that answers for it, and what it makes.
+    pub fn new(
+        name: impl Into<Cow<'static, str>>,
+        package: impl Into<Cow<'static, str>>,
+        kind: Kind,
+        output: TypeName,
+    ) -> Self {
+        let (name, package) = (name.into(), package.into());
+        let missing = |_: &Args| {
+            Err(opendp_core::Error::NotImplemented("the addition constructs nothing yet".into()))
+        };
+        Addition(Entry {
+            identity: format!("{package}::{name}"),
+            names: vec![name],
+            generics: Vec::new(),
+            parameters: Vec::new(),
+            kind,
+            output,
+            package,
+            version: Cow::Borrowed(""),
+            module: Cow::Borrowed("added while the program runs"),
+            documentation: Documentation::Text(String::new()),
+            construct: Build::Added(Arc::new(missing)),
+        })
+    }
+    /// Add a parameter.
+    #[must_use]
+    pub fn parameter(mut self, parameter: Parameter) -> Self {
+        self.0.parameters.push(parameter);
+        self
+    }
+    /// Say what the constructor does.
+    #[must_use]
+    pub fn documentation(mut self, text: impl Into<String>) -> Self {
+        self.0.documentation = Documentation::Text(text.into());
+        self
+    }
+    /// Say how it is called.
+    #[must_use]
+    pub fn constructs(
+        mut self,
+        construct: impl Fn(&Args) -> Result<Constructed> + Send + Sync + 'static,
+    ) -> Self {
+        self.0.construct = Build::Added(Arc::new(construct));
+        self
+    }
+    pub(crate) fn into_entry(self) -> Entry {
+        self.0
+    }
+}
+impl fmt::Debug for Addition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Addition({})", self.0)
+    }
+}

@@ -1,0 +1,142 @@
+//! Errors that help: what was asked, what failed, and what is near.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use opendp_core::{Args, Error};
+
+use crate::registry::{Family, Refusal};
+use crate::{Entry, Request};
+
+/// The most names, types or signatures that an error lists.
+const LISTED: usize = 12;
+
+#[cold]
+pub(crate) fn no_name(name: &str, known: impl Iterator<Item = String>) -> Error {
+    let bare = |name: &str| {
+        let last = name.rsplit("::").next().unwrap_or(name);
+        let last = last.strip_prefix("make_").or(last.strip_prefix("then_")).unwrap_or(last);
+        last.to_lowercase()
+    };
+    let short: String = name.chars().take(60).collect();
+    let wanted = bare(&short);
+    let mut near: Vec<(f64, String)> = known
+        .map(|known| (strsim::jaro_winkler(&wanted, &bare(&known)), known))
+        .filter(|(likeness, _)| 0.8 < *likeness)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let near: Vec<String> = near.into_iter().take(3).map(|(_, name)| format!("`{name}`")).collect();
+    let hint = match near.len() {
+        0 => "; `opendp list` shows all names, and a crate must be named once in code to be linked"
+            .to_owned(),
+        _ => format!("; did you mean {}?", near.join(" or ")),
+    };
+    Error::NotFound(format!("nothing is registered under the name `{short}`{hint}"))
+}
+
+#[cold]
+pub(crate) fn two_functions(name: &str, [a, b]: [&Entry; 2]) -> Error {
+    Error::Ambiguous(format!(
+        "the name `{name}` stands for two functions: `{}` of package {} and `{}` of package {}; \
+         one of them must be renamed, or not be trusted",
+        a.identity, a.package, b.identity, b.package
+    ))
+}
+
+#[cold]
+pub(crate) fn ambiguous(request: &Request, left: &[&Arc<Entry>]) -> Error {
+    // Name the type parameters on which the signatures differ, and what each may be.
+    let mut open = Vec::new();
+    for (i, generic) in left.iter().take(1).flat_map(|entry| entry.generics.iter().enumerate()) {
+        let at = |entry: &&Arc<Entry>| entry.generics.get(i).map(|g| g.type_name.to_string());
+        let types: BTreeSet<String> = left.iter().filter_map(at).collect();
+        if 1 < types.len() {
+            open.push(format!("{} among {}", generic.name, list(types.into_iter())));
+        }
+    }
+    Error::Ambiguous(format!(
+        "`{request}` fits {} signatures; choose {}",
+        left.len(),
+        open.join(", and ")
+    ))
+}
+
+/// Tell which parameter failed, by the signatures that came nearest.
+#[cold]
+pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> Error {
+    let refusals: Vec<Refusal> =
+        family.entries.iter().filter_map(|entry| entry.refuses(request, args)).collect();
+    // A signature that refuses an argument has accepted all type arguments of the request, and is
+    // nearer than one that refused a type. An unknown name is wrong everywhere.
+    let rank = |refusal: &Refusal| match refusal {
+        Refusal::Argument(..) => 0,
+        Refusal::Type(..) => 1,
+        Refusal::NoParameter(_) => 2,
+        Refusal::NoGeneric(_) => 3,
+    };
+    let best = refusals.iter().map(rank).min().unwrap_or(3);
+    let Some(first) = refusals.iter().find(|refusal| rank(refusal) == best) else {
+        return Error::NotFound(format!("`{request}` has no signatures"));
+    };
+    let name = match first {
+        Refusal::Argument(name, _)
+        | Refusal::Type(name, _)
+        | Refusal::NoParameter(name)
+        | Refusal::NoGeneric(name) => name.clone(),
+    };
+    let expected: BTreeSet<String> = refusals
+        .iter()
+        .filter_map(|refusal| match refusal {
+            Refusal::Argument(at, expected) | Refusal::Type(at, expected) if *at == name => {
+                Some(expected.to_string())
+            }
+            _ => None,
+        })
+        .collect();
+    let reason = match first {
+        Refusal::Argument(..) => {
+            let found = args.get(&name).map_or("nothing".to_owned(), |arg| arg.describe());
+            format!("expected {}, found {found}", list(expected.into_iter()))
+        }
+        Refusal::Type(..) => {
+            let found = request
+                .types
+                .iter()
+                .enumerate()
+                .find(|(i, (generic, _))| {
+                    generic.as_ref().map_or(format!("type argument {}", i + 1) == name, |g| *g == name)
+                })
+                .map_or_else(
+                    || args.get(&name).map_or("nothing".to_owned(), |arg| match arg {
+                        opendp_core::Arg::Json(serde_json::Value::String(text)) => {
+                            text.chars().take(60).collect()
+                        }
+                        other => other.describe(),
+                    }),
+                    |(_, (_, name))| name.to_string(),
+                );
+            format!("expected {}, found {found}", list(expected.into_iter()))
+        }
+        Refusal::NoParameter(_) | Refusal::NoGeneric(_) => {
+            let known: BTreeSet<String> = family
+                .entries
+                .iter()
+                .flat_map(|entry| {
+                    let parameters = entry.parameters.iter().map(|p| p.name.to_string());
+                    parameters.chain(entry.generics.iter().map(|g| g.name.to_owned()))
+                })
+                .collect();
+            format!("there is no such argument; there is {}", list(known.into_iter()))
+        }
+    };
+    Error::argument(name, format!("{reason} (no signature of `{}` fits)", request.name))
+}
+
+/// Join with commas, and leave out the end of a long list.
+fn list(items: impl Iterator<Item = String>) -> String {
+    let items: Vec<String> = items.collect();
+    let shown = items.iter().take(LISTED).map(|item| format!("`{item}`")).collect::<Vec<_>>();
+    match items.len().saturating_sub(LISTED) {
+        0 => shown.join(", "),
+        more => format!("{}, and {more} more", shown.join(", ")),
+    }
+}

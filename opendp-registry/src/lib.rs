@@ -1,0 +1,34 @@
+//! Finds constructors by name and type signature, and reads pipeline documents.
+//!
+//! A program links the crates whose constructors it wants, and names each once in code
+//! (`use opendp_transformations as _;`); [`Registry::global`] then holds what they registered.
+//!
+//! ```
+//! use opendp_core::{Args, AtomDomain, Bounds, Space, SymmetricDistance, VectorDomain};
+//! use opendp_registry::Registry;
+//! use opendp_transformations as _;
+//!
+//! let records = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
+//! let args = Args::new().with("input", &records.erase()).with("bounds", serde_json::json!([0, 10]));
+//! let clamp = Registry::global().make("make_clamp", &args)?.transformation()?;
+//! assert_eq!(clamp.output().domain().inner_type().to_string(), "VectorDomain<AtomDomain<i32>>");
+//! # Ok::<(), opendp_core::Error>(())
+//! ```
+//!
+//! A pipeline document does the same from a text alone: see [`Document`].
+#![forbid(unsafe_code)]
+#![doc(test(attr(deny(warnings))))]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
+
+mod document;
+mod entry;
+mod explain;
+pub mod json;
+mod registry;
+mod request;
+mod solve;
+
+pub use document::Document;
+pub use entry::{Addition, Entry};
+pub use registry::Registry;
+pub use request::Request;

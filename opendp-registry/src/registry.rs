@@ -1,0 +1,391 @@
+//! Constructors by name, and the one that a request means.
+
+use std::{
+    any::{Any as _, TypeId},
+    collections::BTreeMap,
+    fmt,
+    hash::{BuildHasher, RandomState},
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use dashmap::DashMap;
+use opendp_core::{Arg, Args, Constructed, Error, Kind, Registration, Result, TypeName};
+
+use crate::explain::{ambiguous, no_candidate, no_name, two_functions};
+use crate::{Addition, Entry, Request};
+
+/// The constructors that a program can name.
+///
+/// It resolves names from many threads at once and remembers what a request resolved to. Nothing
+/// depends on the order in which crates register.
+pub struct Registry {
+    families: DashMap<String, Arc<Family>>,
+    memo: DashMap<u64, Vec<Memo>>,
+    hasher: RandomState,
+    /// Counts additions: what was remembered before the last one may no longer be right.
+    epoch: AtomicU64,
+}
+/// All signatures under one name, in the order of their texts.
+#[derive(Clone, Default)]
+pub(crate) struct Family {
+    pub(crate) entries: Vec<Arc<Entry>>,
+}
+/// A request that was resolved, kept with all that decided it.
+struct Memo {
+    epoch: u64,
+    request: String,
+    args: Vec<(String, Key)>,
+    entry: Arc<Entry>,
+}
+/// What decides between signatures about one argument: its kind, not its content.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Key {
+    Json,
+    Space(TypeId, TypeId),
+    Descriptor(Kind, TypeId),
+    Object(Kind),
+    Value(TypeId),
+}
+
+impl Registry {
+    /// Every constructor linked into this program.
+    pub fn global() -> &'static Registry {
+        static GLOBAL: LazyLock<Registry> = LazyLock::new(Registry::new);
+        &GLOBAL
+    }
+    /// Collect every constructor linked into this program into a registry of its own.
+    pub fn new() -> Self {
+        Registry::collect(|_| true)
+    }
+    /// Collect only what these packages registered.
+    ///
+    /// A package that is not trusted can neither be called nor stand in the way: its names are as
+    /// if they were not there.
+    pub fn trusting(packages: &[&str]) -> Self {
+        Registry::collect(|registration| packages.contains(&registration.origin.package))
+    }
+    fn collect(admit: impl Fn(&Registration) -> bool) -> Self {
+        let mut families: BTreeMap<String, Family> = BTreeMap::new();
+        for registration in Registration::all().filter(|registration| admit(registration)) {
+            let entry = Arc::new(Entry::from(registration));
+            for name in entry.names() {
+                families.entry(name.to_owned()).or_default().entries.push(entry.clone());
+            }
+        }
+        for family in families.values_mut() {
+            family.entries.sort_by_cached_key(|entry| entry.to_string());
+        }
+        Registry {
+            families: families.into_iter().map(|(name, f)| (name, Arc::new(f))).collect(),
+            memo: DashMap::new(),
+            hasher: RandomState::new(),
+            epoch: AtomicU64::new(0),
+        }
+    }
+    /// Check that constructors are there, for a program to call when it starts: a crate that is
+    /// linked but never named in code registers nothing.
+    ///
+    /// # Errors
+    /// `NotFound` that lists the missing names.
+    pub fn expecting(&self, names: &[&str]) -> Result<&Self> {
+        let missing: Vec<&str> =
+            names.iter().copied().filter(|name| !self.families.contains_key(*name)).collect();
+        if missing.is_empty() {
+            return Ok(self);
+        }
+        Err(Error::NotFound(format!(
+            "no constructor named `{}` is linked; name the crate that registers it once in code, \
+             as in `use that_crate as _;`",
+            missing.join("`, `")
+        )))
+    }
+    /// Add a constructor while other threads resolve.
+    ///
+    /// # Errors
+    /// `Ambiguous` when its name stands for another function.
+    pub fn add(&self, addition: Addition) -> Result<()> {
+        let entry = Arc::new(addition.into_entry());
+        let mut slot = self.families.entry(entry.name().to_owned()).or_default();
+        if let Some(other) = slot.entries.first()
+            && (other.identity != entry.identity || other.to_string() == entry.to_string())
+        {
+            return Err(two_functions(entry.name(), [other, &entry]));
+        }
+        let mut family = Family::clone(&slot);
+        family.entries.push(entry);
+        family.entries.sort_by_cached_key(|entry| entry.to_string());
+        *slot = Arc::new(family);
+        self.epoch.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// List the names, in order, under which constructors are listed.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self
+            .families
+            .iter()
+            .filter(|family| {
+                family.entries.first().is_some_and(|entry| entry.name() == family.key())
+            })
+            .map(|family| family.key().clone())
+            .collect();
+        names.sort();
+        names
+    }
+    /// The signatures of a constructor, in order, by any of its names, with or without `make_`.
+    ///
+    /// # Errors
+    /// `NotFound` with the nearest names; `Ambiguous` when the name stands for two functions.
+    pub fn signatures(&self, name: &str) -> Result<Vec<Arc<Entry>>> {
+        Ok(self.family(name)?.entries.clone())
+    }
+    /// Find the one signature that a request and its arguments mean.
+    ///
+    /// A request is a name, with or without `make_`, and maybe type arguments: `make_clamp<T=i32>`,
+    /// `make_clamp<i32, SymmetricDistance>`. An argument named for a type parameter, such as
+    /// `"MO": "L1Distance<i32>"`, is a type argument too. Signatures that an argument does not fit
+    /// fall away. If several are left, type parameters take their defaults; then JSON is decoded
+    /// by each, and `i32`, `i64`, `f64`, `bool` and `String` are preferred in this order.
+    ///
+    /// # Errors
+    /// `NotFound` with the nearest names; `Argument` that tells which parameter failed;
+    /// `Ambiguous` when several signatures are left.
+    pub fn resolve(&self, request: &str, args: &Args) -> Result<Arc<Entry>> {
+        let epoch = self.epoch.load(Ordering::SeqCst);
+        let hash = self.hash(request, args);
+        if let Some(hash) = hash
+            && let Some(found) = self.memo.get(&hash)
+            && let Some(memo) = found.iter().find(|memo| memo.is(epoch, request, args))
+        {
+            return Ok(memo.entry.clone());
+        }
+        let (entry, decided_by_kind) = self.find(&request.parse()?, args)?;
+        if let (Some(hash), true) = (hash, decided_by_kind)
+            && let Some(memo) = Memo::new(epoch, request, args, &entry)
+        {
+            let mut slot = self.memo.entry(hash).or_default();
+            slot.retain(|memo| memo.epoch == epoch);
+            slot.push(memo);
+        }
+        Ok(entry)
+    }
+    /// Find the one signature that a request means, and call it.
+    ///
+    /// # Errors
+    /// Those of [`resolve`](Registry::resolve), of decoding the arguments, and of the constructor.
+    pub fn make(&self, request: &str, args: &Args) -> Result<Constructed> {
+        self.resolve(request, args)?.construct(args)
+    }
+
+    /// Find a family by any of its names.
+    pub(crate) fn family(&self, name: &str) -> Result<Arc<Family>> {
+        let get = |name: &str| self.families.get(name).map(|family| family.value().clone());
+        let family = get(name)
+            .or_else(|| get(&full_name(name)))
+            .ok_or_else(|| no_name(name, self.families.iter().map(|f| f.key().clone())))?;
+        match family.conflict() {
+            Some(pair) => Err(two_functions(name, pair)),
+            None => Ok(family),
+        }
+    }
+    /// Whether a name is known, with or without `make_`.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        self.families.contains_key(name) || self.families.contains_key(&full_name(name))
+    }
+    /// The kind of thing that a name makes.
+    pub(crate) fn kind(&self, name: &str) -> Option<Kind> {
+        let family = self.family(name).ok()?;
+        family.entries.first().map(|entry| entry.kind)
+    }
+    /// Every signature of a kind, in no particular order.
+    pub(crate) fn of_kind(&self, kind: Kind) -> Vec<Arc<Entry>> {
+        let all = self.families.iter().flat_map(|family| family.entries.clone());
+        all.filter(|entry| entry.kind == kind).collect()
+    }
+    /// Find a signature, and tell whether kinds of arguments alone decided.
+    pub(crate) fn find(&self, request: &Request, args: &Args) -> Result<(Arc<Entry>, bool)> {
+        let family = self.family(&request.name)?;
+        let mut left: Vec<&Arc<Entry>> =
+            family.entries.iter().filter(|entry| entry.refuses(request, args).is_none()).collect();
+        let by_kind = left.len() == 1;
+        if left.is_empty() {
+            return Err(no_candidate(request, args, &family));
+        }
+        if 1 < left.len() {
+            narrow(&mut left, |entry| entry.generics.iter().all(|generic| {
+                generic.default.as_ref().is_none_or(|default| *default == generic.type_name)
+            }));
+        }
+        let by_default = left.len() == 1;
+        if 1 < left.len() && args.iter().any(|(_, arg)| matches!(arg, Arg::Json(_))) {
+            narrow(&mut left, |entry| entry.decodes(args));
+            for name in ["i32", "i64", "f64", "bool", "String"] {
+                if left.len() == 1 {
+                    break;
+                }
+                // Between one type and all others the JSON cannot tell: take the usual one.
+                let one = left.iter().filter(|entry| entry.names_type(name)).count();
+                if one == 1 && left.iter().all(|entry| entry.generics.len() == 1) {
+                    left.retain(|entry| entry.names_type(name));
+                }
+            }
+        }
+        match left[..] {
+            [one] => Ok((one.clone(), by_kind || by_default)),
+            _ => Err(ambiguous(request, &left)),
+        }
+    }
+
+    fn hash(&self, request: &str, args: &Args) -> Option<u64> {
+        use std::hash::{Hash, Hasher};
+        let mut hasher = self.hasher.build_hasher();
+        request.hash(&mut hasher);
+        for (name, arg) in args.iter() {
+            name.hash(&mut hasher);
+            Key::of(arg)?.hash(&mut hasher);
+        }
+        Some(hasher.finish())
+    }
+}
+impl Default for Registry {
+    fn default() -> Self {
+        Registry::new()
+    }
+}
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Registry({} names)", self.families.len())
+    }
+}
+
+/// Keep what a condition keeps, unless it keeps nothing.
+fn narrow(left: &mut Vec<&Arc<Entry>>, keep: impl Fn(&Entry) -> bool) {
+    if left.iter().any(|entry| keep(entry)) {
+        left.retain(|entry| keep(entry));
+    }
+}
+/// `clamp` and `then_clamp` mean `make_clamp`; `acme::count` means `acme::make_count`.
+fn full_name(name: &str) -> String {
+    let (path, last) = match name.rsplit_once("::") {
+        Some((path, last)) => (format!("{path}::"), last),
+        None => (String::new(), name),
+    };
+    format!("{path}make_{}", last.strip_prefix("then_").unwrap_or(last))
+}
+
+impl Family {
+    /// Two signatures that belong to different functions.
+    fn conflict(&self) -> Option<[&Entry; 2]> {
+        let first = self.entries.first()?;
+        let other = self.entries.iter().find(|entry| entry.identity != first.identity)?;
+        Some([first, other])
+    }
+}
+
+impl Entry {
+    /// Why a request does not mean this signature, or `None` when it may.
+    pub(crate) fn refuses(&self, request: &Request, args: &Args) -> Option<Refusal> {
+        for (i, (name, wanted)) in request.types.iter().enumerate() {
+            let found = match name {
+                Some(name) => self.generics.iter().find(|generic| generic.name == name),
+                None => self.generics.get(i),
+            };
+            let label = name.clone().unwrap_or_else(|| format!("type argument {}", i + 1));
+            match found {
+                None => return Some(Refusal::NoGeneric(label)),
+                Some(found) if found.type_name != *wanted => {
+                    return Some(Refusal::Type(label, found.type_name.clone()));
+                }
+                Some(_) => {}
+            }
+        }
+        for (name, arg) in args.iter() {
+            if let Some(parameter) = self.parameters.iter().find(|p| p.name == name) {
+                if !(parameter.accepts)(arg) {
+                    return Some(Refusal::Argument(name.to_owned(), parameter.type_name.clone()));
+                }
+                continue;
+            }
+            let Some(generic) = self.generics.iter().find(|generic| generic.name == name) else {
+                return Some(Refusal::NoParameter(name.to_owned()));
+            };
+            if !generic.means(arg) {
+                return Some(Refusal::Type(name.to_owned(), generic.type_name.clone()));
+            }
+        }
+        None
+    }
+    fn decodes(&self, args: &Args) -> bool {
+        self.parameters.iter().all(|parameter| {
+            args.get(&parameter.name).is_none_or(|arg| (parameter.decodes)(arg).is_ok())
+        })
+    }
+    fn names_type(&self, name: &str) -> bool {
+        self.generics.iter().any(|generic| generic.type_name.to_string() == name)
+    }
+}
+impl crate::entry::Generic {
+    /// Whether an argument names this type: by its name, or as a domain, a metric or a measure.
+    fn means(&self, arg: &Arg) -> bool {
+        match arg {
+            Arg::Json(serde_json::Value::Null) => self.default.is_some(),
+            Arg::Json(serde_json::Value::String(text)) => {
+                text.parse::<TypeName>().is_ok_and(|name| name == self.type_name)
+            }
+            Arg::Made(Constructed::Domain(domain)) => domain.inner_type() == self.type_name,
+            Arg::Made(Constructed::Metric(metric)) => metric.inner_type() == self.type_name,
+            Arg::Made(Constructed::Measure(measure)) => measure.inner_type() == self.type_name,
+            _ => false,
+        }
+    }
+}
+/// Why a signature falls away.
+pub(crate) enum Refusal {
+    /// It has no such type parameter.
+    NoGeneric(String),
+    /// A type parameter is another type.
+    Type(String, TypeName),
+    /// It has no such parameter.
+    NoParameter(String),
+    /// An argument is not of a kind that fits the parameter.
+    Argument(String, TypeName),
+}
+
+impl Key {
+    fn of(arg: &Arg) -> Option<Key> {
+        Some(match arg {
+            // The text of a type argument decides, so it cannot be left out of the key.
+            Arg::Json(serde_json::Value::String(_)) => return None,
+            Arg::Json(_) => Key::Json,
+            Arg::Space(space) => Key::Space(space.domain().inner_id(), space.metric().inner_id()),
+            Arg::Pair(domain, metric) => Key::Space(domain.inner_id(), metric.inner_id()),
+            Arg::Made(made) => match made {
+                Constructed::Domain(inner) => Key::Descriptor(Kind::Domain, inner.inner_id()),
+                Constructed::Metric(inner) => Key::Descriptor(Kind::Metric, inner.inner_id()),
+                Constructed::Measure(inner) => Key::Descriptor(Kind::Measure, inner.inner_id()),
+                other => Key::Object(other.kind()),
+            },
+            Arg::Value(value) => Key::Value((**value).type_id()),
+            _ => return None,
+        })
+    }
+}
+impl Memo {
+    fn new(epoch: u64, request: &str, args: &Args, entry: &Arc<Entry>) -> Option<Memo> {
+        let keys = args.iter().map(|(name, arg)| Some((name.to_owned(), Key::of(arg)?)));
+        let args = keys.collect::<Option<Vec<_>>>()?;
+        Some(Memo { epoch, request: request.to_owned(), args, entry: entry.clone() })
+    }
+    fn is(&self, epoch: u64, request: &str, args: &Args) -> bool {
+        self.epoch == epoch
+            && self.request == request
+            && args.iter().count() == self.args.len()
+            && args
+                .iter()
+                .zip(&self.args)
+                .all(|((name, arg), known)| name == known.0 && Key::of(arg) == Some(known.1))
+    }
+}

@@ -1,0 +1,73 @@
+//! Search for the value of a document's parameter.
+
+use std::collections::BTreeMap;
+
+use opendp_core::search::{Bisect, binary_search};
+use opendp_core::{Codec, Constructed, Error, Result};
+use serde_json::Value as Json;
+
+use crate::{Document, Registry};
+
+impl Document {
+    /// Find the value of a parameter at which the map begins to meet a bound.
+    ///
+    /// The answer is the value on the side where `map(d_in) <= d_out` holds that is nearest to the
+    /// boundary: the smallest scale, or the largest size, that the budget allows. Values at which
+    /// the document cannot be built count as ones that do not meet it. A parameter that only takes
+    /// whole numbers is searched among these.
+    ///
+    /// # Errors
+    /// `Argument` when the document has no such parameter; `Search` when the map meets the bound
+    /// for all values or for none; the document's own error when no value can be built.
+    pub fn solve(
+        &self,
+        registry: &Registry,
+        parameter: &str,
+        d_in: &Json,
+        d_out: &Json,
+    ) -> Result<Json> {
+        if !self.parameters().iter().any(|name| name == parameter) {
+            let reason = match self.parameters() {
+                names if names.is_empty() => "the document has no parameters".to_owned(),
+                names => format!("the document has `{}`", names.join("`, `")),
+            };
+            return Err(Error::argument(parameter, reason));
+        }
+        let build = |value: Json| {
+            self.build_with(registry, &BTreeMap::from([(parameter.to_owned(), value)]))
+        };
+        // A bad distance would look like a budget that no value meets.
+        if let Some(made) = [0.5, 1.0, 2.0, 100.0].iter().find_map(|x| build(x.to_json()).ok()) {
+            check(&made, d_in, d_out)?;
+        }
+        let whole = |x: f64| build(x.to_json()).is_err_and(|error| error.kind() == "Argument");
+        if whole(1.5) && !(whole(1.0) && whole(2.0) && whole(100.0)) {
+            return search::<i64>(build, d_in, d_out);
+        }
+        search::<f64>(build, d_in, d_out)
+    }
+}
+
+fn search<T: Bisect + Codec>(
+    build: impl Fn(Json) -> Result<Constructed>,
+    d_in: &Json,
+    d_out: &Json,
+) -> Result<Json> {
+    let meets = |value: T| check(&build(value.to_json())?, d_in, d_out);
+    binary_search(meets, None).map(|value| value.to_json())
+}
+
+/// Decide whether an object's map meets a bound, with distances as JSON.
+fn check(made: &Constructed, d_in: &Json, d_out: &Json) -> Result<bool> {
+    match made {
+        Constructed::Transformation(t) => t.check(
+            &t.input().metric().decode(d_in).map_err(|error| error.at("d_in"))?,
+            &t.output().metric().decode(d_out).map_err(|error| error.at("d_out"))?,
+        ),
+        Constructed::Measurement(m) => m.check(
+            &m.input().metric().decode(d_in).map_err(|error| error.at("d_in"))?,
+            &m.measure().decode(d_out).map_err(|error| error.at("d_out"))?,
+        ),
+        other => Err(Error::NotImplemented(format!("a {} has no map", other.kind().name()))),
+    }
+}

@@ -1,0 +1,149 @@
+//! The number of records.
+
+use std::marker::PhantomData;
+
+use opendp_core::{
+    AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Fold, Function, InsertDeleteDistance,
+    MetricOn, Named, Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
+    register,
+};
+
+use crate::Tally;
+use crate::symmetric::{Aggregate, Records, row_count, through_symmetric};
+
+/// Count the records.
+///
+/// # Arguments
+/// None but the type `TO` of the count.
+///
+/// # Precondition
+/// The input is a space of data sets in which records are added and removed.
+///
+/// # Postcondition
+/// The output is the number of records, or the largest number up to which `TO` holds every
+/// integer, whichever is smaller. It is never NaN.
+///
+/// # Map
+/// `d_out = d_in`, cast to `TO` and rounded up.
+///
+/// # Proof
+/// One record added or removed changes the number of records by one, and no other change of the
+/// data does. Taking the minimum with a constant brings no two numbers further apart. The symmetric
+/// distance `d` of two data sets therefore bounds the difference of their counts. (A known size
+/// is not used: the count is computed, and costs the same.)
+///
+/// # Errors
+/// The map gives `FailedCast` when `d_in` does not fit `TO`.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_count;
+/// let input = Space::new(VectorDomain::new(AtomDomain::<bool>::default()), SymmetricDistance)?;
+/// let count = make_count::<_, _, i32>(input)?;
+/// assert_eq!(count.invoke(&vec![true, false, true])?, 3);
+/// assert_eq!(count.map(&1)?, 1);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_count<T, M, TO>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, AtomDomain<TO>, AbsoluteDistance<TO>>>
+where
+    T: Atom,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+    TO: Tally,
+{
+    through_symmetric(input, count)
+}
+
+register! {
+    "count.rs": make_count(input)
+        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64, bool, String],
+            M in [SymmetricDistance, InsertDeleteDistance],
+            TO in [i32, i64, u32, u64, usize, f64] = i32;
+}
+
+fn count<T: Atom, TO: Tally>(
+    input: Space<Records<T>, SymmetricDistance>,
+) -> Result<Aggregate<T, AtomDomain<TO>, AbsoluteDistance<TO>>> {
+    let output = Space::new(AtomDomain::non_nan(), AbsoluteDistance::new())?;
+    let map = StabilityMap::new(|d_in: &u32| TO::inf_cast(*d_in));
+    Ok(Transformation::new(input, output, Function::fold(Count::<TO>(PhantomData)), map))
+}
+
+/// Its state is the number of rows seen.
+struct Count<TO>(PhantomData<fn() -> TO>);
+impl<T: Atom, TO: Tally> Fold<Vec<T>, TO> for Count<TO> {
+    type State = u64;
+    fn label(&self) -> String {
+        format!("count of {} as {}", T::type_name(), <TO as Named>::type_name())
+    }
+    fn start(&self) -> u64 {
+        0
+    }
+    fn absorb(&self, state: &mut u64, rows: &[T]) -> Result<()> {
+        *state = state.saturating_add(row_count(rows));
+        Ok(())
+    }
+    fn merge(&self, state: &mut u64, other: u64) -> Result<()> {
+        *state = state.saturating_add(other);
+        Ok(())
+    }
+    fn finish(&self, state: u64) -> Result<TO> {
+        Ok(TO::saturating_count(state))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opendp_core::arith::{Directed, InfCast};
+    use opendp_core::{DistanceOn, laws};
+
+    #[track_caller]
+    fn check<T: Atom, M, TO: Tally + InfCast<TO>>(alphabet: &[T], size: Option<usize>)
+    where
+        M: DatasetMetric + DistanceOn<VectorDomain<AtomDomain<T>>>,
+    {
+        let mut domain = VectorDomain::new(AtomDomain::<T>::default());
+        if let Some(size) = size {
+            domain = domain.with_size(size);
+        }
+        let input = Space::new(domain, M::default()).unwrap();
+        let count = make_count::<T, M, TO>(input.clone()).unwrap();
+        assert!(laws::all(&count, alphabet, 3).unwrap() > 0);
+        if size.is_none() {
+            let wrong = Transformation::new(
+                input,
+                count.output().clone(),
+                count.function().clone(),
+                StabilityMap::new(|d: &u32| TO::inf_cast(*d)?.inf_sub(TO::inf_cast(u32::from(*d > 0))?)),
+            );
+            assert!(laws::stable(&wrong, &laws::vectors(alphabet, 2)).is_err());
+        }
+    }
+
+    #[test]
+    fn obeys_the_laws_and_promises_no_more_than_needed() {
+        check::<_, SymmetricDistance, i32>(&[f64::NAN, -0.0, 0.0, 5e-324, f64::MAX], None);
+        check::<_, SymmetricDistance, f64>(&[i32::MIN, 0, i32::MAX], Some(2));
+        check::<_, InsertDeleteDistance, u64>(&[true, false], None);
+        check::<_, InsertDeleteDistance, usize>(&["".to_owned(), "é".to_owned()], Some(3));
+        check::<_, InsertDeleteDistance, i8>(&[u8::MIN, u8::MAX], None);
+    }
+    #[test]
+    fn saturates_instead_of_wrapping() {
+        let input =
+            Space::new(VectorDomain::new(AtomDomain::<u8>::default()), SymmetricDistance).unwrap();
+        let count = make_count::<_, _, i8>(input).unwrap();
+        assert_eq!(count.invoke(&vec![0; 300]).unwrap(), 127);
+        assert_eq!(count.map(&127), Ok(127));
+        assert_eq!(count.map(&128).unwrap_err().kind(), "FailedCast");
+    }
+    #[test]
+    fn maps_as_the_catalogue_lists() {
+        let input =
+            Space::new(VectorDomain::new(AtomDomain::<u8>::default()), SymmetricDistance).unwrap();
+        assert_eq!(make_count::<_, _, i32>(input.clone()).unwrap().map(&7), Ok(7));
+        assert_eq!(make_count::<_, _, f64>(input).unwrap().map(&3), Ok(3.0));
+    }
+}

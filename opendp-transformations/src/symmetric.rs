@@ -1,0 +1,46 @@
+//! Aggregates are built under the symmetric distance once, for all dataset metrics.
+
+use opendp_core::{
+    Atom, AtomDomain, DatasetMetric, Domain, Error, Metric, Result, Space, StabilityMap,
+    SymmetricDistance, Transformation, VectorDomain,
+};
+
+/// Data sets whose records are atoms.
+pub(crate) type Records<T> = VectorDomain<AtomDomain<T>>;
+/// An aggregate of records under the symmetric distance.
+pub(crate) type Aggregate<T, DO, MO> = Transformation<Records<T>, SymmetricDistance, DO, MO>;
+
+/// Make an aggregate under any dataset metric from the one under the symmetric distance.
+///
+/// Inputs at distance `d_in` in the metric `M` are at symmetric distance at most
+/// `M::to_symmetric(d_in)`, where the map of the aggregate bounds the distance of the outputs.
+pub(crate) fn through_symmetric<T, M, DO, MO>(
+    input: Space<Records<T>, M>,
+    build: impl FnOnce(Space<Records<T>, SymmetricDistance>) -> Result<Aggregate<T, DO, MO>>,
+) -> Result<Transformation<Records<T>, M, DO, MO>>
+where
+    T: Atom,
+    M: DatasetMetric,
+    DO: Domain,
+    MO: Metric,
+{
+    let aggregate = build(Space::new(input.domain().clone(), SymmetricDistance)?)?;
+    let (output, function) = (aggregate.output().clone(), aggregate.function().clone());
+    let map = StabilityMap::new(move |d_in: &u32| aggregate.map(&M::to_symmetric(*d_in)?));
+    Ok(Transformation::new(input, output, function, map))
+}
+
+/// Count the rows of a chunk.
+pub(crate) fn row_count<T>(rows: &[T]) -> u64 {
+    u64::try_from(rows.len()).unwrap_or(u64::MAX)
+}
+/// Add the counts of another state cell by cell.
+pub(crate) fn add_counts(state: &mut [u64], other: &[u64]) -> Result<()> {
+    if state.len() != other.len() {
+        return Err(Error::FailedFunction("the partial result is not one of this function".into()));
+    }
+    for (count, more) in state.iter_mut().zip(other) {
+        *count = count.saturating_add(*more);
+    }
+    Ok(())
+}

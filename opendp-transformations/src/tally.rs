@@ -1,0 +1,53 @@
+//! Numbers that count.
+
+use opendp_core::arith::{InfCast, Number};
+use opendp_core::{Atom, Distance};
+
+/// A number type that counts: every integer from zero up to its largest count is one of its values.
+pub trait Tally: Atom + Number + Distance + InfCast<u32> {
+    /// The count, or the largest that this type can tell from all smaller ones.
+    ///
+    /// ```
+    /// # use opendp_transformations::Tally;
+    /// assert_eq!(u8::saturating_count(300), 255);
+    /// assert_eq!(f64::saturating_count(u64::MAX), 9_007_199_254_740_992.0);
+    /// ```
+    fn saturating_count(count: u64) -> Self;
+}
+
+macro_rules! integers {
+    ($($t:ty)*) => {$(
+        impl Tally for $t {
+            fn saturating_count(count: u64) -> Self {
+                <$t>::try_from(count).unwrap_or(<$t>::MAX)
+            }
+        }
+    )*};
+}
+integers!(i8 i16 i32 i64 i128 u8 u16 u32 u64 usize);
+
+macro_rules! floats {
+    ($($t:ident)*) => {$(
+        impl Tally for $t {
+            fn saturating_count(count: u64) -> Self {
+                // The cast is exact: no integer up to this limit has more bits than the mantissa.
+                count.min(1 << $t::MANTISSA_DIGITS) as $t
+            }
+        }
+    )*};
+}
+floats!(f32 f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn saturates_where_counting_on_would_skip() {
+        assert_eq!(i8::saturating_count(127), 127);
+        assert_eq!(i8::saturating_count(128), 127);
+        assert_eq!(f32::saturating_count(16_777_217), 16_777_216.0);
+        assert_eq!(f32::saturating_count(16_777_215), 16_777_215.0);
+        assert_eq!(u64::saturating_count(u64::MAX), u64::MAX);
+    }
+}
