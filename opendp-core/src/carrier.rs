@@ -29,9 +29,9 @@ pub trait Carrier: Named + Codec + Clone + Send + Sync {
     /// Make an empty value for stages to append rows to.
     fn buffer() -> Self;
     /// Remove all rows and keep the memory.
-    fn clear(&mut self);
+    fn reset(&mut self);
     /// Append a copy of the rows of a chunk, or, for a value that is one chunk, become a copy.
-    fn extend(&mut self, chunk: Self::Chunk<'_>);
+    fn append_rows(&mut self, chunk: Self::Chunk<'_>);
 }
 
 /// A borrow of a whole value, which counts as one row.
@@ -69,10 +69,10 @@ impl<T: Named + Codec + Clone + Send + Sync> Carrier for Vec<T> {
     fn buffer() -> Self {
         Vec::with_capacity(CHUNK_ROWS)
     }
-    fn clear(&mut self) {
-        Vec::clear(self);
+    fn reset(&mut self) {
+        self.clear();
     }
-    fn extend(&mut self, chunk: &[T]) {
+    fn append_rows(&mut self, chunk: &[T]) {
         self.extend_from_slice(chunk);
     }
 }
@@ -81,7 +81,7 @@ impl<T: Named + Codec + Clone + Send + Sync> Carrier for Vec<T> {
 /// name.
 ///
 /// ```
-/// use opendp_core::{carrier, codec, named, Codec, Result};
+/// use opendp_core::{carrier, named, Carrier, Codec, Result};
 /// #[derive(Clone, Default)]
 /// struct Graph(Vec<(u32, u32)>);
 /// impl Codec for Graph {
@@ -90,6 +90,8 @@ impl<T: Named + Codec + Clone + Send + Sync> Carrier for Vec<T> {
 /// }
 /// named!(Graph as "acme::Graph");
 /// carrier!(Graph);
+/// assert_eq!(Graph(vec![(0, 1)]).to_json().to_string(), "[[0,1]]");
+/// assert_eq!(Graph::buffer().0, []);
 /// ```
 #[macro_export]
 macro_rules! carrier {
@@ -102,10 +104,10 @@ macro_rules! carrier {
             fn buffer() -> Self {
                 Self::default()
             }
-            fn clear(&mut self) {
+            fn reset(&mut self) {
                 *self = Self::default();
             }
-            fn extend(&mut self, chunk: $crate::Whole<'_, Self>) {
+            fn append_rows(&mut self, chunk: $crate::Whole<'_, Self>) {
                 self.clone_from(chunk.0);
             }
         }
@@ -122,10 +124,10 @@ impl<T: Carrier> Carrier for Option<T> {
     fn buffer() -> Self {
         None
     }
-    fn clear(&mut self) {
+    fn reset(&mut self) {
         *self = None;
     }
-    fn extend(&mut self, chunk: Whole<'_, Self>) {
+    fn append_rows(&mut self, chunk: Whole<'_, Self>) {
         self.clone_from(chunk.0);
     }
 }
@@ -141,10 +143,10 @@ where
     fn buffer() -> Self {
         HashMap::new()
     }
-    fn clear(&mut self) {
-        HashMap::clear(self);
+    fn reset(&mut self) {
+        self.clear();
     }
-    fn extend(&mut self, chunk: Whole<'_, Self>) {
+    fn append_rows(&mut self, chunk: Whole<'_, Self>) {
         self.clone_from(chunk.0);
     }
 }

@@ -26,7 +26,7 @@ pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
     ///
     /// Reading is total: each cell gives a member of the domain, so that a bad cell never changes
     /// the number of rows and never causes an error. `None` when the domain is not one of rows.
-    fn from_cells(&self, cells: &[&str]) -> Option<Result<Self::Carrier>> {
+    fn read_cells(&self, cells: &[&str]) -> Option<Result<Self::Carrier>> {
         let _ = cells;
         None
     }

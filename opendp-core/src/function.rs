@@ -46,10 +46,12 @@ const PARALLEL_ROWS: usize = 1 << 17;
 pub struct Function<I: Carrier, O: Carrier> {
     pub(crate) stage: Stage<I, O>,
 }
+/// What a `map` stage does to a value.
+type Whole<I, O> = dyn Fn(&I) -> Result<O> + Send + Sync;
 pub(crate) enum Stage<I: Carrier, O: Carrier> {
     Rows(Arc<dyn RowsStage<I, O>>),
     Fold(Arc<dyn FoldStage<I, O>>),
-    Map(Arc<dyn Fn(&I) -> Result<O> + Send + Sync>),
+    Map(Arc<Whole<I, O>>),
 }
 
 impl<I: Carrier, O: Carrier> Function<I, O> {

@@ -111,7 +111,7 @@ fn documentation(source: &str, function: &str) -> String {
     let head = format!("pub fn {function}");
     let defines =
         |line: &&str| line.strip_prefix(&*head).is_some_and(|r| r.starts_with(['(', '<']));
-    let Some(end) = lines.iter().position(|line| defines(line)) else { return String::new() };
+    let Some(end) = lines.iter().position(defines) else { return String::new() };
     let above =
         lines[..end].iter().rev().take_while(|l| l.starts_with("///") || l.starts_with("#["));
     let mut doc: Vec<&str> = above.filter_map(|line| line.strip_prefix("///")).collect();

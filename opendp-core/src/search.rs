@@ -149,9 +149,9 @@ mod tests {
         assert_eq!(binary_search(|x: f64| Ok(x < -300.0), None).unwrap(), -300.00000000000006);
         assert_eq!(binary_search(|x: i64| Ok(x > 7), None).unwrap(), 8);
         assert_eq!(binary_search(|x: i64| Ok(x <= -7), None).unwrap(), -7);
-        assert_eq!(binary_search(|x: u8| Ok(x >= 255), None).unwrap(), 255);
+        assert_eq!(binary_search(|x: u8| Ok(x > 254), None).unwrap(), 255);
         assert_eq!(binary_search(|x: i8| Ok(x > -128), None).unwrap(), -127);
-        assert_eq!(binary_search(|x: i128| Ok(x >= i128::MAX), None).unwrap(), i128::MAX);
+        assert_eq!(binary_search(|x: i128| Ok(x > i128::MAX - 1), None).unwrap(), i128::MAX);
         assert_eq!(binary_search(|x: i32| Ok(x >= 5), Some((100, 0))).unwrap(), 5);
     }
     #[test]

@@ -162,10 +162,11 @@ fn parse(rest: &mut &str, depth: usize) -> Result<TypeName, &'static str> {
 ///
 /// ```
 /// # use opendp_core::{named, Named};
-/// struct Graph;
-/// struct Labelled<L>(L);
+/// pub struct Graph;
+/// pub struct Labelled<L>(pub L);
 /// named!(Graph as "acme::Graph", Labelled<L> as "acme::Labelled");
-/// assert_eq!(Labelled::<i32>::type_name().to_string(), "acme::Labelled<i32>");
+/// assert_eq!(Labelled::<Graph>::type_name().to_string(), "acme::Labelled<acme::Graph>");
+/// # let _ = Labelled(Graph).0;
 /// ```
 #[macro_export]
 macro_rules! named {

@@ -103,15 +103,19 @@ pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> E
                 .iter()
                 .enumerate()
                 .find(|(i, (generic, _))| {
-                    generic.as_ref().map_or(format!("type argument {}", i + 1) == name, |g| *g == name)
+                    generic
+                        .as_ref()
+                        .map_or(format!("type argument {}", i + 1) == name, |g| *g == name)
                 })
                 .map_or_else(
-                    || args.get(&name).map_or("nothing".to_owned(), |arg| match arg {
-                        opendp_core::Arg::Json(serde_json::Value::String(text)) => {
-                            text.chars().take(60).collect()
-                        }
-                        other => other.describe(),
-                    }),
+                    || {
+                        args.get(&name).map_or("nothing".to_owned(), |arg| match arg {
+                            opendp_core::Arg::Json(serde_json::Value::String(text)) => {
+                                text.chars().take(60).collect()
+                            }
+                            other => other.describe(),
+                        })
+                    },
                     |(_, (_, name))| name.to_string(),
                 );
             format!("expected {}, found {found}", list(expected.into_iter()))

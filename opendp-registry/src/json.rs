@@ -33,7 +33,10 @@ pub fn parse(text: &str) -> Result<Json> {
             }
             _ => "not JSON".to_owned(),
         };
-        Error::argument("json", format!("{reason}, at line {} column {}", error.line(), error.column()))
+        Error::argument(
+            "json",
+            format!("{reason}, at line {} column {}", error.line(), error.column()),
+        )
     })
 }
 
@@ -84,7 +87,10 @@ mod tests {
     }
     #[test]
     fn keeps_every_digit() {
-        assert_eq!(parse("123456789012345678901234567890").unwrap().to_string(), "123456789012345678901234567890");
+        assert_eq!(
+            parse("123456789012345678901234567890").unwrap().to_string(),
+            "123456789012345678901234567890"
+        );
     }
     #[test]
     fn bounds_depth_and_tells_where() {

@@ -215,9 +215,11 @@ impl Registry {
             return Err(no_candidate(request, args, &family));
         }
         if 1 < left.len() {
-            narrow(&mut left, |entry| entry.generics.iter().all(|generic| {
-                generic.default.as_ref().is_none_or(|default| *default == generic.type_name)
-            }));
+            narrow(&mut left, |entry| {
+                entry.generics.iter().all(|generic| {
+                    generic.default.as_ref().is_none_or(|default| *default == generic.type_name)
+                })
+            });
         }
         let by_default = left.len() == 1;
         if 1 < left.len() && args.iter().any(|(_, arg)| matches!(arg, Arg::Json(_))) {

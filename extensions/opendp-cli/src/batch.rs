@@ -73,10 +73,8 @@ impl Server<'_> {
         match text("op")? {
             "make" => Ok(operations::make(&self.build(request)?)),
             "map" => operations::map(&self.build(request)?, field("d_in")?),
-            "check" => {
-                operations::check(&self.build(request)?, field("d_in")?, field("d_out")?)
-                    .map(Json::Bool)
-            }
+            "check" => operations::check(&self.build(request)?, field("d_in")?, field("d_out")?)
+                .map(Json::Bool),
             "invoke" => {
                 let repeat = match request.get("repeat") {
                     None | Some(Json::Null) => None,

@@ -100,7 +100,7 @@ impl<'a> Column<'a> {
             return Ok(None);
         }
         let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
-        let rows = self.domain.from_cells(&cells).ok_or_else(|| {
+        let rows = self.domain.read_cells(&cells).ok_or_else(|| {
             let found = self.domain.to_json();
             Error::argument("data", format!("a table has rows, and {found} has none"))
         })?;

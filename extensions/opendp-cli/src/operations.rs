@@ -97,9 +97,8 @@ pub(crate) fn profile(made: &Constructed, d_in: &Json) -> Result<PrivacyProfile>
             let d_in = m.input().metric().decode(d_in).map_err(|error| error.at("d_in"))?;
             m.measure().profile(&m.map(&d_in)?)
         }
-        other => Err(Error::NotImplemented(format!(
-            "a {} has no privacy profile",
-            other.kind().name()
-        ))),
+        other => {
+            Err(Error::NotImplemented(format!("a {} has no privacy profile", other.kind().name())))
+        }
     }
 }

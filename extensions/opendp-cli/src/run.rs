@@ -64,7 +64,7 @@ impl Run<'_> {
             let chunk = chunk?;
             match &mut whole {
                 None => whole = Some(chunk),
-                Some(whole) => whole.extend(chunk.chunk()),
+                Some(whole) => whole.append_rows(chunk.chunk()),
             }
         }
         measurement.invoke(&whole.unwrap_or_else(AnyValue::buffer))
@@ -79,11 +79,15 @@ pub(crate) fn text(report: &Json) -> String {
             "loss      {loss} in {} when neighbours are at distance {d_in}",
             report["measure"]
         )),
-        _ => lines.push("loss      not known: state how far apart neighbours are with --d-in".into()),
+        _ => {
+            lines.push("loss      not known: state how far apart neighbours are with --d-in".into())
+        }
     }
     match &report["accuracy"]["value"] {
         Json::Null => lines.push("accuracy  not known for this mechanism".into()),
-        value => lines.push(format!("accuracy  within {value} of the true answer in 95% of releases")),
+        value => {
+            lines.push(format!("accuracy  within {value} of the true answer in 95% of releases"))
+        }
     }
     lines.join("\n")
 }

@@ -101,7 +101,7 @@ impl<T: Atom> Domain for AtomDomain<T> {
             ],
         )
     }
-    fn from_cells(&self, cells: &[&str]) -> Option<Result<T>> {
+    fn read_cells(&self, cells: &[&str]) -> Option<Result<T>> {
         match cells {
             [cell] => Some(Ok(self.read(cell))),
             _ => None,

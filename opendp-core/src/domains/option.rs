@@ -33,7 +33,7 @@ impl<T: Atom> Domain for OptionDomain<AtomDomain<T>> {
     fn to_json(&self) -> Json {
         descriptor("option_domain", [("element_domain", Some(self.element.to_json()))])
     }
-    fn from_cells(&self, cells: &[&str]) -> Option<Result<Option<T>>> {
+    fn read_cells(&self, cells: &[&str]) -> Option<Result<Option<T>>> {
         let [cell] = cells else { return None };
         let value = T::from_cell(cell.trim()).filter(|value| self.element.member(value));
         Some(Ok(value))
@@ -68,6 +68,6 @@ mod tests {
         let domain = OptionDomain::new(AtomDomain::<f64>::non_nan());
         assert!(domain.member(&None) && domain.member(&Some(1.0)));
         assert!(!domain.member(&Some(f64::NAN)));
-        assert_eq!(domain.from_cells(&["NaN"]).unwrap().unwrap(), None);
+        assert_eq!(domain.read_cells(&["NaN"]).unwrap().unwrap(), None);
     }
 }

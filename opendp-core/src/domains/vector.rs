@@ -64,8 +64,8 @@ impl<D: Domain> Domain for VectorDomain<D> {
             [("atom_domain", Some(inner)), ("size", self.size.map(|size| json!(size)))],
         )
     }
-    fn from_cells(&self, cells: &[&str]) -> Option<Result<Self::Carrier>> {
-        cells.iter().map(|cell| self.element.from_cells(&[cell])).collect()
+    fn read_cells(&self, cells: &[&str]) -> Option<Result<Self::Carrier>> {
+        cells.iter().map(|cell| self.element.read_cells(&[cell])).collect()
     }
 }
 named!(VectorDomain<D> as "VectorDomain");
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn keeps_the_number_of_rows_whatever_the_cells_say() {
         let domain = VectorDomain::new(OptionDomain::new(AtomDomain::<i32>::default()));
-        let rows = domain.from_cells(&["1", "", "x"]).unwrap().unwrap();
+        let rows = domain.read_cells(&["1", "", "x"]).unwrap().unwrap();
         assert_eq!(rows, [Some(1), None, None]);
     }
 }

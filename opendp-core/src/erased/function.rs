@@ -99,9 +99,9 @@ impl<I: Carrier, O: Carrier> RowsStage<I, O> for TypedRows {
 impl<I: Carrier, O: Carrier> Run<I, O> for TypedRun {
     fn append(&mut self, chunk: I::Chunk<'_>, out: &mut O) -> Result<()> {
         refill::<I>(&mut self.rows, chunk)?;
-        self.out.clear();
+        self.out.reset();
         self.inner.append(self.rows.chunk(), &mut self.out)?;
-        out.extend(self.out.chunk().typed::<O>()?);
+        out.append_rows(self.out.chunk().typed::<O>()?);
         Ok(())
     }
 }
@@ -141,7 +141,7 @@ impl<I: Carrier, O: Carrier> State<I, O> for TypedState {
 
 fn refill<I: Carrier>(buffer: &mut AnyValue, chunk: I::Chunk<'_>) -> Result<()> {
     let rows = buffer.typed_buffer::<I>()?;
-    rows.clear();
-    rows.extend(chunk);
+    rows.reset();
+    rows.append_rows(chunk);
     Ok(())
 }

@@ -41,7 +41,7 @@ impl<D: Domain> ErasedDomain for D {
         D::Carrier::from_json(json).map(AnyValue::new)
     }
     fn cells(&self, cells: &[&str]) -> Option<Result<AnyValue>> {
-        self.from_cells(cells).map(|rows| rows.map(AnyValue::new))
+        self.read_cells(cells).map(|rows| rows.map(AnyValue::new))
     }
     fn carrier(&self) -> TypeName {
         D::Carrier::type_name()
@@ -189,7 +189,7 @@ impl Domain for AnyDomain {
     fn to_json(&self) -> Json {
         self.0.json()
     }
-    fn from_cells(&self, cells: &[&str]) -> Option<Result<AnyValue>> {
+    fn read_cells(&self, cells: &[&str]) -> Option<Result<AnyValue>> {
         self.0.cells(cells)
     }
 }

@@ -27,10 +27,10 @@ impl<T: Carrier> ErasedValue for T {
         self.chunk().rows()
     }
     fn clear_rows(&mut self) {
-        self.clear();
+        self.reset();
     }
     fn append(&mut self, chunk: AnyChunk<'_>) -> Result<()> {
-        self.extend(chunk.typed::<T>()?);
+        self.append_rows(chunk.typed::<T>()?);
         Ok(())
     }
     fn copy(&self) -> Arc<dyn ErasedValue> {
@@ -152,15 +152,15 @@ impl Carrier for AnyValue {
     fn buffer() -> Self {
         AnyValue(None)
     }
-    fn clear(&mut self) {
+    fn reset(&mut self) {
         if let Some(value) = self.unique() {
             value.clear_rows();
         }
     }
-    fn extend(&mut self, chunk: AnyChunk<'_>) {
+    fn append_rows(&mut self, chunk: AnyChunk<'_>) {
         // Rows of another type are never appended to a typed buffer: stages are typed at both ends
         // when they are erased.
-        if !self.unique().is_some_and(|value| value.append(chunk).is_ok()) {
+        if self.unique().is_none_or(|value| value.append(chunk).is_err()) {
             self.clone_from(chunk.value);
         }
     }
@@ -265,9 +265,9 @@ mod tests {
     fn a_shared_buffer_is_copied_before_it_changes() {
         let mut value = AnyValue::new(vec![1, 2]);
         let shared = value.clone();
-        value.clear();
+        value.reset();
         assert_eq!(shared.downcast_ref::<Vec<i32>>().unwrap(), &[1, 2]);
-        value.extend(shared.chunk().narrow(1..2));
+        value.append_rows(shared.chunk().narrow(1..2));
         assert_eq!(value.downcast_ref::<Vec<i32>>().unwrap(), &[2]);
     }
     #[test]

@@ -43,7 +43,7 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
 /// finished once. They hold unprotected data: what they are sent through must be trusted.
 ///
 /// ```
-/// # use opendp_core::{Carrier, Fold, Function, Result};
+/// # use opendp_core::{Fold, Function, Result};
 /// struct Count;
 /// impl Fold<Vec<i32>, u64> for Count {
 ///     type State = u64;
@@ -189,7 +189,7 @@ impl<I: Carrier, X: Carrier, O: Carrier> FoldStage<I, O> for AfterRows<I, X, O> 
 }
 impl<I: Carrier, X: Carrier, O: Carrier> State<I, O> for AfterRowsState<I, X, O> {
     fn absorb(&mut self, chunk: I::Chunk<'_>) -> Result<()> {
-        self.buffer.clear();
+        self.buffer.reset();
         self.rows.append(chunk, &mut self.buffer)?;
         self.inner.absorb(self.buffer.chunk())
     }

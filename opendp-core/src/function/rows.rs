@@ -47,7 +47,7 @@ impl<I: Carrier, X: Carrier, O: Carrier> RowsStage<I, O> for Sequence<I, X, O> {
 }
 impl<I: Carrier, X: Carrier, O: Carrier> Run<I, O> for SequenceRun<I, X, O> {
     fn append(&mut self, chunk: I::Chunk<'_>, out: &mut O) -> Result<()> {
-        self.buffer.clear();
+        self.buffer.reset();
         self.first.append(chunk, &mut self.buffer)?;
         self.second.append(self.buffer.chunk(), out)
     }

@@ -57,7 +57,7 @@ impl PrivacyProfile {
     /// # Errors
     /// `InvalidDistance` when delta is not in `[0, 1]`.
     pub fn epsilon(&self, delta: f64) -> Result<f64> {
-        if !(0.0 <= delta && delta <= 1.0) || delta.is_sign_negative() {
+        if !(0.0..=1.0).contains(&delta) || delta.is_sign_negative() {
             return Err(Error::InvalidDistance(format!(
                 "delta: expected a number from 0 to 1, found {delta}"
             )));

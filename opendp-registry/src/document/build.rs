@@ -129,7 +129,9 @@ impl<'a> Builder<'a> {
         };
         let none = Map::new();
         match link {
-            Json::String(name) => (name, self.inside(here, |this, here| this.call(name, &none, here))),
+            Json::String(name) => {
+                (name, self.inside(here, |this, here| this.call(name, &none, here)))
+            }
             Json::Object(object) => {
                 if object.contains_key("constructor") || object.contains_key("chain") {
                     let built = self.inside(here, |this, _| match this.read(link)? {
@@ -188,12 +190,15 @@ impl<'a> Builder<'a> {
                 pair.0 = Some(self.domain(value).map_err(|error| error.at(key))?);
                 continue;
             } else if key == "input_metric" && has("input") {
-                pair.1 = Some(self.metric(value, given.get("input_domain")).map_err(|e| e.at(key))?);
+                pair.1 =
+                    Some(self.metric(value, given.get("input_domain")).map_err(|e| e.at(key))?);
                 continue;
             } else if entries.iter().any(|e| e.generics().any(|(generic, _)| generic == key)) {
                 match value {
                     Json::Null => continue,
-                    Json::String(text) if !self.registry.knows(text) => Ok(Arg::Json(value.clone())),
+                    Json::String(text) if !self.registry.knows(text) => {
+                        Ok(Arg::Json(value.clone()))
+                    }
                     _ => self.descriptor(value, None).map(Arg::Made),
                 }
             } else if let Some(parameter) = self.descriptor_parameter(entries, given, key) {
@@ -206,7 +211,9 @@ impl<'a> Builder<'a> {
             args = args.with(key, arg.map_err(|error| error.at(format!("argument `{key}`")))?);
         }
         match (pair, input) {
-            ((Some(domain), Some(metric)), _) => args = args.with("input", Arg::Pair(domain, metric)),
+            ((Some(domain), Some(metric)), _) => {
+                args = args.with("input", Arg::Pair(domain, metric))
+            }
             ((None, None), Some(input)) if has("input") && args.get("input").is_none() => {
                 args = args.with("input", input);
             }
@@ -216,7 +223,12 @@ impl<'a> Builder<'a> {
         self.registry.make(request, &args)
     }
     /// Read the argument of a parameter. Where no signature takes JSON, it describes an object.
-    fn argument(&mut self, entries: &[std::sync::Arc<Entry>], key: &str, value: &Json) -> Result<Arg> {
+    fn argument(
+        &mut self,
+        entries: &[std::sync::Arc<Entry>],
+        key: &str,
+        value: &Json,
+    ) -> Result<Arg> {
         if key == "input" && value.get("domain").is_some() {
             return self.space(value);
         }
@@ -244,7 +256,8 @@ impl<'a> Builder<'a> {
             return None;
         }
         let first = entries.first()?;
-        let open = |name: &str| !given.contains_key(name) && !first.takes(name, &Arg::Json(Json::Null));
+        let open =
+            |name: &str| !given.contains_key(name) && !first.takes(name, &Arg::Json(Json::Null));
         first.parameters().iter().map(|p| p.name.to_string()).find(|name| open(name))
     }
 
@@ -374,7 +387,8 @@ impl Entry {
 #[cold]
 fn not_described() -> Error {
     Error::FailedCast(
-        "expected a domain, a metric or a measure: its name, {NAME: {arguments}}, or its type".into(),
+        "expected a domain, a metric or a measure: its name, {NAME: {arguments}}, or its type"
+            .into(),
     )
 }
 /// The first atomic type in the description of a domain.
@@ -400,7 +414,10 @@ pub(super) fn only(object: &Map<String, Json>, keys: &[&str]) -> Result<()> {
         None => Ok(()),
         Some(key) => {
             let short: String = key.chars().take(60).collect();
-            Err(Error::argument(short, format!("unknown here, expected one of `{}`", keys.join("`, `"))))
+            Err(Error::argument(
+                short,
+                format!("unknown here, expected one of `{}`", keys.join("`, `")),
+            ))
         }
     }
 }

@@ -1,0 +1,254 @@
+//! Several releases of the same data.
+
+use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
+use opendp_core::{
+    Carrier, Domain, Error, Function, Measure, Measurement, Metric, PrivacyMap, Result, register,
+};
+
+/// Make a measurement that releases the answers of several measurements on the same data.
+///
+/// # Arguments
+/// * `measurements` - the members, at least one; their answers are released in this order
+///
+/// # Precondition
+/// All members have the same input space and the same privacy measure, and losses compose in it:
+/// [`MaxDivergence`](opendp_core::MaxDivergence),
+/// [`ZeroConcentratedDivergence`](opendp_core::ZeroConcentratedDivergence),
+/// [`RenyiDivergence`](opendp_core::RenyiDivergence), or one of the first two made approximate.
+///
+/// # Postcondition
+/// The release is the list of the members' releases, each drawn on its own. The bounds on their
+/// accuracy are listed in the same order; each holds for its member alone, except with probability
+/// `alpha`.
+///
+/// The function needs its data whole: it runs each member on all of it, one after the other.
+///
+/// # Map
+/// The members' losses at `d_in`, composed by the measure: for epsilon or rho the exact sum of the
+/// members' bounds, rounded up once.
+///
+/// # Proof
+/// Let `x`, `y` be `d_in`-close members of the common input domain. By the claim of member `i` its
+/// releases on them are at most `map_i(d_in)` apart, and the members draw independent randomness.
+/// For pure differential privacy the probability, or density, of a list of releases is the product
+/// of those of its parts, so the ratio for `x` and `y` is at most
+/// `prod_i exp(map_i(d_in)) = exp(sum_i map_i(d_in))` (Dwork, McSherry, Nissim, Smith 2006). For
+/// zero-concentrated differential privacy, Renyi divergences of products add (Bun, Steinke 2016,
+/// Lemma 1.7). What the measure makes of the losses is stated, with its citation, at the measure.
+///
+/// # Errors
+/// * `MakeMeasurement` when there are no members or the measure does not compose
+/// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when two members differ
+/// * from the function and the map: those of the members, and `Overflow` when the total exceeds all
+///   floats
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_composition, make_laplace};
+/// let sums = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
+/// let rough = make_laplace(sums.clone(), Scale::new(2.0)?, None)?;
+/// let fine = make_laplace(sums, Scale::new(1.0)?, None)?;
+/// let both = make_composition(vec![rough, fine])?;
+/// assert_eq!(both.map(&1)?, 1.5);
+/// assert_eq!(both.invoke(&100)?.len(), 2);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_composition<DI, MI, MO, TO>(
+    measurements: Vec<Measurement<DI, MI, MO, TO>>,
+) -> Result<Measurement<DI, MI, MO, Vec<TO>>>
+where
+    DI: Domain,
+    MI: Metric,
+    MO: Measure,
+    TO: Carrier,
+{
+    let Some((first, others)) = measurements.split_first() else {
+        return Err(Error::MakeMeasurement(
+            "measurements: expected at least one measurement, found none".into(),
+        ));
+    };
+    let (input, measure) = (first.input().clone(), first.measure().clone());
+    for (other, place) in others.iter().zip(1..) {
+        same(first, other).map_err(|error| error.at(format!("measurements[{place}]")))?;
+    }
+    // Whether losses compose does not depend on what they are.
+    measure.compose(&[]).map_err(|error| match error {
+        Error::NotImplemented(reason) => Error::MakeMeasurement(format!("measurements: {reason}")),
+        other => other,
+    })?;
+
+    let functions: Vec<_> = measurements.iter().map(|member| member.function().clone()).collect();
+    let function =
+        Function::map(move |data| functions.iter().map(|function| function.eval(data)).collect());
+    let (members, total) = (measurements.clone(), measure.clone());
+    let map = PrivacyMap::new(move |d_in| {
+        let losses = members.iter().map(|member| member.map(d_in));
+        total.compose(&losses.collect::<Result<Vec<_>>>()?)
+    });
+    let accuracy = move |alpha| {
+        let each = measurements.iter().map(|member| member.accuracy(alpha));
+        Ok(each.collect::<Result<Vec<_>>>()?.concat())
+    };
+    Ok(Measurement::new(input, measure, function, map).with_accuracy(accuracy))
+}
+register! {
+    "composition.rs": make_composition as ["make_composition", "make_basic_composition"]
+        (measurements)
+        for DI in [AnyDomain], MI in [AnyMetric], MO in [AnyMeasure], TO in [AnyValue];
+}
+
+/// Check that two members fit together.
+fn same<DI, MI, MO, TO>(
+    first: &Measurement<DI, MI, MO, TO>,
+    other: &Measurement<DI, MI, MO, TO>,
+) -> Result<()>
+where
+    DI: Domain,
+    MI: Metric,
+    MO: Measure,
+    TO: Carrier,
+{
+    let (one, two) = (first.input(), other.input());
+    if one.domain() != two.domain() {
+        return Err(Error::DomainMismatch {
+            expected: one.domain().to_json().to_string(),
+            found: two.domain().to_json().to_string(),
+        });
+    }
+    if one.metric() != two.metric() {
+        return Err(Error::MetricMismatch {
+            expected: one.metric().to_json().to_string(),
+            found: two.metric().to_json().to_string(),
+        });
+    }
+    if first.measure() != other.measure() {
+        return Err(Error::MeasureMismatch {
+            expected: first.measure().to_json().to_string(),
+            found: other.measure().to_json().to_string(),
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use opendp_core::erased::{AnyDistance, AnyMeasurement};
+    use opendp_core::{
+        AbsoluteDistance, Arg, Args, AtomDomain, Constructed, MaxDivergence, PrivacyProfile,
+        Registration, SmoothedMaxDivergence, Space, ZeroConcentratedDivergence,
+    };
+
+    use super::*;
+    use crate::{Scale, make_laplace};
+
+    type Numbers = AtomDomain<i32>;
+    type Noise = Measurement<Numbers, AbsoluteDistance<i32>, MaxDivergence, i32>;
+
+    fn numbers() -> Space<Numbers, AbsoluteDistance<i32>> {
+        Space::new(AtomDomain::default(), AbsoluteDistance::new()).unwrap()
+    }
+    fn noise(scale: f64) -> Noise {
+        make_laplace(numbers(), Scale::new(scale).unwrap(), None).unwrap()
+    }
+    /// A constant release in another measure.
+    fn constant<MO: Measure>(
+        measure: MO,
+        loss: MO::Distance,
+    ) -> Measurement<Numbers, AbsoluteDistance<i32>, MO, i32> {
+        let map = PrivacyMap::new(move |_| Ok(loss.clone()));
+        Measurement::new(numbers(), measure, Function::map(|_: &i32| Ok(0)), map)
+    }
+
+    #[test]
+    fn adds_losses_once_rounded() {
+        let both = make_composition(vec![noise(1.0), noise(2.0)]).unwrap();
+        assert_eq!(both.map(&1).unwrap(), 1.5); // test vector 69
+        assert_eq!(both.map(&0).unwrap(), 0.0);
+        assert_eq!(both.map(&-1).unwrap_err().kind(), "FailedMap");
+        let none = make_composition(vec![noise(1.0), noise(0.0)]).unwrap();
+        assert_eq!((none.map(&0).unwrap(), none.map(&1).unwrap()), (0.0, f64::INFINITY));
+        let rhos = [0.5, 0.125].map(|rho| constant(ZeroConcentratedDivergence, rho));
+        assert_eq!(make_composition(rhos.to_vec()).unwrap().map(&1).unwrap(), 0.625); // 70
+    }
+    #[test]
+    fn releases_every_answer_in_order_and_independently() {
+        let exact = make_composition(vec![noise(0.0), noise(0.0)]).unwrap();
+        assert_eq!(exact.invoke(&7).unwrap(), [7, 7]);
+        let both = make_composition(vec![noise(0.0), noise(1e6), noise(1e6)]).unwrap();
+        let answers = both.invoke(&7).unwrap();
+        assert_eq!(answers[0], 7);
+        let pairs: Vec<_> = (0..8).map(|_| both.invoke(&7).unwrap()).collect();
+        assert!(pairs.iter().any(|answers| answers[1] != answers[2]));
+    }
+    #[test]
+    fn lists_the_accuracies() {
+        let both = make_composition(vec![noise(1.0), noise(2.0)]).unwrap();
+        assert_eq!(both.accuracy(0.05).unwrap(), [Some(3.0), Some(6.0)]);
+        assert_eq!(both.accuracy(0.0).unwrap_err().kind(), "InvalidDistance");
+    }
+    #[test]
+    fn refuses_members_that_do_not_fit() {
+        let none: Vec<Noise> = Vec::new();
+        assert_eq!(make_composition(none).unwrap_err().kind(), "MakeMeasurement");
+
+        let bounded = AtomDomain::bounded(opendp_core::Bounds::new(0, 9).unwrap());
+        let bounded = Space::new(bounded, AbsoluteDistance::<i32>::new()).unwrap();
+        let other = make_laplace(bounded, Scale::new(1.0).unwrap(), None).unwrap();
+        let error = make_composition(vec![noise(1.0), other]).unwrap_err();
+        assert_eq!(error.kind(), "DomainMismatch");
+        assert!(error.to_string().starts_with("measurements[1]: "), "{error}");
+
+        let other = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<f64>::new());
+        let other = make_laplace(other.unwrap(), Scale::new(1.0).unwrap(), None).unwrap();
+        let error = make_composition(vec![noise(1.0).erase(), other.erase()]).unwrap_err();
+        assert_eq!(error.kind(), "MetricMismatch");
+
+        let other = constant(ZeroConcentratedDivergence, 0.5).erase();
+        let error = make_composition(vec![noise(1.0).erase(), other]).unwrap_err();
+        assert_eq!(error.kind(), "MeasureMismatch");
+
+        let profile = PrivacyProfile::new(|_| Ok(0.5));
+        let smooth = constant(SmoothedMaxDivergence, profile);
+        let error = make_composition(vec![smooth.clone()]).unwrap_err();
+        assert_eq!(error.kind(), "MakeMeasurement");
+        let error = make_composition(vec![smooth.erase()]).unwrap_err();
+        assert_eq!(error.kind(), "MakeMeasurement");
+    }
+    #[test]
+    fn joins_erased_members_of_different_types() {
+        let text = noise(0.0).then(|| Ok(Function::map(|x: &i32| Ok(x.to_string())))).unwrap();
+        let inner = make_composition(vec![noise(2.0).erase(), noise(1.0).erase()]).unwrap();
+        // A composition is itself a member, once its list counts as one answer.
+        let inner = inner.then(|| Ok(Function::map(|all: &Vec<AnyValue>| Ok(AnyValue::new(all.clone())))));
+        let both = make_composition(vec![text.erase(), inner.unwrap()]).unwrap();
+        let answers = both.invoke(&AnyValue::new(7)).unwrap();
+        assert_eq!(answers[0].downcast_ref::<String>().unwrap(), "7");
+        assert_eq!(answers[1].downcast_ref::<Vec<AnyValue>>().unwrap().len(), 2);
+        let total = both.map(&AnyDistance::new(0)).unwrap();
+        assert_eq!(*total.downcast_ref::<f64>().unwrap(), 0.0);
+        let error = both.map(&AnyDistance::new(1.0)).unwrap_err();
+        assert_eq!(error.kind(), "FailedCast");
+    }
+    #[test]
+    fn is_registered_at_erased_types_under_both_names() {
+        let registration =
+            Registration::all().find(|r| r.names.contains(&"make_composition")).unwrap();
+        assert_eq!(registration.names, ["make_composition", "make_basic_composition"]);
+        let call = |members: Vec<AnyMeasurement>| {
+            let members = members.into_iter().map(Constructed::from).map(Arg::from).collect();
+            (registration.construct)(&Args::new().with("measurements", Arg::List(members)))
+        };
+        let both = call(vec![noise(1.0).erase(), noise(0.0).erase()]).unwrap();
+        let both = both.measurement().unwrap();
+        assert!(both.input().domain().is::<Numbers>(), "{:?}", both.input());
+        let answers = both.invoke(&AnyValue::new(7)).unwrap();
+        let answers = answers.downcast::<Vec<AnyValue>>().unwrap();
+        assert_eq!(*answers[1].downcast_ref::<i32>().unwrap(), 7);
+        assert_eq!(call(vec![]).unwrap_err().kind(), "MakeMeasurement");
+        // And it is a member like any other.
+        let nested = call(vec![both.clone(), both]).unwrap().measurement().unwrap();
+        let total = nested.map(&AnyDistance::new(0)).unwrap();
+        assert_eq!(*total.downcast_ref::<f64>().unwrap(), 0.0);
+    }
+}

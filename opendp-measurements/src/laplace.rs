@@ -1,0 +1,267 @@
+//! Laplace noise on a number or on each number of a vector.
+
+use num_traits::AsPrimitive;
+
+use opendp_core::arith::{InfCast, Number};
+use opendp_core::random::{Failing, NoEntropy, RandomSource, with_secure};
+use opendp_core::{
+    AbsoluteDistance, Atom, AtomDomain, Distance, Error, Function, L1Distance, LpDistance,
+    MaxDivergence, Measure, Measurement, Metric, MetricOn, PrivacyMap, Result, Space, VectorDomain,
+    register,
+};
+
+use crate::laplace_accuracy::{continuous_accuracy, discrete_accuracy};
+use crate::numbers::{Numbers, finite};
+use crate::quotient::quotient;
+use crate::samplers::{Dyadic, add_noise, discrete_laplace, laplace};
+use crate::{Scale, accuracy};
+
+/// A number that Laplace noise can be added to.
+pub trait LaplaceNumber: Atom + Number {
+    /// The finest and the coarsest exponent of a lattice of releases, unless the type is its own.
+    const LATTICES: Option<(i32, i32)>;
+    /// Add exact Laplace noise: discrete for integers; continuous for floats, and then rounded to
+    /// the lattice `2^k`. Scale 0 draws nothing.
+    ///
+    /// # Errors
+    /// `NoEntropy` when the source ends.
+    fn add_laplace<S: RandomSource>(
+        self,
+        scale: f64,
+        k: i32,
+        source: &mut S,
+    ) -> Result<Self, NoEntropy>;
+}
+
+/// A metric on numbers in which Laplace noise has a known loss in the measure `MO`.
+///
+/// An implementation claims that `d_in`-close members differ in their
+/// [numbers](crate::Numbers) by at most `d_in` in total, and computes from that.
+pub trait LaplaceMetric<MO: Measure>: Metric {
+    /// Bound the loss of noise of a scale, rounding up.
+    ///
+    /// # Errors
+    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound fits no float.
+    fn loss(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance>;
+}
+
+/// Make a measurement that adds Laplace noise to each number.
+///
+/// Integers get noise of the discrete Laplace distribution, `P[Z = z]` proportional to
+/// `exp(-|z| / scale)`, and saturate at the ends of their type. Floats get noise of the continuous
+/// one, of density proportional to `exp(-|z| / scale)`; the exact sum is then rounded to a multiple
+/// of `2^k`, the nearest, ties upward, and to a float.
+///
+/// # Arguments
+/// * `input` - a number under the absolute distance, or a vector under the L1 distance
+/// * `scale` - the scale of the noise; 0 for none, in which case nothing is drawn
+/// * `k` - the exponent of the lattice that float releases lie on. By default it is about 40 bits
+///   below the scale, so that the rounding changes no digit that the noise has left any meaning.
+///   Integers take none, or 0
+///
+/// # Precondition
+/// The domain has no NaN: without it there is no space. Nothing else is required; a vector may be
+/// of any length. An infinity is taken for the largest or lowest finite number. `scale` is finite
+/// and not negative; `k` is from -1074 to 1023, for `f32` from -149 to 127.
+///
+/// # Postcondition
+/// Any two members at distance at most `d_in` give releases whose max-divergence is at most
+/// `map(d_in)`. Every release of a float is a multiple of `2^k`, whatever the data, or the largest
+/// or lowest finite float; it is never a NaN, an infinity or a negative zero.
+///
+/// # Map
+/// `d_out = d_in / scale`, rounded up once; 0 for 0. At scale 0, any other distance gives infinity.
+/// It does not depend on `k` or on the length of a vector.
+///
+/// # Proof
+/// *Integers.* Write `x`, `y` for the numbers of two members, with `sum_i |x_i - y_i| <= d_in`; on
+/// both metrics this is the definition. Without saturation the release is `r` with probability
+/// `prod_i c exp(-|r_i - x_i| / scale)`, where `c` does not depend on `x`. By the triangle
+/// inequality the ratio of this to the same for `y` is at most
+/// `exp(sum_i |x_i - y_i| / scale) <= exp(d_in / scale)` for every `r`, hence for every event (Ghosh,
+/// Roughgarden, Sundararajan 2012). Saturation is a function of that sum, so the loss does not grow
+/// (Dwork, Roth 2014, Proposition 2.1). [`discrete_laplace`] draws the noise with exactly these
+/// probabilities at the rational number that `scale` is, and [`add_noise`] saturates the exact sum.
+///
+/// *Floats.* To replace infinities brings no two members further apart. The same computation with
+/// densities shows that releasing the real vector `x + scale L` would lose at most `d_in / scale`
+/// (Dwork, Roth 2014, Theorem 3.6). What is released is a function of it: [`laplace`] gives the
+/// lattice point nearest to the *exact* real sum, because it rounds only after the addition and
+/// decides the rounding with as many digits of `L` as that takes; then comes the conversion to the
+/// nearest float. Neither sees the data, so again Proposition 2.1 applies, for every `k`, with no
+/// allowance for the lattice: data is never rounded before the noise. It also follows that no bit
+/// of a release tells more than its place on a fixed lattice (compare Mironov 2012).
+///
+/// *Scale 0.* The release is a function of the data: equal data, equal releases.
+///
+/// *Rounding.* The map rounds the exact rational quotient up to a float, once.
+///
+/// # Accuracy
+/// For floats `scale ln(1 / alpha) + 2^k / 2` bounds the error of a release, but for the rounding
+/// to a float. For integers it is the least integer `a` with `P[|Z| > a] <= alpha`. There is one
+/// bound for each number, or a single one when a vector is of unknown length or very long.
+///
+/// # Errors
+/// * `MakeMeasurement` when `k` is given for integers and is not 0
+/// * `FailedFunction` when `k` is out of range
+/// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when the loss
+///   exceeds all floats
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_laplace};
+/// let sums = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;
+/// let release = make_laplace(sums, Scale::new(2.0)?, Some(-10))?;
+/// assert_eq!(release.map(&1.0)?, 0.5);
+/// assert_eq!((release.invoke(&100.0)? * 1024.0).fract(), 0.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_laplace<D, M, MO>(
+    input: Space<D, M>,
+    scale: Scale,
+    k: Option<i32>,
+) -> Result<Measurement<D, M, MO, D::Carrier>>
+where
+    D: Numbers,
+    D::Number: LaplaceNumber,
+    M: MetricOn<D> + LaplaceMetric<MO>,
+    MO: Measure + Default,
+{
+    let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
+    let count = input.domain().count();
+    let (s, k) = (scale.value(), lattice.unwrap_or(0));
+    let function = Function::map(move |data: &D::Carrier| {
+        let released = if s == 0.0 {
+            // There is nothing to draw, and this source has nothing to give.
+            D::try_map(data, |x| x.add_laplace(0.0, k, &mut Failing::default()))
+        } else {
+            with_secure(|source| D::try_map(data, |x| x.add_laplace(s, k, source)))
+        };
+        Ok(released?)
+    });
+    let map = PrivacyMap::new(move |d_in: &M::Distance| M::loss(d_in, scale));
+    Ok(Measurement::new(input, MO::default(), function, map)
+        .with_accuracy(move |alpha| laplace_accuracy(scale, lattice, count, alpha)))
+}
+
+macro_rules! register_at {
+    ($($t:ty: $($q:ty),+;)+) => {$($(
+        register! {
+            "laplace.rs": make_laplace
+                as ["make_laplace", "make_base_laplace", "make_base_discrete_laplace"]
+                (input, scale, k = null)
+                for D in [AtomDomain<$t>], M in [AbsoluteDistance<$q>],
+                    MO in [MaxDivergence] = MaxDivergence;
+        }
+        register! {
+            "laplace.rs": make_laplace
+                as ["make_laplace", "make_base_laplace", "make_base_discrete_laplace"]
+                (input, scale, k = null)
+                for D in [VectorDomain<AtomDomain<$t>>], M in [L1Distance<$q>],
+                    MO in [MaxDivergence] = MaxDivergence;
+        }
+    )+)+};
+}
+// Each type of number, and the types of its distances.
+register_at! {
+    i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64;
+    u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;
+    f32: f32, f64; f64: f64;
+}
+
+macro_rules! losses {
+    ($($metric:ident<$($p:literal,)? Q>),+) => {$(
+        impl<Q> LaplaceMetric<MaxDivergence> for $metric<$($p,)? Q>
+        where
+            Q: Distance + Number,
+            f64: InfCast<Q>,
+            i128: InfCast<Q>,
+        {
+            fn loss(d_in: &Q, scale: Scale) -> Result<f64> {
+                quotient(*d_in, scale.value())
+            }
+        }
+    )+};
+}
+losses!(AbsoluteDistance<Q>, LpDistance<1, Q>);
+
+macro_rules! integers {
+    ($($t:ty)*) => {$(
+        impl LaplaceNumber for $t {
+            const LATTICES: Option<(i32, i32)> = None;
+            #[inline]
+            fn add_laplace<S: RandomSource>(
+                self,
+                scale: f64,
+                _: i32,
+                source: &mut S,
+            ) -> Result<Self, NoEntropy> {
+                Ok(add_noise(self, discrete_laplace(scale, source)?))
+            }
+        }
+    )*};
+}
+integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+
+macro_rules! floats {
+    ($($t:ty: $finest:literal, $coarsest:literal;)*) => {$(
+        impl LaplaceNumber for $t {
+            const LATTICES: Option<(i32, i32)> = Some(($finest, $coarsest));
+            #[inline]
+            fn add_laplace<S: RandomSource>(
+                self,
+                scale: f64,
+                k: i32,
+                source: &mut S,
+            ) -> Result<Self, NoEntropy> {
+                let sum = laplace(f64::from(finite(self)), scale, k, source)?;
+                // To the nearest float. No lattice is finer than the floats, so none becomes a
+                // negative zero; one beyond the largest becomes the largest.
+                Ok(finite(AsPrimitive::<$t>::as_(sum)))
+            }
+        }
+    )*};
+}
+floats!(f32: -149, 127; f64: -1074, 1023;);
+
+/// Choose the exponent of the lattice: `None` for integers.
+fn lattice(range: Option<(i32, i32)>, scale: Scale, k: Option<i32>) -> Result<Option<i32>> {
+    let Some((finest, coarsest)) = range else {
+        return match k {
+            None | Some(0) => Ok(None),
+            Some(_) => Err(Error::MakeMeasurement(
+                "k: k is only valid for domains over floats, expected null or 0".into(),
+            )),
+        };
+    };
+    match k {
+        Some(k) if (finest..=coarsest).contains(&k) => Ok(Some(k)),
+        Some(k) => Err(Error::FailedFunction(format!(
+            "k: expected an exponent from {finest} to {coarsest}, found {k}"
+        ))),
+        None => Ok(Some(default_lattice(scale).clamp(finest, coarsest))),
+    }
+}
+/// The exponent `floor(log2 scale) - 40`; the finest for subnormal scales and 0.
+fn default_lattice(scale: Scale) -> i32 {
+    let parts = Dyadic::new(scale.value());
+    // A normal float is 2^52 to 2^53 times its unit in the last place.
+    if 1 << 52 <= parts.mantissa { parts.exponent + 52 - 40 } else { -1074 }
+}
+fn laplace_accuracy(
+    scale: Scale,
+    lattice: Option<i32>,
+    count: Option<usize>,
+    alpha: f64,
+) -> Result<Vec<Option<f64>>> {
+    accuracy::check(alpha)?;
+    let bound = match lattice {
+        Some(k) => continuous_accuracy(scale, k, alpha)?,
+        None => discrete_accuracy(scale, alpha)?,
+    };
+    Ok(accuracy::each(bound, count))
+}
+
+#[cfg(test)]
+mod tests;

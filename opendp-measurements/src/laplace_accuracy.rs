@@ -1,0 +1,99 @@
+//! How far Laplace noise goes, except with probability alpha.
+
+use opendp_core::Result;
+use opendp_core::arith::{Directed, DirectedFloat};
+
+use crate::Scale;
+use crate::samplers::power_of_two;
+
+/// Bound the error of a float: `scale ln(1 / alpha) + 2^k / 2`, rounded up.
+///
+/// `P[scale |L| >= t] = exp(-t / scale)` for a Laplace variable `L`, and the nearest point of the
+/// lattice is at most half a step away. `alpha` must be in `(0, 1]`.
+///
+/// # Errors
+/// `Overflow` when the bound exceeds all floats.
+pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f64> {
+    let noise = negative_ln(alpha)?.inf_mul(scale.value())?;
+    // On the finest lattice half a step is no float, but without noise nothing is rounded there.
+    let half = match power_of_two(k - 1) {
+        0.0 if scale.value() == 0.0 => 0.0,
+        0.0 => f64::from_bits(1),
+        half => half,
+    };
+    noise.inf_add(half)
+}
+
+/// Bound the error of an integer: the least integer `a` with `P[|Z| > a] <= alpha`.
+///
+/// With `q = exp(-1 / scale)`, `P[|Z| >= m] = 2 q^m / (1 + q)` for every integer `m >= 1`. At
+/// `m = a + 1` this is at most `alpha` exactly if `a >= scale (ln 2 - ln alpha - ln(1 + q)) - 1`.
+/// The right side is computed upward, so `a` may be the next integer when the right side is within
+/// a rounding error of one, and is rounded up to a float. Saturation brings a release only closer
+/// to the true number. `alpha` must be in `(0, 1]`.
+///
+/// # Errors
+/// `Overflow` when the bound exceeds all floats.
+pub(crate) fn discrete_accuracy(scale: Scale, alpha: f64) -> Result<f64> {
+    let scale = scale.value();
+    if scale == 0.0 {
+        return Ok(0.0);
+    }
+    // At most q: a scale so small that its inverse is no float has a q of less than any float.
+    let q = 1.0.inf_div(scale).and_then(|inverse| (-inverse).neg_inf_exp()).unwrap_or(0.0);
+    let logarithm = 2.0
+        .inf_ln()?
+        .inf_add(negative_ln(alpha)?)?
+        .inf_sub(q.neg_inf_ln_1p()?)?;
+    Ok(logarithm.inf_mul(scale)?.inf_sub(1.0)?.ceil().max(0.0))
+}
+
+/// An upper bound of `-ln(alpha)`.
+fn negative_ln(alpha: f64) -> Result<f64> {
+    Ok(0.0 - alpha.neg_inf_ln()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scale(scale: f64) -> Scale {
+        Scale::new(scale).unwrap()
+    }
+    /// `P[|Z| > a]`, nearly.
+    fn beyond(a: f64, s: f64) -> f64 {
+        2.0 * (-(a + 1.0) / s).exp() / (1.0 + (-1.0 / s).exp())
+    }
+
+    #[test]
+    fn continuous_noise_and_half_a_step() {
+        let near = |found: f64, exact: f64| exact <= found && found <= exact * (1.0 + 1e-15);
+        let finest = |s, alpha| continuous_accuracy(scale(s), -1074, alpha).unwrap();
+        assert!(near(finest(1.0, 0.05), 2.995_732_273_553_991));
+        assert!(near(finest(2.0, 0.5), 1.386_294_361_119_890_6));
+        assert_eq!(continuous_accuracy(scale(1.0), 3, 1.0), Ok(4.0));
+        assert_eq!(continuous_accuracy(scale(0.0), 3, 0.05), Ok(4.0));
+        assert_eq!(continuous_accuracy(scale(0.0), -1074, 0.05), Ok(0.0));
+        assert_eq!(continuous_accuracy(scale(1.0), -1074, 1.0), Ok(5e-324));
+        assert_eq!(continuous_accuracy(scale(1.0), -1073, 1.0), Ok(5e-324));
+        assert_eq!(continuous_accuracy(scale(f64::MAX), 0, 0.05).unwrap_err().kind(), "Overflow");
+    }
+    #[test]
+    fn the_least_integer_that_noise_rarely_exceeds() {
+        let expected = [(0.1, 0.0), (0.5, 1.0), (1.0, 3.0), (2.0, 6.0), (5.0, 15.0), (100.0, 300.0)];
+        for (s, a) in expected {
+            assert_eq!(discrete_accuracy(scale(s), 0.05), Ok(a), "scale {s}");
+        }
+        for s in [0.05, 0.3, 1.0, 2.5, 17.0, 1e6] {
+            for alpha in [1.0, 0.9, 0.5, 0.1, 1e-3, 1e-12] {
+                let a = discrete_accuracy(scale(s), alpha).unwrap();
+                assert_eq!(a.fract(), 0.0);
+                assert!(beyond(a, s) <= alpha * (1.0 + 1e-9), "{s} {alpha}: {a}");
+                assert!(a == 0.0 || beyond(a - 1.0, s) > alpha * (1.0 - 1e-9), "{s} {alpha}: {a}");
+            }
+        }
+        assert_eq!(discrete_accuracy(scale(0.0), 0.05), Ok(0.0));
+        assert_eq!(discrete_accuracy(scale(5e-324), 5e-324), Ok(0.0));
+        assert_eq!(discrete_accuracy(scale(f64::MAX), 0.05).unwrap_err().kind(), "Overflow");
+    }
+}

@@ -1,0 +1,193 @@
+//! Floats as multiples of a power of two, added exactly at the speed of the memory.
+
+use opendp_core::{Error, Result};
+
+use crate::symmetric::row_count;
+
+/// The largest multiple has this many bits, so that thousands can be added within 64 bits.
+const BITS: i32 = 51;
+/// The smallest power of two that is a float is `2^LOWEST`.
+const LOWEST: i32 = -1074;
+/// Adding `1.5 * 2^52` to a float of magnitude at most `2^51` rounds it to an integer: the sum has
+/// a spacing of one, and its bit pattern is that of the constant plus the integer.
+const MAGIC: f64 = 6_755_399_441_055_744.0;
+/// Rows added within 64 bits: `2^11 * 2^51 < 2^63`.
+const BLOCK: usize = 1 << 11;
+
+/// The multiples of `2^exponent` that stand for floats within bounds.
+///
+/// A float `x` stands for `round(x * 2^-exponent)`, computed by one sequence of monotone steps (a
+/// clamp to the bounds, multiplications by positive constants, a rounding to nearest). All floats
+/// within the bounds therefore stand for integers between those of the bounds, however the steps
+/// round. `lower` and `upper` enclose these.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lattice {
+    bounds: (f64, f64),
+    exponent: i32,
+    /// Their product is `2^-exponent`, which itself may be too large for a float.
+    scale: (f64, f64),
+    lower: i64,
+    upper: i64,
+}
+
+impl Lattice {
+    /// Choose the lattice for numbers within bounds.
+    pub(crate) fn new(lower: f64, upper: f64) -> Result<Self> {
+        let magnitude = lower.abs().max(upper.abs());
+        if !magnitude.is_finite() {
+            return Err(Error::MakeTransformation(
+                "input: the bounds of the records must be finite; use `make_clamp` first".into(),
+            ));
+        }
+        let exponent = (power_above(magnitude) - BITS).max(LOWEST);
+        let first = exponent.max(-1023);
+        let scale = (power(-first), power(first - exponent));
+        let scaled = |x: f64| x * scale.0 * scale.1;
+        // Integers of at most 52 bits: these casts are exact.
+        let (lower_multiple, upper_multiple) =
+            (scaled(lower).floor() as i64, scaled(upper).ceil() as i64);
+        Ok(Lattice {
+            bounds: (lower, upper),
+            exponent,
+            scale,
+            lower: lower_multiple,
+            upper: upper_multiple,
+        })
+    }
+    /// The logarithm of the spacing.
+    pub(crate) fn exponent(&self) -> i32 {
+        self.exponent
+    }
+    /// The largest absolute value, as a multiple of the spacing: at most `2^51`.
+    pub(crate) fn magnitude(&self) -> u64 {
+        self.lower.unsigned_abs().max(self.upper.unsigned_abs())
+    }
+    /// The width of the bounds, as a multiple of the spacing: at most `2^52`.
+    pub(crate) fn range(&self) -> u64 {
+        self.upper.abs_diff(self.lower)
+    }
+    /// Tell this lattice and its bounds from others.
+    pub(crate) fn label(&self) -> String {
+        format!("multiples of 2^{} within {:?}", self.exponent, self.bounds)
+    }
+    /// Round each number, once moved into the bounds, and add up the multiples exactly.
+    pub(crate) fn total<T: Copy + Into<f64>>(&self, rows: &[T]) -> i128 {
+        let (first, second) = self.scale;
+        let blocks = rows.chunks(BLOCK);
+        // The second factor is one unless all numbers are subnormal or nearly so.
+        if second == 1.0 {
+            blocks.map(|block| i128::from(self.block(block, |x| x * first))).sum()
+        } else {
+            blocks.map(|block| i128::from(self.block(block, |x| x * first * second))).sum()
+        }
+    }
+    /// Add up at most `BLOCK` numbers.
+    #[inline]
+    fn block<T: Copy + Into<f64>>(&self, rows: &[T], scale: impl Fn(f64) -> f64) -> i64 {
+        let (lower, upper) = self.bounds;
+        let pattern = |x: &T| {
+            let x: f64 = (*x).into();
+            // These two comparisons are single instructions, and send NaN to `lower`.
+            let x = if x > lower { x } else { lower };
+            let x = if x < upper { x } else { upper };
+            (scale(x) + MAGIC).to_bits()
+        };
+        let mut lanes = [0_u64; 16];
+        let mut groups = rows.chunks_exact(lanes.len());
+        for group in &mut groups {
+            for (lane, x) in lanes.iter_mut().zip(group) {
+                *lane = lane.wrapping_add(pattern(x));
+            }
+        }
+        for (lane, x) in lanes.iter_mut().zip(groups.remainder()) {
+            *lane = lane.wrapping_add(pattern(x));
+        }
+        // Each pattern is that of the constant plus an integer. The sum of the integers fits 64
+        // bits, so that it is right although the sum of the patterns wrapped around.
+        let patterns = lanes.into_iter().fold(0, u64::wrapping_add);
+        let constants = row_count(rows).wrapping_mul(MAGIC.to_bits());
+        patterns.wrapping_sub(constants).cast_signed()
+    }
+}
+
+/// The logarithm of the smallest power of two that is at least `x`, or of `2^-1023`.
+fn power_above(x: f64) -> i32 {
+    // Eleven bits, as the sign is zero: the cast is exact.
+    match (x.to_bits() >> 52) as i32 {
+        0 => -1023 + i32::from(x.to_bits() > 1 << 51),
+        biased => biased - 1023 + i32::from(x.to_bits() << 12 != 0),
+    }
+}
+/// The float `2^p`, for `-1023 <= p <= 1023`.
+fn power(p: i32) -> f64 {
+    // One bit above the rest, or the subnormal `2^-1023`.
+    u64::try_from(p + 1023).map_or(0.0, |biased| f64::from_bits(biased << 52))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(lower: f64, upper: f64, exponent: i32, multiples: (i64, i64)) {
+        let lattice = Lattice::new(lower, upper).unwrap();
+        assert_eq!(lattice.exponent, exponent);
+        assert_eq!((lattice.lower, lattice.upper), multiples);
+        assert!(lattice.magnitude() <= 1 << 51);
+    }
+
+    #[test]
+    fn has_51_bits_for_the_larger_bound() {
+        check(0.0, 1.0, -51, (0, 1 << 51));
+        check(-1.0, 10.0, -47, (-1 << 47, 10 << 47));
+        check(0.0, f64::MAX, 973, (0, 1 << 51));
+        check(-f64::MAX, 1.0, 973, (-1 << 51, 1));
+        check(0.0, f64::MIN_POSITIVE, -1073, (0, 1 << 51));
+        check(-5e-324, 1e-323, -1074, (-1, 2));
+        check(0.0, 0.0, -1074, (0, 0));
+        check(0.0, f64::MIN_POSITIVE.next_down(), -1073, (0, 1 << 51));
+        check(0.0, f64::MIN_POSITIVE / 2.0, -1074, (0, 1 << 51));
+        check(1e300_f64.next_down(), 1e300, 946, (1_680_776_847_925_405, 1_680_776_847_925_406));
+    }
+    #[test]
+    fn adds_every_block_and_lane() {
+        let lattice = Lattice::new(-3.0, 7.0).unwrap();
+        for rows in [0, 1, 15, 16, 17, 2047, 2048, 2049, 5000] {
+            let data: Vec<f64> = (0..rows).map(|i| f64::from(i % 11) - 3.0).collect();
+            let exact: i128 = (0..rows).map(|i| i128::from(i % 11) - 3).sum();
+            assert_eq!(lattice.total(&data), exact << 48);
+        }
+    }
+    #[test]
+    fn moves_what_is_no_member_into_the_bounds() {
+        let lattice = Lattice::new(-1.0, 2.0).unwrap();
+        let total = |x: f64| lattice.total(&[x]);
+        assert_eq!(total(f64::NAN), -1 << 50);
+        assert_eq!(total(f64::INFINITY), 2 << 50);
+        assert_eq!(total(-9.0), -1 << 50);
+    }
+    #[test]
+    fn stays_within_the_multiples_of_the_bounds() {
+        for (lower, upper) in [(0.1, 0.3), (-f64::MAX, f64::MAX), (1e-310, 3e-308), (-5e-324, 0.0)]
+        {
+            let lattice = Lattice::new(lower, upper).unwrap();
+            for x in [lower, upper, lower / 2.0 + upper / 2.0, lower.next_up(), upper.next_down()] {
+                let multiple = i64::try_from(lattice.total(&[x])).unwrap();
+                assert!((lattice.lower..=lattice.upper).contains(&multiple));
+            }
+        }
+    }
+    #[test]
+    fn adds_a_full_block_of_the_largest_multiples() {
+        for sign in [1, -1] {
+            let lattice = Lattice::new(-1.0, 1.0).unwrap();
+            let data = [f64::from(sign); 3 * BLOCK];
+            assert_eq!(lattice.total(&data), i128::from(sign) * 3 * (1 << 62));
+        }
+    }
+    #[test]
+    fn asks_for_finite_bounds() {
+        let error = Lattice::new(0.0, f64::INFINITY).unwrap_err();
+        assert!(error.kind() == "MakeTransformation" && error.to_string().contains("make_clamp"));
+    }
+}

@@ -1,0 +1,160 @@
+//! How an exact sum of unlimited size becomes a float without moving further than it should.
+//!
+//! Cutting a number to the leading `p` bits looks harmless, yet two numbers at distance `s` can be
+//! cut to numbers further apart than `s`, and the map of a sum must pay for that. Here is a way to
+//! cut that costs nothing at all.
+//!
+//! **Setting.** All numbers are integers: multiples of the spacing of a lattice. Let `g` be a power
+//! of two, `B` a multiple of `g`, and `s = d * B` for an integer `d >= 1`. `T` keeps the leading
+//! `p` bits of a number and so rounds toward zero; its grid has spacing one up to `2^p`, then two
+//! up to `2^(p+1)`, and so on. Let `R = 2^p * g`, below which the spacing is at most `g`.
+//!
+//! **Lemma.** If `|S|, |S'| <= R` and `|S - S'| <= s`, then `|T(S) - T(S')| <= s`.
+//! *Proof.* Let `S' <= S`. `T` is monotone, so `T(S') <= T(S)`. If `S' < 0 <= S`, then `T` moves
+//! both toward zero and brings them closer. If `0 <= S'`, let `a = T(S)`, a multiple of the spacing
+//! `h` below it, where `h` divides `g` and so `s`. If `a <= s`, then `T(S') >= 0 >= a - s`. If not,
+//! then `a - s` is a multiple of `h` between zero and `a`, hence on the grid, and
+//! `a - s <= S - s <= S'`; by monotony `a - s <= T(S')`. Negative numbers follow by symmetry.
+//!
+//! **Beyond `R`** the spacing `2^i * g` of zone `i`, which is `2^(i-1) R < S <= 2^i R`, does not
+//! divide `s`, and the lemma fails. So first drop what is below `g`, which moves no two numbers
+//! `s` apart (a multiple of `g`) any further. Then contract: let `phi` be odd and continuous, with
+//! slope one up to `R` and slope `1 - c_i` in zone `i`, where `c_i = min(1, 2^i g / B)`, and
+//! take `T(phi(S))`.
+//!
+//! **Theorem.** If `|S - S'| <= s`, then `|T(phi(S)) - T(phi(S'))| <= s`.
+//! *Proof.* `phi` shrinks, so opposite signs are as before; let `0 <= S' <= S`.
+//! *If `S' <= R < S`:* `a = T(phi(S))` is at least `R`, so a multiple of `g`, and `a <= S`. Then
+//! `a - s <= S'` is a multiple of `g` below `R`, so on the grid if it is positive, and
+//! `a - s <= T(S')`.
+//! *If `S'` is in zone `j >= 1`:* all slopes from there on are at most `1 - c_j`, so
+//! `phi(S) - phi(S') <= (1 - c_j) s`. When `c_j = 1` both are equal. Otherwise `T` lowers
+//! `phi(S')` by less than `2^j g = c_j B <= c_j s`, and does not raise `phi(S)`; the difference
+//! is less than `s`.
+//!
+//! In zones where `c_i = 1` the sum saturates. `phi` is rounded down to a multiple of `g`, which
+//! changes nothing: above `R`, the grid of `T` has only multiples of `g`.
+
+/// The way to settle sums whose records have magnitude at most `bound`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settle {
+    /// `p`: the bits of a mantissa.
+    bits: u32,
+    /// The logarithm of `g`.
+    step: u32,
+    /// `B / g`, an odd number.
+    odd: u128,
+    /// The last zone in which `c_i < 1`, or zero.
+    last: u32,
+}
+
+impl Settle {
+    /// Take `g` to be the largest power of two that divides `bound`.
+    ///
+    /// No step overflows as long as `bound < 2^52` and `bits <= 53`.
+    pub(crate) fn new(bound: u64, bits: u32) -> Self {
+        let bound = bound.max(1);
+        let step = bound.trailing_zeros();
+        let odd = u128::from(bound >> step);
+        // An odd number above one is not a power of two, so this is the largest i with 2^i < odd.
+        Settle { bits, step, odd, last: odd.ilog2() }
+    }
+    /// The number with at most `bits` bits that stands for a sum.
+    pub(crate) fn settle(&self, sum: u128) -> u128 {
+        if sum >> self.bits >> self.step == 0 {
+            return truncate(sum, self.bits);
+        }
+        // In units of g, where R is 2^bits.
+        let sum = (sum >> self.step).min(1 << (self.bits + self.last));
+        let mut contracted = 0;
+        for zone in 1..=self.last {
+            let start = 1 << (self.bits + zone - 1);
+            // c_i times the part of the sum in this zone, times `odd`.
+            contracted += (sum.clamp(start, 2 * start) - start) << zone;
+        }
+        truncate(sum - contracted.div_ceil(self.odd), self.bits) << self.step
+    }
+}
+
+/// Keep the leading bits.
+pub(crate) fn truncate(value: u128, bits: u32) -> u128 {
+    let drop = (u128::BITS - value.leading_zeros()).saturating_sub(bits);
+    value >> drop << drop
+}
+
+/// Round up to a number of at most that many significant bits.
+pub(crate) fn round_up(value: u64, bits: u32) -> u64 {
+    let drop = (u64::BITS - value.leading_zeros()).saturating_sub(bits);
+    value.div_ceil(1 << drop) << drop
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The furthest that two sums at most `d * bound` apart are moved apart beyond that.
+    fn excess(bound: u64, bits: u32, d: i64, settle: impl Fn(&Settle, u128) -> u128) -> i64 {
+        let rule = Settle::new(bound, bits);
+        let reach = 3 << (bits + rule.last + rule.step);
+        let signed = |sum: i64| {
+            let settled = i64::try_from(settle(&rule, sum.unsigned_abs().into())).unwrap();
+            settled * sum.signum()
+        };
+        let settled: Vec<i64> = (-reach..=reach).map(signed).collect();
+        let s = d * i64::try_from(bound).unwrap();
+        let mut worst = i64::MIN;
+        for (i, right) in settled.iter().enumerate() {
+            // The rule is monotone, so that the furthest sum within reach decides.
+            assert!(i == 0 || settled[i - 1] <= *right);
+            let left = settled[i.saturating_sub(usize::try_from(s).unwrap())];
+            worst = worst.max(right - left - s);
+        }
+        worst
+    }
+
+    #[test]
+    fn moves_no_two_sums_further_apart_than_the_map_says() {
+        for bits in [2, 3, 4, 5] {
+            for bound in 1..=100 {
+                for d in 1..=4 {
+                    assert!(excess(bound, bits, d, Settle::settle) <= 0, "{bits} {bound} {d}");
+                }
+            }
+        }
+    }
+    #[test]
+    fn rounding_to_nearest_or_without_contraction_would_move_some() {
+        let nearest = |_: &Settle, sum: u128| {
+            let drop = (u128::BITS - sum.leading_zeros()).saturating_sub(4);
+            (sum + (1 << drop >> 1)) >> drop << drop
+        };
+        assert!(excess(7, 4, 1, nearest) > 0);
+        assert!(excess(7, 4, 1, |rule, sum| truncate(sum, rule.bits)) > 0);
+    }
+    #[test]
+    fn keeps_what_a_float_holds() {
+        let ten = Settle::new(10 << 47, 53);
+        for sum in [0, 1, (1 << 53) - 1, 1 << 53, 1_000_000 * (10 << 47), 1 << 100] {
+            assert_eq!(ten.settle(sum), sum);
+        }
+        assert_eq!(ten.settle((1 << 53) + 1), 1 << 53);
+    }
+    #[test]
+    fn contracts_little_and_saturates_in_the_end() {
+        let third = Settle::new((1 << 50) / 3, 53);
+        let rows = 1 << 20;
+        let sum = u128::from((1_u64 << 50) / 3) * rows;
+        assert!(third.settle(sum) > sum - sum / 1_000_000);
+        let end = third.settle(u128::MAX >> 1);
+        assert_eq!(end, third.settle(u128::MAX));
+        assert!(end > 1 << 100);
+        assert_eq!(Settle::new(1, 53).settle(u128::MAX), 1 << 53);
+    }
+    #[test]
+    fn rounds_bounds_up_to_few_bits() {
+        assert_eq!(round_up(10 << 47, 27), 10 << 47);
+        assert_eq!(round_up((1 << 27) + 1, 27), (1 << 27) + 2);
+        assert_eq!(round_up((1 << 40) - 1, 27), 1 << 40);
+        assert_eq!(round_up(0, 27), 0);
+    }
+}

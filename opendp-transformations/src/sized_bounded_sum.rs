@@ -1,0 +1,126 @@
+//! The sum of bounded records, of known number, by its older name.
+
+use opendp_core::{
+    AbsoluteDistance, AtomDomain, Bounds, ChangeOneDistance, DatasetMetric, HammingDistance,
+    InsertDeleteDistance, MetricOn, Result, Space, SymmetricDistance, Transformation, VectorDomain,
+    register,
+};
+
+use crate::stated::{known_size, within_bounds};
+use crate::{Summand, make_sum};
+
+/// Add up a known number of bounded records.
+///
+/// This is [`make_sum`] for data sets whose size is public, under the name that proofs and programs
+/// have long used.
+///
+/// # Arguments
+/// * `size` - the number of records; that of the input when absent
+/// * `bounds` - a pair `[lower, upper]`; the bounds of the input when absent
+///
+/// # Precondition
+/// The size of the input is known. Its records are within bounds and not NaN; or they are not NaN,
+/// and `bounds` are given.
+///
+/// # Function
+/// If the input has no bounds, records are first moved into `bounds`, as by `make_clamp`. Then they
+/// are added up, as by `make_sum`.
+///
+/// # Postcondition
+/// The output is the sum, never NaN nor infinite.
+///
+/// # Map
+/// With bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or twice as much when the
+/// metric counts replaced records: `floor(d / 2) * (U - L)`, rounded up as by `make_sum`.
+///
+/// # Proof
+/// That of `make_sum`, after that of `make_clamp` if the input has no bounds.
+///
+/// # Errors
+/// `MakeTransformation` when the size is not known, or when there are no bounds, or when `size` or
+/// `bounds` are not those of the input; `FailedFunction` when a record may be NaN; and those of
+/// `make_sum`.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_sized_bounded_sum;
+/// let pairs = VectorDomain::new(AtomDomain::<i32>::default()).with_size(2);
+/// let input = Space::new(pairs, SymmetricDistance)?;
+/// let sum = make_sized_bounded_sum(input, Some(2), Some(Bounds::new(1, 10)?))?;
+/// assert_eq!(sum.invoke(&vec![7, 99])?, 17);
+/// assert_eq!(sum.map(&2)?, 9);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_sized_bounded_sum<T, M>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    size: Option<usize>,
+    bounds: Option<Bounds<T>>,
+) -> Result<
+    Transformation<
+        VectorDomain<AtomDomain<T>>,
+        M,
+        AtomDomain<T::Total>,
+        AbsoluteDistance<T::Total>,
+    >,
+>
+where
+    T: Summand,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+{
+    known_size(input.domain(), size, "use `make_bounded_sum`, or `make_resize` first")?;
+    within_bounds(input, bounds, make_sum)
+}
+
+register! {
+    "sized_bounded_sum.rs": make_sized_bounded_sum(input, size = null, bounds = null)
+        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64],
+            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symmetric::Records;
+    use opendp_core::{DistanceOn, laws};
+
+    fn triples(bounds: Option<(i8, i8)>) -> Records<i8> {
+        let bounds = bounds.map(|(lower, upper)| Bounds::new(lower, upper).unwrap());
+        VectorDomain::new(AtomDomain::new(bounds, None)).with_size(3)
+    }
+    #[track_caller]
+    fn check<M: DatasetMetric + DistanceOn<Records<i8>>>() {
+        let input = Space::new(triples(None), M::default()).unwrap();
+        let bounds = Bounds::new(-20, 30).unwrap();
+        let sum = make_sized_bounded_sum(input, None, Some(bounds)).unwrap();
+        assert!(laws::all(&sum, &[i8::MIN, -1, 0, 1, i8::MAX], 3).unwrap() > 0);
+    }
+
+    #[test]
+    fn obeys_the_laws_under_every_metric() {
+        check::<SymmetricDistance>();
+        check::<InsertDeleteDistance>();
+        check::<ChangeOneDistance>();
+        check::<HammingDistance>();
+    }
+    #[test]
+    fn counts_a_replaced_record_once() {
+        let input = Space::new(triples(Some((1, 10))), HammingDistance).unwrap();
+        let sum = make_sized_bounded_sum(input, Some(3), None).unwrap();
+        assert_eq!([0, 1, 2].map(|d| sum.map(&d).unwrap()), [0, 9, 18]);
+    }
+    #[track_caller]
+    fn refuse(domain: Records<i8>, size: Option<usize>, bounds: Option<(i8, i8)>, gist: &str) {
+        let bounds = bounds.map(|(lower, upper)| Bounds::new(lower, upper).unwrap());
+        let input = Space::new(domain, SymmetricDistance).unwrap();
+        let error = make_sized_bounded_sum(input, size, bounds).unwrap_err();
+        assert_eq!(error.kind(), "MakeTransformation");
+        assert!(error.to_string().contains(gist), "{error}");
+    }
+    #[test]
+    fn says_what_to_use_instead() {
+        refuse(triples(Some((0, 1))).without_size(), None, None, "make_bounded_sum");
+        refuse(triples(Some((0, 1))), Some(4), None, "size: expected 3");
+        refuse(triples(Some((0, 1))), Some(3), Some((0, 2)), "bounds: expected [0, 1]");
+        refuse(triples(None), None, None, "make_clamp");
+    }
+}

@@ -1,0 +1,188 @@
+//! The sum of bounded records.
+
+use opendp_core::arith::Number;
+use opendp_core::{
+    AbsoluteDistance, Atom, AtomDomain, ChangeOneDistance, DatasetMetric, Distance,
+    HammingDistance, InsertDeleteDistance, MetricOn, Result, Space, SymmetricDistance,
+    Transformation, VectorDomain, register,
+};
+
+use crate::symmetric::{Aggregate, Records, through_symmetric};
+use crate::{float_sum, integer_sum};
+
+/// Add up the records.
+///
+/// The sum is exact while it is computed, and rounded once when it is complete, so that it does not
+/// depend on the order of the records nor on how they are divided between cores and machines.
+///
+/// # Arguments
+/// None. The sum of integers of type `T` is a `T`; the sum of floats is an `f64`, since an `f32`
+/// has too few digits for the sum of many records of its own type.
+///
+/// # Precondition
+/// The records are within bounds that are finite, and not NaN: use `make_clamp` first.
+///
+/// # Function
+/// Integers are added exactly, and a total beyond the range of `T` becomes the nearest `T`. Floats
+/// are each rounded to a multiple of about `2^-51` of the larger bound, these multiples are added
+/// exactly, and the total is cut, toward zero, to an `f64`. When the size is unknown and a total
+/// exceeds `2^26` (67 million) times the larger bound, then the part above is shrunk a little,
+/// which the map of a sum of floats needs; for bounds of few digits, such as 1 or 1000, that limit
+/// is above `10^13`.
+///
+/// # Postcondition
+/// The output is the sum, never NaN nor infinite.
+///
+/// # Map
+/// With bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or twice as much when the
+/// metric counts replaced records:
+///
+/// - unknown size: `d * max(|L|, |U|)`;
+/// - known size: `floor(d / 2) * (U - L)`.
+///
+/// For integers this is exact. For floats of unknown size the larger bound is first rounded up to
+/// 27 significant bits; for known size the product is rounded up to the spacing of floats at the
+/// largest possible sum.
+///
+/// # Proof
+/// A record added or removed changes the exact sum by at most `max(|L|, |U|)`. Two data sets of the
+/// same size differ by `floor(d / 2)` replaced records, each of which changes it by at most
+/// `U - L`. Saturation at the ends of `T` brings no two integers further apart. The proof that the
+/// rounding of floats is paid for is in the sources `float_sum.rs` and `settle.rs`.
+///
+/// # Errors
+/// `MakeTransformation` when the records have no bounds or may be NaN, when a bound is infinite,
+/// and when a sum of floats of known size may exceed the largest float. The map gives `Overflow`
+/// when the bound does not fit its type.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_sum;
+/// let ages = AtomDomain::bounded(Bounds::new(0, 120)?);
+/// let sum = make_sum(Space::new(VectorDomain::new(ages), SymmetricDistance)?)?;
+/// assert_eq!(sum.invoke(&vec![30, 50])?, 80);
+/// assert_eq!(sum.map(&2)?, 240);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_sum<T, M>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+) -> Result<
+    Transformation<
+        VectorDomain<AtomDomain<T>>,
+        M,
+        AtomDomain<T::Total>,
+        AbsoluteDistance<T::Total>,
+    >,
+>
+where
+    T: Summand,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+{
+    through_symmetric(input, T::sum)
+}
+
+register! {
+    "sum.rs": make_sum(input)
+        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64],
+            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance];
+}
+
+/// A number that has an exact sum.
+pub trait Summand: Atom + Number {
+    /// The type of the sum.
+    type Total: Atom + Number + Distance;
+    /// Make the sum of bounded records under the symmetric distance.
+    ///
+    /// # Errors
+    /// Those of [`make_sum`].
+    fn sum(
+        input: Space<Records<Self>, SymmetricDistance>,
+    ) -> Result<Aggregate<Self, AtomDomain<Self::Total>, AbsoluteDistance<Self::Total>>>;
+}
+
+macro_rules! integers {
+    ($($t:ty)*) => {$(
+        impl Summand for $t {
+            type Total = $t;
+            fn sum(
+                input: Space<Records<Self>, SymmetricDistance>,
+            ) -> Result<Aggregate<Self, AtomDomain<$t>, AbsoluteDistance<$t>>> {
+                integer_sum::sum(input)
+            }
+        }
+    )*};
+}
+integers!(i8 i16 i32 i64 i128 u8 u16 u32 u64 usize);
+
+macro_rules! floats {
+    ($($t:ty)*) => {$(
+        impl Summand for $t {
+            type Total = f64;
+            fn sum(
+                input: Space<Records<Self>, SymmetricDistance>,
+            ) -> Result<Aggregate<Self, AtomDomain<f64>, AbsoluteDistance<f64>>> {
+                float_sum::sum(input)
+            }
+        }
+    )*};
+}
+floats!(f32 f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opendp_core::arith::InfCast;
+    use opendp_core::{Bounds, DistanceOn, laws};
+
+    #[track_caller]
+    fn check<T, M>(lower: T, upper: T, alphabet: &[T], size: Option<usize>)
+    where
+        T: Summand,
+        M: DatasetMetric + DistanceOn<Records<T>>,
+        T::Total: InfCast<T::Total>,
+    {
+        let domain = VectorDomain::new(AtomDomain::bounded(Bounds::new(lower, upper).unwrap()));
+        let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
+        let sum = make_sum(Space::new(domain, M::default()).unwrap()).unwrap();
+        assert!(laws::all(&sum, alphabet, 3).unwrap() > 0);
+    }
+    #[track_caller]
+    fn check_all<T: Summand>(lower: T, upper: T, alphabet: &[T])
+    where
+        T::Total: InfCast<T::Total>,
+    {
+        for size in [None, Some(0), Some(2), Some(3)] {
+            check::<T, SymmetricDistance>(lower, upper, alphabet, size);
+            check::<T, InsertDeleteDistance>(lower, upper, alphabet, size);
+        }
+        check::<T, ChangeOneDistance>(lower, upper, alphabet, Some(3));
+        check::<T, HammingDistance>(lower, upper, alphabet, Some(3));
+    }
+
+    #[test]
+    fn obeys_the_laws_for_integers() {
+        check_all(-128, 127, &[i8::MIN, -1, 0, 1, i8::MAX]);
+        check_all(0, 100, &[0_u8, 1, 50, 99, 100]);
+        check_all(i64::MIN, i64::MAX, &[i64::MIN, -1, 0, 1, i64::MAX]);
+        check_all(i128::MIN, i128::MAX, &[i128::MIN, -1, 0, 1, i128::MAX]);
+        check_all(0, usize::MAX, &[0, 1, 2, usize::MAX / 2, usize::MAX]);
+    }
+    #[test]
+    fn obeys_the_laws_for_floats() {
+        check_all(-1.0, 0.1, &[-1.0, -0.0, 0.0, 5e-324, 0.1]);
+        check_all(0.0, 5e-324, &[-0.0, 0.0, 5e-324]);
+        check_all(-1e-310, 1e-323, &[-1e-310, -5e-324, 0.0, 1e-323]);
+        check_all(-1e300, 1e307, &[-1e300, -0.0, 1.0, 1e290, 1e307]);
+        check_all(1.0 / 3.0, 1e16, &[1.0 / 3.0, 0.5, 1e15 + 0.1, 1e16 - 2.0, 1e16]);
+        check_all(-f32::MAX, f32::MAX, &[-f32::MAX, -1e-45, 0.0, 1e-45, f32::MAX]);
+        check_all(0.1_f32, 0.3, &[0.1, 0.15, 0.2, 0.25, 0.3]);
+        check_all(-0.0, 0.0, &[-0.0, 0.0]);
+    }
+    #[test]
+    fn asks_for_bounds_by_the_name_of_the_constructor_that_makes_them() {
+        let records = VectorDomain::new(AtomDomain::<i32>::default());
+        let error = make_sum(Space::new(records, SymmetricDistance).unwrap()).unwrap_err();
+        assert_eq!(error.kind(), "MakeTransformation");
+        assert!(error.to_string().contains("make_clamp"));
+    }
+}
