@@ -164,9 +164,9 @@ impl Codec for Optimize {
         match json.as_str() {
             Some("max") => Ok(Optimize::Max),
             Some("min") => Ok(Optimize::Min),
-            Some(_) => Err(Error::FailedCast(
-                "expected \"max\" or \"min\", found another text".to_owned(),
-            )),
+            Some(_) => {
+                Err(Error::FailedCast("expected \"max\" or \"min\", found another text".to_owned()))
+            }
             None => Err(unexpected("\"max\" or \"min\"", json)),
         }
     }

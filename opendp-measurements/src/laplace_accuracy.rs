@@ -41,10 +41,7 @@ pub(crate) fn discrete_accuracy(scale: Scale, alpha: f64) -> Result<f64> {
     }
     // At most q: a scale so small that its inverse is no float has a q of less than any float.
     let q = 1.0.inf_div(scale).and_then(|inverse| (-inverse).neg_inf_exp()).unwrap_or(0.0);
-    let logarithm = 2.0
-        .inf_ln()?
-        .inf_add(negative_ln(alpha)?)?
-        .inf_sub(q.neg_inf_ln_1p()?)?;
+    let logarithm = 2.0.inf_ln()?.inf_add(negative_ln(alpha)?)?.inf_sub(q.neg_inf_ln_1p()?)?;
     Ok(logarithm.inf_mul(scale)?.inf_sub(1.0)?.ceil().max(0.0))
 }
 
@@ -80,7 +77,8 @@ mod tests {
     }
     #[test]
     fn the_least_integer_that_noise_rarely_exceeds() {
-        let expected = [(0.1, 0.0), (0.5, 1.0), (1.0, 3.0), (2.0, 6.0), (5.0, 15.0), (100.0, 300.0)];
+        let expected =
+            [(0.1, 0.0), (0.5, 1.0), (1.0, 3.0), (2.0, 6.0), (5.0, 15.0), (100.0, 300.0)];
         for (s, a) in expected {
             assert_eq!(discrete_accuracy(scale(s), 0.05), Ok(a), "scale {s}");
         }

@@ -32,10 +32,7 @@ impl<T: Atom + Number> Numbers for VectorDomain<AtomDomain<T>> {
     fn count(&self) -> Option<usize> {
         self.size()
     }
-    fn try_map<E>(
-        data: &Vec<T>,
-        mut replace: impl FnMut(T) -> Result<T, E>,
-    ) -> Result<Vec<T>, E> {
+    fn try_map<E>(data: &Vec<T>, mut replace: impl FnMut(T) -> Result<T, E>) -> Result<Vec<T>, E> {
         let mut replaced = Vec::with_capacity(data.len());
         for number in data {
             replaced.push(replace(*number)?);

@@ -96,7 +96,7 @@ impl<T: Atom, TO: Tally> Fold<Vec<T>, TO> for Count<TO> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opendp_core::arith::{Directed, InfCast};
+    use opendp_core::arith::Directed;
     use opendp_core::{DistanceOn, laws};
 
     #[track_caller]
@@ -116,7 +116,9 @@ mod tests {
                 input,
                 count.output().clone(),
                 count.function().clone(),
-                StabilityMap::new(|d: &u32| TO::inf_cast(*d)?.inf_sub(TO::inf_cast(u32::from(*d > 0))?)),
+                StabilityMap::new(|d: &u32| {
+                    TO::inf_cast(*d)?.inf_sub(TO::inf_cast(u32::from(*d > 0))?)
+                }),
             );
             assert!(laws::stable(&wrong, &laws::vectors(alphabet, 2)).is_err());
         }

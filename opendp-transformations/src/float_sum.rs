@@ -136,7 +136,8 @@ mod tests {
     use crate::symmetric::Records;
     use opendp_core::*;
 
-    type Sum = Transformation<Records<f64>, SymmetricDistance, AtomDomain<f64>, AbsoluteDistance<f64>>;
+    type Sum =
+        Transformation<Records<f64>, SymmetricDistance, AtomDomain<f64>, AbsoluteDistance<f64>>;
     fn make(lower: f64, upper: f64, size: Option<usize>) -> Result<Sum> {
         let domain = VectorDomain::new(AtomDomain::bounded(Bounds::new(lower, upper)?));
         let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
@@ -152,9 +153,10 @@ mod tests {
         assert_eq!(sum(-5.0, 10.0, None).map(&1), Ok(10.0));
         assert_eq!(sum(0.0, 100_000.0, None).map(&1), Ok(100_000.0));
         assert_eq!(sum(0.0, 10.0, Some(1000)).map(&2), Ok(10.0));
-        assert_eq!([1, 2, 3, 4].map(|d| sum(0.0, 10.0, Some(10)).map(&d).unwrap()), [
-            0.0, 10.0, 10.0, 20.0
-        ]);
+        assert_eq!(
+            [1, 2, 3, 4].map(|d| sum(0.0, 10.0, Some(10)).map(&d).unwrap()),
+            [0.0, 10.0, 10.0, 20.0]
+        );
     }
     #[test]
     fn other_bounds_cost_next_to_nothing() {
@@ -174,7 +176,8 @@ mod tests {
         assert_eq!(sum(base, base + 1.0, Some(1024)).map(&1), Ok(0.0));
         let data = |last: f64| [vec![base; 1023], vec![last]].concat();
         let sum = sum(base, base + 1.0, Some(1024));
-        let (low, high) = (sum.invoke(&data(base)).unwrap(), sum.invoke(&data(base + 1.0)).unwrap());
+        let (low, high) =
+            (sum.invoke(&data(base)).unwrap(), sum.invoke(&data(base + 1.0)).unwrap());
         assert!(high - low <= 256.0 && low == base * 1024.0);
     }
     #[test]
@@ -191,7 +194,8 @@ mod tests {
     }
     #[test]
     fn sums_of_many_rows_are_the_same_in_any_order_and_on_all_cores() {
-        let data: Vec<f64> = (0..300_000_u32).map(|i| f64::from(i.wrapping_mul(2_654_435_761))).collect();
+        let data: Vec<f64> =
+            (0..300_000_u32).map(|i| f64::from(i.wrapping_mul(2_654_435_761))).collect();
         let total = sum(0.0, 1e9, None);
         let mut reversed = data.clone();
         reversed.reverse();

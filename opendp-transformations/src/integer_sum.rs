@@ -36,9 +36,7 @@ where
 fn sensitivity(d_in: u32, sized: bool, lower: i128, upper: i128) -> Option<u128> {
     match sized {
         true => u128::from(d_in / 2).checked_mul(upper.abs_diff(lower)),
-        false => {
-            u128::from(d_in).checked_mul(lower.unsigned_abs().max(upper.unsigned_abs()))
-        }
+        false => u128::from(d_in).checked_mul(lower.unsigned_abs().max(upper.unsigned_abs())),
     }
 }
 fn wide<T: Atom + Integer>(bound: T) -> Result<i128> {
@@ -78,7 +76,13 @@ impl Total {
         match self.high {
             0 if 0 <= low => low,
             -1 if low < 0 => low,
-            high => if high < 0 { i128::MIN } else { i128::MAX },
+            high => {
+                if high < 0 {
+                    i128::MIN
+                } else {
+                    i128::MAX
+                }
+            }
         }
     }
 }
@@ -117,7 +121,11 @@ mod tests {
     use opendp_core::*;
 
     type Sum<T> = Transformation<Records<T>, SymmetricDistance, AtomDomain<T>, AbsoluteDistance<T>>;
-    fn sum<T: crate::Summand<Total = T>>(lower: T, upper: T, size: Option<usize>) -> Sum<T> {
+    fn sum<T: crate::Summand<Total = T> + Distance>(
+        lower: T,
+        upper: T,
+        size: Option<usize>,
+    ) -> Sum<T> {
         let domain = VectorDomain::new(AtomDomain::bounded(Bounds::new(lower, upper).unwrap()));
         let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
         make_sum(Space::new(domain, SymmetricDistance).unwrap()).unwrap()

@@ -26,26 +26,26 @@
 #![doc(test(attr(deny(warnings))))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
 
-mod is_equal;
+mod alpha;
+mod bounded_sum;
 mod clamp;
-mod tally;
 mod count;
 mod count_by_categories;
-mod symmetric;
+mod float_sum;
+mod integer_sum;
+mod is_equal;
+mod lattice;
+mod mean;
+mod quantile_score_candidates;
+mod ranks;
+mod settle;
+mod sized_bounded_mean;
+mod sized_bounded_sum;
+mod sized_quantile_score_candidates;
 mod stated;
 mod sum;
-mod integer_sum;
-mod lattice;
-mod settle;
-mod float_sum;
-mod bounded_sum;
-mod sized_bounded_sum;
-mod mean;
-mod sized_bounded_mean;
-mod alpha;
-mod ranks;
-mod quantile_score_candidates;
-mod sized_quantile_score_candidates;
+mod symmetric;
+mod tally;
 
 pub use alpha::Alpha;
 pub use bounded_sum::make_bounded_sum;

@@ -15,11 +15,9 @@ pub(crate) fn known_size<T: Atom>(
     advice: &str,
 ) -> Result<usize> {
     match (domain.size(), stated) {
-        (Some(known), Some(stated)) if known != stated => {
-            Err(Error::MakeTransformation(format!(
-                "size: expected {known}, the size of the input, found {stated}"
-            )))
-        }
+        (Some(known), Some(stated)) if known != stated => Err(Error::MakeTransformation(format!(
+            "size: expected {known}, the size of the input, found {stated}"
+        ))),
         (Some(known), _) => Ok(known),
         (None, _) => Err(Error::MakeTransformation(format!(
             "input: the number of records must be known; {advice}"
@@ -40,15 +38,13 @@ where
     MO: Metric,
 {
     match (input.domain().element().bounds(), stated) {
-        (Some(known), Some(stated)) if *known != stated => {
-            Err(Error::MakeTransformation(format!(
-                "bounds: expected [{}, {}], the bounds of the input, found [{}, {}]",
-                known.lower(),
-                known.upper(),
-                stated.lower(),
-                stated.upper()
-            )))
-        }
+        (Some(known), Some(stated)) if *known != stated => Err(Error::MakeTransformation(format!(
+            "bounds: expected [{}, {}], the bounds of the input, found [{}, {}]",
+            known.lower(),
+            known.upper(),
+            stated.lower(),
+            stated.upper()
+        ))),
         (None, Some(stated)) => make_clamp(input, stated)?.then(next),
         _ => next(input),
     }

@@ -220,7 +220,8 @@ mod tests {
         let text = noise(0.0).then(|| Ok(Function::map(|x: &i32| Ok(x.to_string())))).unwrap();
         let inner = make_composition(vec![noise(2.0).erase(), noise(1.0).erase()]).unwrap();
         // A composition is itself a member, once its list counts as one answer.
-        let inner = inner.then(|| Ok(Function::map(|all: &Vec<AnyValue>| Ok(AnyValue::new(all.clone())))));
+        let inner =
+            inner.then(|| Ok(Function::map(|all: &Vec<AnyValue>| Ok(AnyValue::new(all.clone())))));
         let both = make_composition(vec![text.erase(), inner.unwrap()]).unwrap();
         let answers = both.invoke(&AnyValue::new(7)).unwrap();
         assert_eq!(answers[0].downcast_ref::<String>().unwrap(), "7");

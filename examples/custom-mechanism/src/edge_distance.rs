@@ -1,0 +1,53 @@
+//! Edges added or removed: a metric.
+
+use opendp_core::{
+    DistanceOn, Error, Metric, MetricOn, Result, TheMetric, descriptor, named, register,
+};
+use serde_json::Value as Json;
+
+use crate::{Graph, GraphDomain};
+
+/// The number of edges that one graph has and the other has not.
+///
+/// At distance 1, one edge is private: whether two nodes are connected. Who the nodes are is not,
+/// nor is a node with all of its edges.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EdgeDistance;
+
+impl Metric for EdgeDistance {
+    type Distance = u32;
+    fn to_json(&self) -> Json {
+        descriptor("acme::edge_distance", [])
+    }
+}
+impl MetricOn<GraphDomain> for EdgeDistance {}
+impl DistanceOn<GraphDomain> for EdgeDistance {
+    fn distance(&self, left: &Graph, right: &Graph) -> Result<Option<u32>> {
+        let missing = |from: &Graph, edges: &Graph| {
+            edges.edges().iter().filter(|edge| from.edges().binary_search(edge).is_err()).count()
+        };
+        let distance = missing(left, right) + missing(right, left);
+        let too_far = || Error::Overflow("a distance between graphs exceeds u32".into());
+        distance.try_into().map(Some).map_err(|_| too_far())
+    }
+}
+named!(EdgeDistance as "acme::EdgeDistance");
+
+/// Count the edges added or removed.
+pub fn edge_distance() -> Result<TheMetric<EdgeDistance>> {
+    Ok(TheMetric(EdgeDistance))
+}
+register! { "edge_distance.rs": edge_distance as ["acme::edge_distance"](); }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_the_edges_that_one_has_and_the_other_has_not() {
+        let (left, right) = (Graph::new([(0, 1), (1, 2)]), Graph::new([(1, 2), (2, 3), (0, 3)]));
+        assert_eq!(EdgeDistance.distance(&left, &right).unwrap(), Some(3));
+        assert_eq!(EdgeDistance.distance(&right, &left).unwrap(), Some(3));
+        assert_eq!(EdgeDistance.distance(&left, &left).unwrap(), Some(0));
+    }
+}

@@ -1,0 +1,56 @@
+//! Edge privacy for graphs, as a crate of a third party would bring it.
+//!
+//! No crate of the house is touched. What is new here, and how it joins what is there:
+//!
+//! - a carrier, [`Graph`], which becomes one with `carrier!`;
+//! - a domain with a descriptor, [`GraphDomain`];
+//! - a metric on it that tests can execute, [`EdgeDistance`];
+//! - a privacy measure with its own rule of composition, [`GaussianTradeoff`];
+//! - a transformation that ends in a space of the house, [`make_edge_count`], so that noise of the
+//!   house can follow;
+//! - a mechanism, [`make_randomized_graph`], and the type of its parameter, [`FlipProbability`];
+//! - a function of its releases, [`make_debiased_edge_count`];
+//! - two combinators, [`make_repeat`] and [`make_gaussian_accounting`];
+//! - a constructor of the house at a type that the house leaves out (see `more_types.rs`).
+//!
+//! All names in documents begin with `acme::`, so that no other crate can be meant. A program that
+//! wants them names this crate once in code: `use custom_mechanism as _;`.
+//!
+//! ```
+//! use custom_mechanism::{EdgeDistance, Graph, GraphDomain, make_edge_count};
+//! use opendp_core::{Result, Space};
+//! use opendp_measurements::{Scale, make_laplace};
+//!
+//! let friends = Space::new(GraphDomain::new(100)?, EdgeDistance)?;
+//! let count = make_edge_count(friends)?.then(|count| make_laplace(count, Scale::new(4.0)?, None))?;
+//! assert_eq!(count.map(&1)?, 0.25); // one friendship more or less
+//! let release: i64 = count.invoke(&Graph::new([(0, 1), (1, 2)]))?;
+//! # let _ = release;
+//! # Result::Ok(())
+//! ```
+#![forbid(unsafe_code)]
+#![doc(test(attr(deny(warnings))))]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
+
+mod debiased_edge_count;
+mod edge_count;
+mod edge_distance;
+mod flip_probability;
+mod gaussian_accounting;
+mod gaussian_tradeoff;
+mod graph;
+mod graph_domain;
+mod more_types;
+mod randomized_graph;
+mod repeat;
+
+pub use debiased_edge_count::make_debiased_edge_count;
+pub use edge_count::make_edge_count;
+pub use edge_distance::{EdgeDistance, edge_distance};
+pub use flip_probability::FlipProbability;
+pub use gaussian_accounting::make_gaussian_accounting;
+pub use gaussian_tradeoff::{GaussianTradeoff, gaussian_tradeoff};
+pub use graph::Graph;
+pub use graph_domain::{GraphDomain, graph_domain};
+pub use randomized_graph::make_randomized_graph;
+pub use repeat::make_repeat;

@@ -1,0 +1,172 @@
+//! Pipeline documents in the native form.
+
+use opendp_core::erased::AnyValue;
+use opendp_core::{Codec, Domain, Measure, Metric};
+use serde_json::{Value as Json, json};
+
+use crate::{build, map, measurement, transformation};
+
+fn space(domain: Json) -> Json {
+    json!({"domain": domain, "metric": "symmetric_distance"})
+}
+fn ages() -> Json {
+    space(json!({"vector_domain": {"atom_domain": {"T": "f64", "nan": false}, "size": 1000}}))
+}
+fn integers() -> Json {
+    space(json!({"vector_domain": {"atom_domain": {"T": "i32"}}}))
+}
+
+#[test]
+fn the_design_example_builds_and_maps() {
+    let made = build(json!({
+        "space": ages(),
+        "chain": [{"clamp": {"bounds": [0.0, 100.0]}}, {"mean": {}}, {"laplace": {"scale": 0.5}}],
+    }))
+    .unwrap();
+    let loss = map(&made, json!(2)).unwrap().as_f64().unwrap();
+    assert!((0.2..0.2 * (1.0 + 1e-12)).contains(&loss), "{loss}");
+    let mean = made.measurement().unwrap();
+    assert_eq!(mean.measure().to_json(), json!("max_divergence"));
+    assert_eq!(mean.input().to_json(), ages());
+}
+#[test]
+fn a_space_is_written_in_four_ways() {
+    let written = [
+        json!({"vector_domain": {"atom_domain": {"T": "i32"}}}),
+        json!({"vector_domain": {"atom_domain": {"atom_domain": {"T": "i32"}}}}),
+        json!("VectorDomain<AtomDomain<i32>>"),
+        json!("VectorDomain<AllDomain<int>>"),
+    ];
+    let canonical = json!({"vector_domain": {"atom_domain": {"T": "i32"}}});
+    for domain in written {
+        let t = transformation(json!({"space": space(domain), "chain": ["count"]}));
+        assert_eq!(t.input().domain().to_json(), canonical);
+    }
+    let options = json!({"vector_domain": {"option_domain": {"element_domain": {"atom_domain": {"T": "i32"}}}}});
+    let canonical = json!({"vector_domain": {"atom_domain": {
+        "option_domain": {"element_domain": {"atom_domain": {"T": "i32"}}}}}});
+    for domain in [options, canonical.clone()] {
+        let made = build(domain).unwrap().domain().unwrap();
+        assert_eq!(made.to_json(), canonical);
+    }
+}
+#[test]
+fn every_description_reads_back_as_itself() {
+    let descriptions = [
+        json!({"atom_domain": {"T": "i8", "bounds": [-128, 127]}}),
+        json!({"atom_domain": {"T": "i128", "bounds": [0, 170141183460469231731687303715884105727_i128]}}),
+        json!({"atom_domain": {"T": "f64", "bounds": [-1.5, 1e300], "nan": false}}),
+        json!({"vector_domain": {"atom_domain": {"T": "String"}, "size": 3}}),
+        json!({"map_domain": {"key_domain": {"atom_domain": {"T": "String"}},
+                              "value_domain": {"atom_domain": {"T": "i32"}}}}),
+        json!("symmetric_distance"),
+        json!("discrete_distance"),
+        json!({"absolute_distance": {"T": "i64"}}),
+        json!({"l2_distance": {"T": "f64"}}),
+        json!({"linf_distance": {"T": "u64", "monotonic": true}}),
+        json!({"range_distance": {"T": "usize"}}),
+        json!({"l01inf_distance": {"metric": {"absolute_distance": {"T": "i32"}}}}),
+        json!("max_divergence"),
+        json!({"approximate": {"measure": "zero_concentrated_divergence"}}),
+    ];
+    for description in descriptions {
+        let object = match &description {
+            Json::String(name) => json!({"constructor": name}),
+            other => other.clone(),
+        };
+        let made = build(object).unwrap();
+        let written = match &made {
+            opendp_core::Constructed::Domain(domain) => domain.to_json(),
+            opendp_core::Constructed::Metric(metric) => metric.to_json(),
+            opendp_core::Constructed::Measure(measure) => measure.to_json(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(written.to_string(), description.to_string());
+    }
+    let fixed = build(json!({"constructor": "fixed_smoothed_max_divergence"})).unwrap();
+    assert_eq!(
+        fixed.measure().unwrap().to_json(),
+        json!({"approximate": {"measure": "max_divergence"}})
+    );
+}
+#[test]
+fn a_metric_takes_the_number_type_of_its_domain() {
+    let made = measurement(json!({
+        "space": {"domain": {"atom_domain": {"T": "i32"}}, "metric": "absolute_distance"},
+        "chain": [{"laplace": {"scale": 2.0}}],
+    }));
+    assert_eq!(made.input().metric().to_json(), json!({"absolute_distance": {"T": "i32"}}));
+}
+#[test]
+fn sums_and_counts_release_what_they_say() {
+    let chain =
+        |last: Json| json!({"space": integers(), "chain": [{"clamp": {"bounds": [0, 10]}}, last]});
+    let sum = transformation(chain(json!("sum")));
+    assert_eq!(sum.invoke(&AnyValue::new(vec![-5, 5, 50])).unwrap().to_json(), json!(15));
+    let count = transformation(chain(json!({"make_count": {"TO": "f64"}})));
+    assert_eq!(count.invoke(&AnyValue::new(vec![1, 2, 3])).unwrap().to_json(), json!(3.0));
+    let categories =
+        json!({"count_by_categories": {"categories": [1, 2], "MO": {"l1_distance": {"T": "i32"}}}});
+    let histogram = transformation(json!({"space": integers(), "chain": [categories]}));
+    assert_eq!(
+        histogram.invoke(&AnyValue::new(vec![1, 1, 7])).unwrap().to_json(),
+        json!([2, 0, 1])
+    );
+}
+#[test]
+fn an_exponential_mechanism_selects_a_quantile() {
+    let median = measurement(json!({
+        "space": integers(),
+        "chain": [
+            {"quantile_score_candidates": {"candidates": [0, 25, 50, 75, 100], "alpha": 0.5}},
+            {"gumbel_max": {"temperature": 0.01, "optimize": "min"}},
+        ],
+    }));
+    let data = AnyValue::new((0..=100).collect::<Vec<i32>>());
+    assert_eq!(median.invoke(&data).unwrap().to_json(), json!(2));
+}
+#[test]
+fn measurements_compose_inside_a_chain() {
+    let noisy = json!({"chain": ["sum", {"laplace": {"scale": 10.0}}]});
+    let count = json!({"chain": [{"count": {"TO": "i64"}}, {"laplace": {"scale": 1.0}}]});
+    let both = json!({
+        "space": integers(),
+        "chain": [{"clamp": {"bounds": [0, 10]}}, {"composition": {"measurements": [noisy, count]}}],
+    });
+    let both = build(both).unwrap();
+    assert_eq!(map(&both, json!(1)).unwrap(), json!(2.0));
+    let release = both.measurement().unwrap().invoke(&AnyValue::new(vec![1, 2])).unwrap();
+    assert_eq!(release.to_json().as_array().unwrap().len(), 2);
+}
+#[test]
+fn a_single_call_stands_anywhere() {
+    let made = build(json!({
+        "constructor": "make_laplace",
+        "types": {"MO": "MaxDivergence"},
+        "args": {
+            "input_domain": {"atom_domain": {"T": "f64", "nan": false}},
+            "input_metric": {"absolute_distance": {"T": "f64"}},
+            "scale": 4,
+        },
+    }))
+    .unwrap();
+    assert_eq!(map(&made, json!(1)).unwrap(), json!(0.25));
+    let input = json!({"domain": {"atom_domain": {"T": "i32"}}, "metric": {"absolute_distance": {"T": "i32"}}});
+    let made =
+        build(json!({"constructor": "laplace", "args": {"input": input, "scale": 4.0}})).unwrap();
+    assert_eq!(map(&made, json!(1)).unwrap(), json!(0.25));
+}
+#[test]
+fn chains_join_by_the_combinators_too() {
+    let clamp = json!({"space": integers(), "chain": [{"clamp": {"bounds": [0, 10]}}]});
+    let bounded = space(json!({"vector_domain": {"atom_domain": {"T": "i32", "bounds": [0, 10]}}}));
+    let sum = json!({"space": bounded, "chain": ["sum"]});
+    let both = json!({"constructor": "make_chain_tt", "args": {"transformation1": sum, "transformation0": clamp}});
+    assert_eq!(map(&build(both).unwrap(), json!(1)).unwrap(), json!(10));
+}
+#[test]
+fn non_finite_numbers_are_strings() {
+    let made =
+        build(json!({"atom_domain": {"T": "f64", "bounds": ["-Infinity", "Infinity"]}})).unwrap();
+    assert!(made.domain().unwrap().member(&AnyValue::new(f64::INFINITY)));
+}

@@ -1,0 +1,90 @@
+//! The serialization of OpenDP 0.16.
+
+use serde_json::{Value as Json, json};
+
+use crate::{build, map};
+
+fn call(module: &str, function: &str, kwargs: Json) -> Json {
+    json!({"__function__": function, "__module__": module, "__kwargs__": kwargs, "__version__": "0.16.0"})
+}
+fn symmetric() -> Json {
+    call("metrics", "symmetric_distance", json!({}))
+}
+fn vectors(atom: Json, size: Json) -> Json {
+    let atom = call("domains", "atom_domain", atom);
+    call("domains", "vector_domain", json!({"atom_domain": atom, "size": size}))
+}
+fn output(of: &Json, part: &str) -> Json {
+    call("core", &format!("transformation_output_{part}"), json!({"this": of}))
+}
+/// A constructor on the output of a transformation, as its library writes `a >> then_b(..)`.
+fn after(first: &Json, combinator: &str, module: &str, function: &str, kwargs: Json) -> Json {
+    let mut kwargs = kwargs;
+    kwargs["input_domain"] = output(first, "domain");
+    kwargs["input_metric"] = output(first, "metric");
+    let second = call(module, function, kwargs);
+    let name = if combinator == "make_chain_mt" { "measurement1" } else { "transformation1" };
+    call("combinators", combinator, json!({name: second, "transformation0": first}))
+}
+
+#[test]
+fn a_private_mean_loads_with_a_map_at_least_as_tight() {
+    let input = vectors(json!({"bounds": null, "nan": false, "T": "f64"}), json!(10));
+    let clamp = call(
+        "transformations",
+        "make_clamp",
+        json!({"input_domain": input, "input_metric": symmetric(), "bounds": {"__tuple__": [0.0, 10.0]}}),
+    );
+    let mean = after(&clamp, "make_chain_tt", "transformations", "make_mean", json!({}));
+    let noisy = json!({"scale": 0.5, "k": null, "MO": "MaxDivergence"});
+    let noisy = after(&mean, "make_chain_mt", "measurements", "make_laplace", noisy);
+    let loss = map(&build(noisy).unwrap(), json!(2)).unwrap().as_f64().unwrap();
+    // OpenDP 0.16 gives 2.0000000000000338.
+    assert!((2.0..=2.0000000000000338).contains(&loss), "{loss}");
+}
+#[test]
+fn quantile_scores_keep_their_metric() {
+    let input = vectors(json!({"bounds": null, "nan": null, "T": "i32"}), json!(null));
+    let scores = call(
+        "transformations",
+        "make_quantile_score_candidates",
+        json!({"input_domain": input, "input_metric": symmetric(), "candidates": [0, 5, 10], "alpha": 0.75}),
+    );
+    assert_eq!(map(&build(scores).unwrap(), json!(1)).unwrap(), json!(3));
+}
+#[test]
+fn counts_compose() {
+    let input = vectors(json!({"bounds": null, "nan": null, "T": "i32"}), json!(null));
+    let count = call(
+        "transformations",
+        "make_count",
+        json!({"input_domain": input, "input_metric": symmetric(), "TO": "i32"}),
+    );
+    let noisy = json!({"scale": 1.0, "k": null, "MO": "MaxDivergence"});
+    let noisy = after(&count, "make_chain_mt", "measurements", "make_laplace", noisy);
+    let both = call("combinators", "make_composition", json!({"measurements": [noisy, noisy]}));
+    assert_eq!(map(&build(both).unwrap(), json!(3)).unwrap(), json!(6.0));
+}
+#[test]
+fn what_is_not_here_is_named() {
+    let missing = call("measurements", "make_alp_queryable", json!({}));
+    let error = build(missing).unwrap_err();
+    assert_eq!(error.kind(), "NotFound");
+    assert!(error.to_string().contains("make_alp_queryable"), "{error}");
+    let accessor = call("core", "transformation_function", json!({"this": symmetric()}));
+    assert!(build(accessor).is_err());
+}
+#[test]
+fn a_long_chain_does_not_cost_what_its_text_repeats() {
+    let input = vectors(json!({"bounds": null, "nan": null, "T": "i32"}), json!(null));
+    let mut chain = call(
+        "transformations",
+        "make_clamp",
+        json!({"input_domain": input, "input_metric": symmetric(), "bounds": {"__tuple__": [0, 10]}}),
+    );
+    for _ in 0..6 {
+        let bounds = json!({"bounds": {"__tuple__": [0, 10]}});
+        chain = after(&chain, "make_chain_tt", "transformations", "make_clamp", bounds);
+    }
+    assert_eq!(map(&build(chain).unwrap(), json!(2)).unwrap(), json!(2));
+}

@@ -1,0 +1,42 @@
+//! The registry and the documents, through the public API and with both catalogues linked.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on says so by panicking"
+)]
+
+mod catalogue;
+mod documents;
+mod foreign;
+mod hostile;
+mod resolution;
+mod solving;
+
+use opendp_core::erased::{AnyMeasurement, AnyTransformation};
+use opendp_core::{Codec, Constructed, Result};
+use opendp_measurements as _;
+use opendp_registry::{Document, Registry};
+use opendp_transformations as _;
+use serde_json::Value as Json;
+
+/// Build a document.
+fn build(document: Json) -> Result<Constructed> {
+    Document::new(document)?.build(Registry::global())
+}
+#[track_caller]
+fn transformation(document: Json) -> AnyTransformation {
+    build(document).unwrap().transformation().unwrap()
+}
+#[track_caller]
+fn measurement(document: Json) -> AnyMeasurement {
+    build(document).unwrap().measurement().unwrap()
+}
+/// Evaluate a map on JSON.
+fn map(made: &Constructed, d_in: Json) -> Result<Json> {
+    match made {
+        Constructed::Transformation(t) => Ok(t.map(&t.input().metric().decode(&d_in)?)?.to_json()),
+        Constructed::Measurement(m) => Ok(m.map(&m.input().metric().decode(&d_in)?)?.to_json()),
+        _ => panic!("no map"),
+    }
+}

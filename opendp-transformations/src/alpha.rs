@@ -1,0 +1,160 @@
+//! Which quantile: a number from zero to one.
+
+use opendp_core::arith::cast::dyadic;
+use opendp_core::codec::{items, unexpected};
+use opendp_core::{Codec, Error, Result, named};
+use serde_json::Value as Json;
+
+/// Which quantile: a number from zero to one, where one half is the median.
+///
+/// It is read from a number, or from a pair of integers `[numerator, denominator]`.
+///
+/// ```
+/// # use opendp_transformations::Alpha;
+/// assert!(Alpha::new(0.25).is_ok() && Alpha::from_fraction(2, 3).is_ok());
+/// assert_eq!(Alpha::new(1.5).unwrap_err().kind(), "MakeTransformation");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Alpha(Kind);
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Number(f64),
+    Fraction(u64, u64),
+}
+
+impl Alpha {
+    /// Take a number.
+    ///
+    /// # Errors
+    /// `MakeTransformation` when it is not from zero to one, or NaN.
+    pub fn new(alpha: f64) -> Result<Self> {
+        if (0.0..=1.0).contains(&alpha) {
+            return Ok(Alpha(Kind::Number(alpha)));
+        }
+        Err(Error::MakeTransformation(format!("alpha: expected a number in [0, 1], found {alpha}")))
+    }
+    /// Take a fraction.
+    ///
+    /// # Errors
+    /// `MakeTransformation` when it is not from zero to one, or the denominator is zero.
+    pub fn from_fraction(numerator: u64, denominator: u64) -> Result<Self> {
+        if 0 < denominator && numerator <= denominator {
+            return Ok(Alpha(Kind::Fraction(numerator, denominator)));
+        }
+        Err(Error::MakeTransformation(format!(
+            "alpha: expected a fraction in [0, 1], found {numerator}/{denominator}"
+        )))
+    }
+    /// The fraction itself if its denominator is below a limit, or else the multiple of one by the
+    /// limit below it.
+    pub(crate) fn fraction(&self, limit: u64) -> Fraction {
+        let exact = match self.0 {
+            Kind::Number(number) => exact_fraction(number),
+            Kind::Fraction(numerator, denominator) => Some(reduce(numerator, denominator)),
+        };
+        if let Some(fraction) = exact.filter(|fraction| fraction.denominator < limit) {
+            return fraction;
+        }
+        let numerator = match self.0 {
+            // A float of at least zero becomes the integer below it, as this cast does.
+            Kind::Number(number) => (number * limit as f64) as u64,
+            Kind::Fraction(numerator, denominator) => {
+                let product = u128::from(numerator) * u128::from(limit);
+                u64::try_from(product / u128::from(denominator)).unwrap_or(limit)
+            }
+        };
+        Fraction { numerator: numerator.min(limit), denominator: limit }
+    }
+}
+
+/// A fraction from zero to one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Fraction {
+    pub(crate) numerator: u64,
+    pub(crate) denominator: u64,
+}
+
+/// The fraction with the smallest denominator that equals a float, if that fits.
+fn exact_fraction(number: f64) -> Option<Fraction> {
+    let (mantissa, exponent) = dyadic(number)?;
+    let numerator = u64::try_from(mantissa).ok()?;
+    // A float from zero to one has an odd mantissa and an exponent of at most zero.
+    let denominator = 1_u64.checked_shl(exponent.unsigned_abs())?;
+    Some(Fraction { numerator, denominator })
+}
+fn reduce(numerator: u64, denominator: u64) -> Fraction {
+    let (mut a, mut b) = (denominator, numerator);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    Fraction { numerator: numerator / a, denominator: denominator / a }
+}
+
+impl Codec for Alpha {
+    fn to_json(&self) -> Json {
+        match self.0 {
+            Kind::Number(number) => number.to_json(),
+            Kind::Fraction(numerator, denominator) => (numerator, denominator).to_json(),
+        }
+    }
+    fn from_json(json: &Json) -> Result<Self> {
+        if json.is_number() {
+            return Alpha::new(f64::from_json(json)?);
+        }
+        let expected = "a number, or a pair [numerator, denominator]";
+        let [numerator, denominator] = items(json, expected)? else {
+            return Err(unexpected(expected, json));
+        };
+        Alpha::from_fraction(u64::from_json(numerator)?, u64::from_json(denominator)?)
+    }
+}
+named!(Alpha as "Alpha");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(alpha: Alpha, limit: u64, numerator: u64, denominator: u64) {
+        assert_eq!(alpha.fraction(limit), Fraction { numerator, denominator });
+        assert!(numerator <= denominator);
+    }
+
+    #[test]
+    fn is_exact_when_the_denominator_is_small_enough() {
+        check(Alpha::new(0.5).unwrap(), 10_000, 1, 2);
+        check(Alpha::new(0.75).unwrap(), 10_000, 3, 4);
+        check(Alpha::new(0.9).unwrap(), 10_000, 9000, 10_000);
+        check(Alpha::new(0.29).unwrap(), 10_000, 2900, 10_000);
+        check(Alpha::new(2.0 - 2_f64.sqrt()).unwrap(), 10_000, 5857, 10_000);
+        check(Alpha::new(0.0).unwrap(), 10_000, 0, 1);
+        check(Alpha::new(-0.0).unwrap(), 10_000, 0, 1);
+        check(Alpha::new(1.0).unwrap(), 10_000, 1, 1);
+        check(Alpha::new(5e-324).unwrap(), 10_000, 0, 10_000);
+        check(Alpha::new(1.0_f64.next_down()).unwrap(), u64::MAX, (1 << 53) - 1, 1 << 53);
+        check(Alpha::new(1.0).unwrap(), 1, 1, 1);
+        check(Alpha::from_fraction(50, 100).unwrap(), 10_000, 1, 2);
+        check(Alpha::from_fraction(2, 3).unwrap(), 10_000, 2, 3);
+        check(Alpha::from_fraction(u64::MAX - 1, u64::MAX).unwrap(), 10_000, 9999, 10_000);
+        check(Alpha::from_fraction(0, 7).unwrap(), 10_000, 0, 1);
+    }
+    #[test]
+    fn refuses_what_is_not_from_zero_to_one() {
+        for bad in [-0.1, 1.0_f64.next_up(), f64::NAN, f64::INFINITY] {
+            assert_eq!(Alpha::new(bad).unwrap_err().kind(), "MakeTransformation");
+        }
+        assert_eq!(Alpha::from_fraction(2, 1).unwrap_err().kind(), "MakeTransformation");
+        assert_eq!(Alpha::from_fraction(0, 0).unwrap_err().kind(), "MakeTransformation");
+        assert_eq!(Alpha::from_json(&json!(1.5)).unwrap_err().kind(), "MakeTransformation");
+        assert_eq!(Alpha::from_json(&json!("x")).unwrap_err().kind(), "FailedCast");
+        assert_eq!(Alpha::from_json(&json!([1])).unwrap_err().kind(), "FailedCast");
+    }
+    #[test]
+    fn reads_what_it_writes() {
+        for alpha in [Alpha::new(0.1).unwrap(), Alpha::from_fraction(2, 3).unwrap()] {
+            assert_eq!(Alpha::from_json(&alpha.to_json()), Ok(alpha));
+        }
+        assert_eq!(Alpha::from_json(&json!(1)), Alpha::new(1.0));
+    }
+}
