@@ -22,7 +22,16 @@
 //! ```
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::panic,
+        clippy::expect_used,
+        clippy::disallowed_methods,
+        reason = "tests stop by panicking, and compare with the platform's own functions"
+    )
+)]
 
 mod args;
 pub mod arith;

@@ -22,7 +22,7 @@
 //! let sum = Transformation::new(
 //!     people,
 //!     sums,
-//!     Function::map(|ages: &Vec<i32>| Ok(ages.iter().fold(0, |sum, age| sum.saturating_add(*age)))),
+//!     Function::map(|ages: &Vec<i32>| Ok(ages.iter().fold(0_i32, |sum, x| sum.saturating_add(*x)))),
 //!     StabilityMap::from_constant(120),
 //! );
 //! let release = sum.then(|sums| make_laplace(sums, Scale::new(240.0)?, None))?;
@@ -33,7 +33,16 @@
 //! ```
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::panic,
+        clippy::expect_used,
+        clippy::disallowed_methods,
+        reason = "a test may fail, and compares with values that need no bound on their error"
+    )
+)]
 
 mod accuracy;
 mod combinators;

@@ -1,7 +1,7 @@
 //! Constructors by name, and the one that a request means.
 
 use std::{
-    any::{Any as _, TypeId},
+    any::TypeId,
     collections::BTreeMap,
     fmt,
     hash::{BuildHasher, RandomState},

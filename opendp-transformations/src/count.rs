@@ -96,7 +96,7 @@ impl<T: Atom, TO: Tally> Fold<Vec<T>, TO> for Count<TO> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opendp_core::arith::Directed;
+    use opendp_core::arith::InfCast;
     use opendp_core::{DistanceOn, laws};
 
     #[track_caller]

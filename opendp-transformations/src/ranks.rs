@@ -12,36 +12,58 @@ use crate::symmetric::add_counts;
 /// all.
 pub(crate) struct QuantileScores<T> {
     /// Strictly increasing and not empty.
-    pub(crate) candidates: Vec<T>,
-    pub(crate) alpha: Fraction,
+    candidates: Vec<T>,
+    alpha: Fraction,
+    /// The candidates, with the last one repeated until their number is a power of two, which is
+    /// greater than the number of candidates.
+    sorted: Vec<T>,
+    /// The same, but for the last, as a tree for binary search: node one is the root, and nodes
+    /// `2 i` and `2 i + 1` are the children of node `i`.
+    tree: Vec<T>,
 }
 
-/// Rows that are searched for in step, so that no search waits for the memory alone.
-const LANES: usize = 16;
+/// Rows that are searched for in step, so that none waits for the memory alone.
+const LANES: usize = 32;
 
 impl<T: Atom + Number> QuantileScores<T> {
-    /// Find the cell of each row: the number of candidates below it plus that of those not above.
+    /// Score these candidates, which are strictly increasing, and of which there is at least one.
+    pub(crate) fn new(candidates: Vec<T>, alpha: Fraction) -> Self {
+        let leaves = (candidates.len() + 1).next_power_of_two();
+        let last = candidates.last().copied().unwrap_or_else(T::zero);
+        let mut sorted = candidates.clone();
+        sorted.resize(leaves, last);
+        // A level of the tree takes every second of the candidates that levels below it split.
+        let mut tree = vec![last; leaves];
+        for (node, place) in tree.iter_mut().enumerate().skip(1) {
+            let level = node.ilog2();
+            let gap = leaves >> level;
+            *place = sorted[(node - (1 << level)) * gap + gap / 2 - 1];
+        }
+        QuantileScores { candidates, alpha, sorted, tree }
+    }
+    /// Find the cell of each row: twice the number of candidates below it, and one more if it is a
+    /// candidate itself.
     ///
-    /// All rows are searched in the same number of steps without a branch on the data: the answer
-    /// is between `below` and `below + length`, and each step halves the length.
+    /// Every row takes as many steps as the tree has levels, without a branch on the data. A row
+    /// goes right where the candidate is below it, and so ends at the leaf whose number is that of
+    /// the candidates below it, repeated ones included.
     #[inline]
     fn cells(&self, rows: &[T; LANES]) -> [usize; LANES] {
-        let candidates = self.candidates.as_slice();
-        let mut below = [0; LANES];
-        let mut length = candidates.len();
-        while length > 0 {
-            let half = length.div_ceil(2);
-            for (below, row) in below.iter_mut().zip(rows) {
-                let middle = *below + half;
-                let less = candidates.get(middle - 1).is_some_and(|candidate| candidate < row);
-                *below = if less { middle } else { *below };
+        let tree = self.tree.as_slice();
+        let sorted = &self.sorted[..tree.len()];
+        // The number of leaves is a power of two, so that this mask drops the leading one.
+        let mask = tree.len() - 1;
+        let mut nodes = [1; LANES];
+        for _ in 0..tree.len().ilog2() {
+            for (node, row) in nodes.iter_mut().zip(rows) {
+                *node = 2 * *node + usize::from(tree[*node & mask] < *row);
             }
-            length -= half;
         }
-        for (below, row) in below.iter_mut().zip(rows) {
-            *below = 2 * *below + usize::from(candidates.get(*below) == Some(row));
+        for (node, row) in nodes.iter_mut().zip(rows) {
+            let leaf = *node & mask;
+            *node = 2 * leaf.min(self.candidates.len()) + usize::from(sorted[leaf] == *row);
         }
-        below
+        nodes
     }
     /// The distance of a candidate's rank from the ideal one, times the denominator of alpha.
     fn score(&self, below: u64, above: u64) -> u64 {
@@ -104,7 +126,7 @@ mod tests {
 
     fn scores(candidates: &[f64], numerator: u64, denominator: u64) -> QuantileScores<f64> {
         let alpha = Fraction { numerator, denominator };
-        QuantileScores { candidates: candidates.to_vec(), alpha }
+        QuantileScores::new(candidates.to_vec(), alpha)
     }
 
     #[test]

@@ -255,6 +255,7 @@ fn subtract_centre(r: UBig, w: usize) -> (usize, UBig) {
     }
     // The float only guesses j; the loop makes s non-negative whatever the guess was.
     let approximate = u32::try_from(&r >> (w - 16)).unwrap_or(0) as f64 / 65536.0;
+    #[allow(clippy::disallowed_methods, reason = "a wrong guess costs time, not correctness")]
     let guess = (approximate.exp_m1() * STEPS as f64) as usize;
     let mut j = guess.min(STEPS - 1);
     loop {

@@ -91,8 +91,13 @@ macro_rules! any {
         pub struct $any(Arc<dyn $erased>);
         impl $any {
             /// Erase the type. Nothing outside of this crate can, so that a space keeps its check.
+            /// Erasing what is erased changes nothing.
             pub(crate) fn new<T: $bound>(inner: T) -> Self {
-                $any(Arc::new(inner))
+                let any: &dyn Any = &inner;
+                match any.downcast_ref::<Self>() {
+                    Some(erased) => erased.clone(),
+                    None => $any(Arc::new(inner)),
+                }
             }
             /// The name of the type inside.
             pub fn inner_type(&self) -> TypeName {
@@ -107,7 +112,9 @@ macro_rules! any {
             /// # Errors
             /// `FailedCast` when the type inside is another.
             pub fn downcast_ref<T: $bound>(&self) -> Result<&T> {
-                self.as_any().downcast_ref().ok_or_else(|| Error::Downcast {
+                let itself: &dyn Any = self;
+                let inner = self.as_any().downcast_ref().or_else(|| itself.downcast_ref());
+                inner.ok_or_else(|| Error::Downcast {
                     expected: T::type_name(),
                     found: self.inner_type(),
                 })

@@ -1,6 +1,11 @@
 //! Erased values and distances.
 
-use std::{any::Any, fmt, ops::Range, sync::Arc};
+use std::{
+    any::{Any, TypeId},
+    fmt,
+    ops::Range,
+    sync::Arc,
+};
 
 use serde_json::Value as Json;
 
@@ -45,9 +50,13 @@ impl<T: Carrier> ErasedValue for T {
 pub struct AnyValue(Option<Arc<dyn ErasedValue>>);
 
 impl AnyValue {
-    /// Erase the type of a value.
+    /// Erase the type of a value. Erasing what is erased changes nothing.
     pub fn new<T: Carrier>(value: T) -> Self {
-        AnyValue(Some(Arc::new(value)))
+        let any: &dyn Any = &value;
+        match any.downcast_ref::<AnyValue>() {
+            Some(erased) => erased.clone(),
+            None => AnyValue(Some(Arc::new(value))),
+        }
     }
     /// The name of the type inside.
     pub fn inner_type(&self) -> TypeName {
@@ -58,16 +67,17 @@ impl AnyValue {
     /// # Errors
     /// `FailedCast` when the value has another type.
     pub fn downcast_ref<T: Carrier>(&self) -> Result<&T> {
+        let itself: &dyn Any = self;
         let inner = self.0.as_deref().and_then(|value| (value as &dyn Any).downcast_ref());
-        inner.ok_or_else(|| self.another::<T>())
+        inner.or_else(|| itself.downcast_ref()).ok_or_else(|| self.another::<T>())
     }
     /// Take the value out.
     ///
     /// # Errors
     /// `FailedCast` when the value has another type.
     pub fn downcast<T: Carrier>(self) -> Result<T> {
-        if self.downcast_ref::<T>().is_err() {
-            return Err(self.another::<T>());
+        if TypeId::of::<T>() == TypeId::of::<AnyValue>() {
+            return self.downcast_ref().cloned();
         }
         let found = self.inner_type();
         let arc: Option<Arc<dyn Any + Send + Sync>> = match self.0 {
@@ -81,6 +91,13 @@ impl AnyValue {
     }
     /// Borrow the value as a `T` to append to: an untyped buffer becomes an empty `T`.
     pub(super) fn typed_buffer<T: Carrier>(&mut self) -> Result<&mut T> {
+        if TypeId::of::<T>() == TypeId::of::<AnyValue>() {
+            let found = self.inner_type();
+            let itself: &mut dyn Any = self;
+            return itself
+                .downcast_mut()
+                .ok_or(Error::Downcast { expected: T::type_name(), found });
+        }
         let slot = self.0.get_or_insert_with(|| Arc::new(T::buffer()));
         if Arc::get_mut(slot).is_none() {
             *slot = slot.copy();
@@ -196,17 +213,22 @@ impl<Q: Distance> ErasedDistance for Q {
 #[derive(Clone)]
 pub struct AnyDistance(Arc<dyn ErasedDistance>);
 impl AnyDistance {
-    /// Erase the type of a distance.
+    /// Erase the type of a distance. Erasing what is erased changes nothing.
     pub fn new<Q: Distance>(distance: Q) -> Self {
-        AnyDistance(Arc::new(distance))
+        let any: &dyn Any = &distance;
+        match any.downcast_ref::<AnyDistance>() {
+            Some(erased) => erased.clone(),
+            None => AnyDistance(Arc::new(distance)),
+        }
     }
     /// Look inside.
     ///
     /// # Errors
     /// `FailedCast` when the distance has another type.
     pub fn downcast_ref<Q: Distance>(&self) -> Result<&Q> {
-        let any: &dyn Any = &*self.0;
+        let (any, itself): (&dyn Any, &dyn Any) = (&*self.0, self);
         any.downcast_ref()
+            .or_else(|| itself.downcast_ref())
             .ok_or_else(|| Error::Downcast { expected: Q::type_name(), found: self.0.name() })
     }
 }
@@ -260,6 +282,16 @@ mod tests {
             error.to_string(),
             "expected a value of type Vec<i32>, found one of type Vec<f64>"
         );
+    }
+    #[test]
+    fn erasing_twice_is_erasing_once() {
+        let value = AnyValue::new(AnyValue::new(1_u8));
+        assert_eq!(value.inner_type().to_string(), "u8");
+        assert_eq!(value.downcast_ref::<AnyValue>().unwrap().downcast_ref::<u8>().unwrap(), &1);
+        assert_eq!(value.downcast::<AnyValue>().unwrap().downcast::<u8>().unwrap(), 1);
+        let distance = AnyDistance::new(AnyDistance::new(2_u32));
+        assert_eq!(distance.downcast_ref::<AnyDistance>().unwrap().show(), "2");
+        assert_eq!(distance.downcast_ref::<u32>().unwrap(), &2);
     }
     #[test]
     fn a_shared_buffer_is_copied_before_it_changes() {

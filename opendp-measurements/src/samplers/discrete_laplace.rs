@@ -27,7 +27,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// Cost: about 20 ns and two words per attempt, with `2 / (1 + q)` attempts on average: up to twice
 /// as much at small scales. The exact path costs about 2 microseconds and is taken with probability
-/// about `2^-49 scale`, always from `2^52` on.
+/// about `2^-48 scale`, so always from `2^50` on.
 ///
 /// # Errors
 ///

@@ -58,7 +58,7 @@ pub fn power_of_two(exponent: i32) -> f64 {
 ///
 /// Cost: linear in the length of the result. A left shift takes memory for all its bits, so callers
 /// bound the exponent (those of floats stay below 2^12).
-pub fn shift_floor(n: IBig, exponent: i64) -> IBig {
+pub(super) fn shift_floor(n: IBig, exponent: i64) -> IBig {
     let count = exponent.unsigned_abs() as usize;
     // dashu shifts right with rounding towards minus infinity; a test below pins that.
     if exponent < 0 { n >> count } else { n << count }

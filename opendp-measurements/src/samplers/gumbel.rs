@@ -48,7 +48,7 @@ pub enum Optimize {
 /// temperature of 0 means `5e-324`, a negative one its magnitude, NaN and infinity mean `f64::MAX`.
 /// NaN or infinite scores are read as numbers beyond `f64::MAX`; this call then still returns.
 ///
-/// Cost: about 10 ns per score and one word. Time depends on scores and choice.
+/// Cost: about 12 ns per score, with its one word. Time depends on scores and choice.
 ///
 /// # Errors
 ///

@@ -27,8 +27,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// `[-1074, 1023]`. The value `x` must be finite. Scale 0 adds nothing and draws nothing; a
 /// negative scale means its magnitude, an infinite one or NaN some number above `f64::MAX`.
 ///
-/// Cost: about 25 ns if `|x / 2^k| < 2^62` and `scale / 2^k` is from `2^-500` to `2^45`; two words.
-/// Big integers decide with probability about `2^-49 scale / 2^k` there and always elsewhere; they
+/// Cost: about 35 ns if `|x / 2^k| < 2^62` and `scale / 2^k` is from `2^-500` to `2^45`; two words.
+/// Big integers decide with probability about `2^-48 scale / 2^k` there and always elsewhere; they
 /// take some microseconds, more if exponents are far apart.
 ///
 /// # Errors
@@ -218,6 +218,33 @@ mod tests {
             }
         }
         assert!(decided > 13_900, "{decided}");
+    }
+
+    #[test]
+    fn a_value_just_below_a_half_step_is_not_rounded_before_the_noise() {
+        // x + 1/2 is 1 - 2^-54, which no float holds; the nearest is 1.
+        let x = 0.5_f64.next_down();
+        let mut source = Seeded::<64>::new(10);
+        for _ in 0..100 {
+            assert_eq!(laplace(x, 1e-100, 0, &mut source), Ok(0.0));
+        }
+    }
+
+    #[test]
+    fn the_same_digits_give_the_same_sum_however_they_are_cut_into_words() {
+        let mut source = Seeded::<4>::new(9);
+        for (x, scale, k) in [(0.3, 1.0, 0), (-0.7, 100.0, 1), (2.5, 1.0, -1074)] {
+            for _ in 0..4000 {
+                let nibbles: Vec<u64> = (0..41).map(|_| source.word().unwrap()).collect();
+                // The second word is the sign; the rest are the digits of U.
+                let digits: Vec<u64> = [&nibbles[..1], &nibbles[2..]].concat();
+                let word = |i: usize| digits[16 * i..].iter().take(16).fold(0, |w, d| w << 4 | d);
+                let long = vec![word(0), nibbles[1], word(1)];
+                let short = laplace(x, scale, k, &mut Tape::<4>::new(nibbles));
+                assert_eq!(short, laplace(x, scale, k, &mut Tape::<64>::new(long)));
+                assert!(short.is_ok());
+            }
+        }
     }
 
     #[test]

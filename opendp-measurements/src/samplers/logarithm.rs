@@ -22,7 +22,8 @@
 /// Near `U = 1` the kernel is fed `2^64 - u` exactly, so `hi` keeps full relative precision and
 /// `lo` is smaller only by the width of the interval itself.
 ///
-/// Cost: about 10 ns, straight-line code for 64 bits (but for digit 0).
+/// Cost: about 6 ns in a stream of draws (25 ns of latency); straight-line code for 64 bits, but
+/// for digit 0.
 #[inline]
 pub fn neg_ln(digit: u64, bits: u32) -> (f64, f64) {
     if bits == 64 {

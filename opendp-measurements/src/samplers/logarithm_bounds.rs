@@ -1,21 +1,20 @@
 //! The float logarithm against the big-integer one.
 
-use super::{LazyExponential, ln, neg_ln, score::Score};
+use super::{LazyExponential, dyadic::shift_floor, ln, neg_ln, score::Score};
 use dashu_int::{IBig, UBig};
 use opendp_core::arith::fixed;
 use opendp_core::random::{RandomSource, Seeded};
 
-const PRECISION: usize = 1100;
+const PRECISION: usize = 300;
 
-/// Write a finite float in units of `2^-PRECISION`, exact from the normal floats upward.
+/// Write a logarithm in units of `2^-PRECISION`: exact, for those here are 0 or above 2^-66.
 fn fixed_point(x: f64) -> IBig {
     let (m, e) = x.dyadic();
-    m << (e + PRECISION as i64) as usize
+    shift_floor(m, e + PRECISION as i64)
 }
 
 /// Convert a distance in fixed point to units of `2^-52` of a float.
 fn in_ulps(distance: IBig, of: f64) -> f64 {
-    // 2^-1100 does not exist as a float, so the quotient is taken first.
     let unit = fixed_point(of.abs());
     let thousandths: IBig = (distance << 52usize) * IBig::from(1000) / unit;
     thousandths.to_f64().value() / 1000.0
@@ -42,7 +41,7 @@ fn digits() -> Vec<u64> {
 
 #[test]
 fn every_float_enclosure_holds_the_exact_logarithms_of_its_digit() {
-    let mut worst = 0.0_f64;
+    let (mut least_excess, mut most_excess) = (f64::MAX, 0.0_f64);
     for digit in digits() {
         let (lo, hi) = neg_ln(digit, 64);
         let at = |n: &UBig| fixed::ln(n, -64, PRECISION);
@@ -54,11 +53,13 @@ fn every_float_enclosure_holds_the_exact_logarithms_of_its_digit() {
         }
         let most = -at(&UBig::from(digit)).0;
         assert!(most <= fixed_point(hi), "upper end at {digit}");
-        worst = worst.max(in_ulps(fixed_point(hi) - &most, hi));
+        let excess = in_ulps(fixed_point(hi) - &most, hi);
+        least_excess = least_excess.min(excess);
+        most_excess = most_excess.max(excess);
     }
-    // The bound of 8 roundoffs is 4 units of 2^-52, and 6 are added: between 2 and 10 are left.
-    assert!(worst < 10.0, "{worst}");
-    assert!(worst > 6.0, "the upper end is {worst} ulps too high, yet 6 were added");
+    // The kernel's bound is 4 units of 2^-52 and 6 are added. What is seen is nearer to 6 than the
+    // 2 to 10 that are proven; a wrong coefficient would show.
+    assert!(least_excess > 3.5 && most_excess < 8.5, "{least_excess} {most_excess}");
 }
 
 #[test]

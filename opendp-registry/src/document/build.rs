@@ -128,6 +128,17 @@ impl<'a> Builder<'a> {
             Some(_) => None,
         };
         let none = Map::new();
+        let name = match link {
+            Json::String(name) => Some(name),
+            Json::Object(object) if object.len() == 1 => object.keys().next(),
+            _ => None,
+        };
+        if let (None, Some(name), Some(chain)) = (&here, name, chain)
+            && let Some(kind) = self.registry.kind(name)
+            && kind != Kind::Function
+        {
+            return (name, Err(cannot_follow(kind, Some(chain.kind()))));
+        }
         match link {
             Json::String(name) => {
                 (name, self.inside(here, |this, here| this.call(name, &none, here)))
@@ -364,15 +375,13 @@ fn join(chain: Option<Constructed>, next: Constructed) -> Result<Constructed> {
         (Some(Constructed::Measurement(m)), Constructed::Function(next)) => {
             m.then(|| Ok(next)).map(Constructed::from)
         }
-        (chain, next) => Err(Error::argument(
-            "chain",
-            format!(
-                "a {} cannot follow {}",
-                next.kind().name(),
-                chain.map_or("the space".to_owned(), |chain| format!("a {}", chain.kind().name()))
-            ),
-        )),
+        (chain, next) => Err(cannot_follow(next.kind(), chain.map(|chain| chain.kind()))),
     }
+}
+#[cold]
+fn cannot_follow(next: Kind, chain: Option<Kind>) -> Error {
+    let before = chain.map_or("the space".to_owned(), |kind| format!("a {}", kind.name()));
+    Error::argument("chain", format!("a {} cannot follow {before}", next.name()))
 }
 
 impl Entry {

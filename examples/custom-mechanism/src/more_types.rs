@@ -1,0 +1,14 @@
+//! A constructor of the house at a type that the house leaves out.
+//!
+//! It is the same function, so that the name keeps one meaning; only its list of types grows.
+
+use opendp_core::{
+    ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, register,
+};
+use opendp_transformations::make_clamp;
+
+register! {
+    "more_types.rs": make_clamp(input, bounds)
+        for T in [isize],
+            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance];
+}

@@ -1,0 +1,178 @@
+//! Randomized response on edges: a mechanism.
+
+use opendp_core::arith::{Directed, DirectedFloat, InfCast};
+use opendp_core::random::{NoEntropy, RandomSource, with_secure};
+use opendp_core::{Function, MaxDivergence, Measurement, PrivacyMap, Result, Space, register};
+use opendp_measurements::samplers::bernoulli;
+
+use crate::{EdgeDistance, FlipProbability, Graph, GraphDomain};
+
+/// Release a graph in which each pair of nodes is reported wrongly with a probability.
+///
+/// # Arguments
+/// * `flip` - the probability with which a pair of nodes that is an edge is reported as none, and
+///   one that is none as an edge
+///
+/// # Precondition
+/// `flip` is above 0 and at most one half, where the release is independent of the data. The nodes
+/// are public.
+///
+/// # Postcondition
+/// The release is a graph on the same nodes. Any two members at distance at most `d_in` give
+/// releases whose max-divergence is at most `map(d_in)`. The running time is that of drawing one
+/// coin for each pair of nodes, edge or not.
+///
+/// # Map
+/// `d_out = d_in * ln((1 - flip) / flip)`, where a `d_in` above the number of pairs of nodes is
+/// taken for that number. Each operation rounds up.
+///
+/// # Proof
+/// A member is one bit for each pair of nodes, and the release has each bit flipped on its own with
+/// probability `p = flip`, exactly, since `bernoulli` decides on the real number that the float is.
+/// A release `r` that differs from a graph `x` in `h(r, x)` pairs has probability
+/// `p^h(r, x) (1 - p)^(n - h(r, x))`, `n` pairs in all. For a `d_in`-close `y`,
+/// `|h(r, x) - h(r, y)| <= d_in` by the triangle inequality, because the distance of two graphs is
+/// the number of pairs in which they differ, and no two differ in more than `n`. As `p <= 1 - p`,
+/// the ratio of the probabilities for `x` and `y` is at most `((1 - p) / p)^d_in`, which is the
+/// exponential of the map (Warner 1965; Dwork, Roth 2014, Section 3.2, for one bit). The map bounds
+/// `1 - p`, the quotient, the logarithm and the product from above, each of which increases in what
+/// was bounded before.
+///
+/// # Errors
+/// The map gives `Overflow` when `(1 - flip) / flip` exceeds all floats.
+///
+/// ```
+/// # use custom_mechanism::{EdgeDistance, FlipProbability, Graph, GraphDomain, make_randomized_graph};
+/// # use opendp_core::{Domain, Space};
+/// let input = Space::new(GraphDomain::new(4)?, EdgeDistance)?;
+/// let release = make_randomized_graph(input, FlipProbability::new(0.25)?)?;
+/// assert!((release.map(&2)? - 2.0 * 3_f64.ln()).abs() < 1e-12);
+/// assert!(release.input().domain().member(&release.invoke(&Graph::new([(0, 1)]))?));
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn make_randomized_graph(
+    input: Space<GraphDomain, EdgeDistance>,
+    flip: FlipProbability,
+) -> Result<Measurement<GraphDomain, EdgeDistance, MaxDivergence, Graph>> {
+    let (nodes, pairs) = (input.domain().nodes(), input.domain().possible_edges());
+    let function = Function::map(move |graph: &Graph| {
+        Ok(with_secure(|source| randomize(graph, nodes, flip.value(), source))?)
+    });
+    let map = PrivacyMap::new(move |d_in: &u32| loss((*d_in).min(pairs), flip.value()));
+    Ok(Measurement::new(input, MaxDivergence, function, map))
+}
+register! {
+    "randomized_graph.rs": make_randomized_graph as ["acme::make_randomized_graph"](input, flip);
+}
+
+/// Flip each pair of nodes with probability `flip`.
+fn randomize<S: RandomSource>(
+    graph: &Graph,
+    nodes: u32,
+    flip: f64,
+    source: &mut S,
+) -> Result<Graph, NoEntropy> {
+    let mut released = Vec::new();
+    for pair in (0..nodes).flat_map(|u| (u + 1..nodes).map(move |v| (u, v))) {
+        let flipped = bernoulli(flip, source)?;
+        let edge = graph.edges().binary_search(&pair).is_ok();
+        if edge != flipped {
+            released.push(pair);
+        }
+    }
+    Ok(Graph::new(released))
+}
+fn loss(d_in: u32, flip: f64) -> Result<f64> {
+    let odds = 1.0.inf_sub(flip)?.inf_div(flip)?;
+    f64::inf_cast(d_in)?.inf_mul(odds.inf_ln()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use opendp_core::DistanceOn;
+    use opendp_core::random::{Failing, Tape};
+
+    const NODES: u32 = 3;
+
+    /// All eight graphs on three nodes.
+    fn graphs() -> Vec<Graph> {
+        let pairs = [(0, 1), (0, 2), (1, 2)];
+        let chosen = |set: usize| (0..3).filter(move |i| set >> i & 1 == 1).map(|i| pairs[i]);
+        (0..8).map(|set| Graph::new(chosen(set))).collect()
+    }
+    /// How many of all tapes of coins give each release. A flip of probability `p / 2^digits` looks
+    /// at no more coins than `digits`, so that no tape ends too early.
+    fn tapes(graph: &Graph, flip: f64, digits: u32) -> HashMap<Vec<(u32, u32)>, u32> {
+        let length = 3 * digits;
+        let mut count = HashMap::new();
+        for number in 0..1 << length {
+            let mut tape = Tape::<1>::from_bits(number, length);
+            let released = randomize(graph, NODES, flip, &mut tape).unwrap();
+            *count.entry(released.edges().to_vec()).or_default() += 1;
+        }
+        count
+    }
+    /// Check that no release is likelier by more than the map says, for each pair of graphs.
+    fn private(flip: f64, digits: u32, map: impl Fn(u32) -> f64) -> Result<usize, String> {
+        let tables: Vec<_> = graphs().into_iter().map(|x| (tapes(&x, flip, digits), x)).collect();
+        let mut cases = 0;
+        for (left, x) in &tables {
+            for (right, y) in &tables {
+                let d_in = EdgeDistance.distance(x, y).unwrap().unwrap();
+                let most = map(d_in).neg_inf_exp().unwrap();
+                for (release, likely) in left {
+                    let unlikely = right.get(release).copied().unwrap_or(0);
+                    // The product is exact up to a rounding that hides no factor of 1 + 1e-15.
+                    if f64::from(unlikely) * most < f64::from(*likely) {
+                        return Err(format!("{x:?} and {y:?}: {likely} to {unlikely} at {d_in}"));
+                    }
+                    cases += 1;
+                }
+            }
+        }
+        Ok(cases)
+    }
+
+    #[test]
+    fn no_release_is_likelier_than_the_map_says() {
+        for (flip, digits) in [(0.25, 2), (0.375, 3), (0.125, 3), (0.5, 1)] {
+            let map = |d_in| loss(d_in, flip).unwrap();
+            assert_eq!(private(flip, digits, map), Ok(8 * 8 * 8), "{flip}");
+        }
+    }
+    #[test]
+    fn a_map_that_claims_a_little_less_is_refused() {
+        for (flip, digits) in [(0.25, 2), (0.375, 3), (0.125, 3)] {
+            let map = |d_in| loss(d_in, flip).unwrap() * 0.999_999;
+            assert!(private(flip, digits, map).is_err(), "{flip}");
+        }
+    }
+    #[test]
+    fn has_exactly_the_probabilities_of_the_proof() {
+        let count = tapes(&Graph::new([(0, 1)]), 0.25, 2);
+        // One wrong pair of three, in 64ths: 1/4 * 3/4 * 3/4.
+        assert_eq!(count[&vec![]], 9);
+        assert_eq!(count[&vec![(0, 1)]], 27);
+        assert_eq!(count[&vec![(0, 2), (1, 2)]], 1);
+    }
+    #[test]
+    fn the_map_knows_its_ends() {
+        let input = Space::new(GraphDomain::new(NODES).unwrap(), EdgeDistance).unwrap();
+        let at = |flip: f64| {
+            make_randomized_graph(input.clone(), FlipProbability::new(flip).unwrap()).unwrap()
+        };
+        assert_eq!(at(0.5).map(&3).unwrap(), 0.0);
+        assert_eq!(at(0.25).map(&0).unwrap(), 0.0);
+        // Three pairs can differ, and no more.
+        assert_eq!(at(0.25).map(&100), at(0.25).map(&3));
+        assert_eq!(at(5e-324).map(&1).unwrap_err().kind(), "Overflow");
+    }
+    #[test]
+    fn releases_nothing_without_entropy() {
+        let graph = Graph::new([(0, 1)]);
+        assert_eq!(randomize(&graph, NODES, 0.25, &mut Failing::default()), Err(NoEntropy));
+    }
+}

@@ -1,0 +1,58 @@
+//! Private statistics of a table of people.
+//!
+//! ```text
+//! cargo run --release -p opendp-examples --bin census
+//! cargo run --release -p opendp-examples --bin census -- --data people.csv --epsilon 0.5 --json
+//! ```
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use opendp_core::Result;
+use opendp_examples::{population, report, statistics, table::People};
+
+/// Print private statistics of a table of people.
+#[derive(Parser)]
+struct Arguments {
+    /// A CSV file with the columns age, sex, educ, race, income and married.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["people", "seed"])]
+    data: Option<PathBuf>,
+    /// How many people to generate when there is no file.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    people: usize,
+    /// Which people to generate.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// The privacy budget for all statistics together.
+    #[arg(long, value_name = "E", default_value_t = 1.0)]
+    epsilon: f64,
+    /// Print JSON, with all digits.
+    #[arg(long)]
+    json: bool,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(text) => {
+            println!("{}", text.trim_end());
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+fn run(arguments: &Arguments) -> Result<String> {
+    let people = match &arguments.data {
+        Some(path) => People::read(path)?,
+        None => population::generate(arguments.people, arguments.seed),
+    };
+    let census = statistics::census(&people, arguments.epsilon)?;
+    Ok(match arguments.json {
+        true => format!("{:#}", report::json(&census)),
+        false => report::table(&census),
+    })
+}

@@ -1,0 +1,90 @@
+//! A third party's crate in use: by types, and by name through the registry.
+//!
+//! ```text
+//! cargo run -p opendp-examples --bin custom_mechanism
+//! ```
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use custom_mechanism::{
+    EdgeDistance, FlipProbability, Graph, GraphDomain, make_debiased_edge_count, make_edge_count,
+    make_randomized_graph, make_repeat,
+};
+use opendp_core::{Codec, Distance, Measure, Result, Space};
+use opendp_measurements::{Scale, make_laplace};
+use opendp_registry::{Document, Registry};
+use serde_json::json;
+
+const NODES: u32 = 60;
+
+/// A hundred releases of a noisy count, whose losses are told in the third party's measure.
+const HUNDRED: &str = r#"{
+    "space": {"domain": {"acme::graph_domain": {"nodes": 60}}, "metric": "acme::edge_distance"},
+    "chain": [{"acme::repeat": {
+        "measurement": {
+            "constructor": "acme::make_gaussian_accounting",
+            "args": {"measurement": {"chain": ["acme::edge_count", {"laplace": {"scale": 20.0}}]}}
+        },
+        "times": 100
+    }}]
+}"#;
+
+fn main() -> ExitCode {
+    match tour() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+fn tour() -> Result<()> {
+    // Who is whose friend, of people in a ring: each knows the next four.
+    let friends = Graph::new((0..NODES).flat_map(|u| (1..=4).map(move |k| (u, (u + k) % NODES))));
+    let graphs = Space::new(GraphDomain::new(NODES)?, EdgeDistance)?;
+
+    println!("By types\n");
+    let count = make_edge_count(graphs.clone())?
+        .then(|count| make_laplace(count, Scale::new(4.0)?, None))?;
+    println!("a transformation of theirs, then noise of the house");
+    println!("    edges      {}", count.invoke(&friends)?);
+    println!("    epsilon    {} for one friendship", count.map(&1)?);
+    let within = count.accuracy(0.05)?.first().copied().flatten();
+    println!(
+        "    accuracy   {} with 95%",
+        within.map_or("unknown".to_owned(), |a| format!("\u{b1} {a}"))
+    );
+
+    let flip = FlipProbability::new(0.125)?;
+    let estimate =
+        make_randomized_graph(graphs, flip)?.then(|| make_debiased_edge_count(NODES, flip))?;
+    println!("a mechanism of theirs that releases a graph, then a function of the release");
+    println!("    edges      {:.1}", estimate.invoke(&friends)?);
+    println!("    epsilon    {} for one friendship", estimate.map(&1)?);
+
+    let thrice = make_repeat(count, 3)?;
+    println!("a combinator of theirs around both: three releases");
+    println!("    edges      {:?}", thrice.invoke(&friends)?);
+    println!("    epsilon    {} for one friendship", thrice.map(&1)?);
+
+    println!("\nBy name\n");
+    let registry = Registry::global();
+    for name in registry.names().iter().filter(|name| name.starts_with("acme::")) {
+        for entry in registry.signatures(name)? {
+            println!("    {:<14} {entry}", entry.kind().name());
+        }
+    }
+    let hundred = Document::parse(HUNDRED)?.build(registry)?.measurement()?;
+    let mu = hundred.map(&hundred.input().metric().decode(&json!(1))?)?;
+    let delta = 1e-6;
+    let epsilon = hundred.measure().profile(&mu)?.epsilon(delta)?;
+    println!("\na hundred counts at epsilon 0.05 each, in the third party's measure");
+    println!("    mu         {}", mu.show());
+    println!("    epsilon    {epsilon:.3} at delta {delta:e}; their sum would be 5");
+    let released = hundred.invoke(&hundred.input().domain().decode(&friends.to_json())?)?;
+    let answers = Vec::<f64>::from_json(&released.to_json())?;
+    let mean = answers.iter().sum::<f64>() / 100.0;
+    println!("    edges      {mean:.1} on average");
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! A tour of the registry: a mechanism from a text alone, and what can be asked of it.
+//!
+//! ```text
+//! cargo run -p opendp-examples --bin registry_tour
+//! ```
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use opendp_core::{Distance, Domain, Error, Function, Kind, Made, Metric, Parameter, Result};
+use opendp_core::{Measure, erased::AnyMeasurement};
+use opendp_registry::{Addition, Document, Registry};
+use serde_json::json;
+
+// A crate that is linked but never named registers nothing.
+use opendp_measurements as _;
+use opendp_transformations as _;
+
+/// The private sum of incomes, in thousands. The scale of the noise is left open.
+const SUM: &str = r#"{
+    "space": {
+        "domain": {"vector_domain": {"atom_domain": {"T": "f64", "nan": false}}},
+        "metric": "symmetric_distance"
+    },
+    "chain": [
+        {"clamp": {"bounds": [0.0, 100.0]}},
+        "sum",
+        {"laplace": {"scale": {"param": "scale"}}}
+    ]
+}"#;
+
+fn main() -> ExitCode {
+    match tour() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+fn tour() -> Result<()> {
+    // A registry of this program's own, since the tour adds to it at the end.
+    let registry = Registry::new();
+    registry.expecting(&["make_clamp", "make_sum", "make_laplace"])?;
+
+    println!("1. What is registered\n");
+    for name in ["make_clamp", "make_sum", "make_laplace"] {
+        let signatures = registry.signatures(name)?;
+        let Some(first) = signatures.first() else { continue };
+        let documentation = first.documentation();
+        println!("{name}: {}", documentation.lines().next().unwrap_or_default());
+        println!("    {} signatures, such as", signatures.len());
+        println!("    {first}");
+        println!("    from {} {}", first.origin().0, first.origin().1);
+    }
+
+    println!("\n2. A mechanism from a document\n");
+    let document = Document::parse(SUM)?;
+    println!("the document leaves open: {}", document.parameters().join(", "));
+    let sum = at_scale(&document, &registry, 200.0)?;
+    describe(&sum)?;
+
+    println!("\n3. Releases, each of which spends the loss again\n");
+    let incomes = sum.input().domain().decode(&json!([12.5, 31.0, 0.0, 47.25, 900.0]))?;
+    for _ in 0..3 {
+        println!("    {}", opendp_core::Codec::to_json(&sum.invoke(&incomes)?));
+    }
+
+    println!("\n4. The least noise for a budget\n");
+    let scale = document.solve(&registry, "scale", &json!(1), &json!(0.5))?;
+    println!("one person more or less may cost epsilon 0.5: scale {scale}");
+    let filled = BTreeMap::from([("scale".to_owned(), scale)]);
+    describe(&document.build_with(&registry, &filled)?.measurement()?)?;
+
+    println!("\n5. An error that helps\n");
+    let misspelt = Document::parse(&SUM.replace("laplace", "laplase"))?;
+    match at_scale(&misspelt, &registry, 1.0) {
+        Err(error) => println!("    {}: {error}", error.kind()),
+        Ok(_) => println!("    a misspelt name was found"),
+    }
+
+    println!("\n6. A constructor that is added while the program runs\n");
+    registry.add(round_to())?;
+    let [entry] = &registry.signatures("tour::make_round_to")?[..] else {
+        return Err(Error::NotFound("the constructor that was added".into()));
+    };
+    println!("    {entry}");
+    let chain = r#"{"param": "scale"}}}, {"tour::round_to": {"step": 25.0}}]"#;
+    let rounded = SUM.replace("{\"param\": \"scale\"}}}\n    ]", chain);
+    let rounded = at_scale(&Document::parse(&rounded)?, &registry, 200.0)?;
+    println!("    {}", opendp_core::Codec::to_json(&rounded.invoke(&incomes)?));
+    println!("it is post-processing, so that the loss is that of before:");
+    describe(&rounded)
+}
+
+fn at_scale(document: &Document, registry: &Registry, scale: f64) -> Result<AnyMeasurement> {
+    let values = BTreeMap::from([("scale".to_owned(), json!(scale))]);
+    document.build_with(registry, &values)?.measurement()
+}
+/// Print the spaces of a mechanism, and its loss at several distances.
+fn describe(measurement: &AnyMeasurement) -> Result<()> {
+    let (domain, metric) = (measurement.input().domain(), measurement.input().metric());
+    println!("    from     {}", domain.to_json());
+    println!("    under    {}", metric.to_json());
+    println!("    loss in  {}", measurement.measure().to_json());
+    for d_in in [0, 1, 2, 10] {
+        let loss = measurement.map(&metric.decode(&json!(d_in))?)?;
+        println!("    map({d_in:>2})  {}", loss.show());
+    }
+    Ok(())
+}
+/// A function of a release, as a binding or a late plugin would add it: a closure and its
+/// description.
+fn round_to() -> Addition {
+    let output = <Function<f64, f64> as Made>::type_name();
+    Addition::new("tour::make_round_to", "opendp-examples", Kind::Function, output)
+        .documentation("Round a release to the nearest multiple of a step.")
+        .parameter(Parameter::new::<f64>("step", None))
+        .constructs(|args| {
+            let step: f64 = args.decode("step", None)?;
+            if !(0.0 < step) {
+                return Err(Error::argument("step", "expected a number above 0"));
+            }
+            Ok(Function::map(move |x: &f64| Ok((x / step).round() * step)).erased())
+        })
+}

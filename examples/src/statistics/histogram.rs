@@ -1,0 +1,40 @@
+//! How many people have each level of education.
+
+use opendp_core::arith::InfCast;
+use opendp_core::{L1Distance, Result, Space, SymmetricDistance};
+use opendp_measurements::{Scale, make_laplace};
+use opendp_transformations::make_count_by_categories;
+
+use super::{ALPHA, Accuracy, Answer, NEIGHBOURS, Statistic, least_noise};
+use crate::table::{People, codes};
+
+/// The levels. That they are these is public, so that an empty one is released like the others.
+pub(crate) const LEVELS: std::ops::RangeInclusive<i32> = 1..=16;
+
+/// Count people by education, with noise on each count.
+///
+/// A person is in one cell only, so that the noise of each cell is that of a single count. Those
+/// whose level is none of the sixteen, or did not read, are counted in a last cell. Counts stay as
+/// they are released: to make negative ones zero would be allowed, but biases their sums.
+pub(super) fn education(people: &People, share: f64) -> Result<Statistic> {
+    let input = Space::new(codes(), SymmetricDistance)?;
+    let levels: Vec<i32> = LEVELS.collect();
+    let labels: Vec<String> =
+        levels.iter().map(i32::to_string).chain(["other".to_owned()]).collect();
+    let counts = make_count_by_categories::<_, _, L1Distance<i64>, i64>(input, levels, true)?;
+    let release = least_noise(share, |noise| {
+        counts.then(|counts| make_laplace(counts, Scale::new(noise)?, None))
+    })?;
+    let accuracies = release.accuracy(ALPHA)?;
+    let released = release.invoke(&people.educ)?;
+    let answers = labels.into_iter().zip(released).enumerate().map(|(i, (label, count))| {
+        let bound = accuracies.get(i).copied().flatten();
+        let accuracy = bound.map_or(Accuracy::Unknown, Accuracy::PlusMinus);
+        Ok(Answer { label, value: Some(f64::inf_cast(count)?), decimals: 0, accuracy })
+    });
+    Ok(Statistic {
+        name: "education".to_owned(),
+        epsilon: release.map(&NEIGHBOURS)?,
+        answers: answers.collect::<Result<_>>()?,
+    })
+}

@@ -1,0 +1,76 @@
+//! Quantiles, chosen from a grid of candidates.
+
+use opendp_core::arith::{InfCast, Number};
+use opendp_core::{Atom, Error, Function, RangeDistance, Result, Space, SymmetricDistance};
+use opendp_measurements::{Optimize, Temperature, make_gumbel_max};
+use opendp_transformations::{Alpha, make_quantile_score_candidates};
+
+use super::{ALPHA, Accuracy, Answer, NEIGHBOURS, Statistic, least_noise};
+use crate::table::{Column, People, ages, incomes};
+
+/// The quantiles: names, numerators and denominators.
+const QUANTILES: [(&str, u64, u64); 3] = [("25%", 1, 4), ("median", 1, 2), ("75%", 3, 4)];
+
+/// Release quantiles of age.
+pub(super) fn age(people: &People, share: f64) -> Result<Vec<Statistic>> {
+    quantiles("age", ages(), age_grid(), &people.age, share)
+}
+/// Release quantiles of income.
+pub(super) fn income(people: &People, share: f64) -> Result<Vec<Statistic>> {
+    quantiles("income", incomes(), income_grid(), &people.income, share)
+}
+/// Every year up to a hundred. A grid is public, and fixed without a look at the data.
+pub(super) fn age_grid() -> Vec<i64> {
+    (0..=100).collect()
+}
+/// Every thousand up to a hundred thousand, then every ten thousand up to a million.
+pub(super) fn income_grid() -> Vec<f64> {
+    let fine = (0..100).map(|thousands| f64::from(thousands) * 1e3);
+    fine.chain((10..=100).map(|tens| f64::from(tens) * 1e4)).collect()
+}
+
+fn quantiles<T>(
+    name: &str,
+    column: Column<T>,
+    grid: Vec<T>,
+    data: &Vec<T>,
+    share: f64,
+) -> Result<Vec<Statistic>>
+where
+    T: Atom + Number,
+    f64: InfCast<T>,
+{
+    let input = Space::new(column, SymmetricDistance)?;
+    let release = |(which, numerator, denominator): (&str, u64, u64)| {
+        let scores = make_quantile_score_candidates::<_, _, RangeDistance<u64>>(
+            input.clone(),
+            grid.clone(),
+            Alpha::from_fraction(numerator, denominator)?,
+        )?;
+        let choice = least_noise(share, |noise| {
+            scores.then(|s| make_gumbel_max(s, Temperature::new(noise)?, Optimize::Min))
+        })?;
+        // A score is a distance in rank times the denominator: a person who is counted wrongly by
+        // a candidate for the quantile a/b moves its score by up to b.
+        let excess = choice.accuracy(ALPHA)?.first().copied().flatten();
+        let accuracy = match excess {
+            Some(score) => Accuracy::Ranks(score / <f64 as InfCast<u64>>::inf_cast(denominator)?),
+            None => Accuracy::Unknown,
+        };
+        // What is released is the index of a candidate. To look it up is a function of the release.
+        let grid = grid.clone();
+        let candidate = choice.then(|| {
+            Ok(Function::map(move |index: &usize| {
+                let none = || Error::FailedFunction("no candidate of this index".into());
+                grid.get(*index).copied().ok_or_else(none)
+            }))
+        })?;
+        let value = Some(f64::inf_cast(candidate.invoke(data)?)?);
+        Ok(Statistic {
+            name: format!("{name}, {which}"),
+            epsilon: candidate.map(&NEIGHBOURS)?,
+            answers: vec![Answer { label: String::new(), value, decimals: 0, accuracy }],
+        })
+    };
+    QUANTILES.into_iter().map(release).collect()
+}

@@ -1,0 +1,100 @@
+//! The number of people, and means.
+
+use opendp_core::arith::InfCast;
+use opendp_core::{
+    Bounds, Carrier, Domain, MaxDivergence, Measurement, Metric, Result, Space, SymmetricDistance,
+};
+use opendp_measurements::{Scale, make_laplace};
+use opendp_transformations::{make_clamp, make_count, make_sum};
+
+use super::{ALPHA, Accuracy, Answer, NEIGHBOURS, Statistic, least_noise};
+use crate::table::{People, ages, incomes};
+
+/// Ages are moved into these bounds before they are added up.
+pub(crate) const AGES: (i64, i64) = (0, 100);
+/// Incomes are moved into these bounds before they are added up. They are public, and chosen
+/// without a look at the data: a larger upper bound cuts fewer incomes and needs more noise.
+pub(crate) const INCOMES: (f64, f64) = (0.0, 200_000.0);
+
+/// A noisy number, or the quotient of two.
+pub(super) struct Noisy {
+    value: Option<f64>,
+    epsilon: f64,
+    /// How far from the truth, except with probability `ALPHA`.
+    error: Option<f64>,
+    /// The same, except with half that probability.
+    wide_error: Option<f64>,
+}
+
+/// Count people, with noise.
+pub(super) fn people(people: &People, share: f64) -> Result<Noisy> {
+    let count = make_count::<_, _, i64>(Space::new(ages(), SymmetricDistance)?)?;
+    let release = least_noise(share, |noise| {
+        count.then(|count| make_laplace(count, Scale::new(noise)?, None))
+    })?;
+    Noisy::release(&release, &people.age)
+}
+/// Add up ages, with noise.
+pub(super) fn age(people: &People, share: f64) -> Result<Noisy> {
+    let (lower, upper) = AGES;
+    let clamp = make_clamp(Space::new(ages(), SymmetricDistance)?, Bounds::new(lower, upper)?)?;
+    let sum = clamp.then(make_sum)?;
+    let release =
+        least_noise(share, |noise| sum.then(|sum| make_laplace(sum, Scale::new(noise)?, None)))?;
+    Noisy::release(&release, &people.age)
+}
+/// Add up incomes, with noise.
+pub(super) fn income(people: &People, share: f64) -> Result<Noisy> {
+    let (lower, upper) = INCOMES;
+    let clamp = make_clamp(Space::new(incomes(), SymmetricDistance)?, Bounds::new(lower, upper)?)?;
+    let sum = clamp.then(make_sum)?;
+    let release =
+        least_noise(share, |noise| sum.then(|sum| make_laplace(sum, Scale::new(noise)?, None)))?;
+    Noisy::release(&release, &people.income)
+}
+
+impl Noisy {
+    fn release<DI, MI, TO>(
+        measurement: &Measurement<DI, MI, MaxDivergence, TO>,
+        data: &DI::Carrier,
+    ) -> Result<Self>
+    where
+        DI: Domain,
+        MI: Metric<Distance = u32>,
+        TO: Carrier,
+        f64: InfCast<TO>,
+    {
+        let error =
+            |alpha| -> Result<_> { Ok(measurement.accuracy(alpha)?.first().copied().flatten()) };
+        Ok(Noisy {
+            value: Some(f64::inf_cast(measurement.invoke(data)?)?),
+            epsilon: measurement.map(&NEIGHBOURS)?,
+            error: error(ALPHA)?,
+            wide_error: error(ALPHA / 2.0)?,
+        })
+    }
+    /// Divide a noisy sum by a noisy count.
+    ///
+    /// How many people there are is private here, so the mean is not a measurement of its own: it
+    /// is a function of two releases, which costs nothing but what they cost. Each of them is
+    /// within its wide error, except with half of `ALPHA`; both are, except with all of it; and
+    /// then the true quotient is between those of the ends.
+    pub(super) fn over(self, count: &Noisy) -> Noisy {
+        let value = self.value.zip(count.value).filter(|(_, count)| 1.0 <= *count);
+        let mean = value.map(|(sum, count)| sum / count);
+        let ends = |value: f64, error: f64| [value - error, value + error];
+        let error = || {
+            let sums = ends(self.value?, self.wide_error?);
+            let counts = ends(count.value?, count.wide_error?);
+            let mean = mean.filter(|_| 0.0 < counts[0])?;
+            let quotients = sums.iter().flat_map(|sum| counts.map(|count| sum / count));
+            Some(quotients.fold(0.0, |widest: f64, end| widest.max((end - mean).abs())))
+        };
+        Noisy { value: mean, epsilon: self.epsilon, error: error(), wide_error: None }
+    }
+    pub(super) fn statistic(&self, name: &str, decimals: usize) -> Statistic {
+        let accuracy = self.error.map_or(Accuracy::Unknown, Accuracy::PlusMinus);
+        let answer = Answer { label: String::new(), value: self.value, decimals, accuracy };
+        Statistic { name: name.to_owned(), epsilon: self.epsilon, answers: vec![answer] }
+    }
+}

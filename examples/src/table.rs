@@ -1,0 +1,157 @@
+//! A table of people, column by column.
+
+use std::path::Path;
+
+use opendp_core::{AtomDomain, Domain, Error, Result, VectorDomain};
+
+/// A column of values of one type.
+pub type Column<T> = VectorDomain<AtomDomain<T>>;
+
+/// A table of people: row `i` of every column is about the same person.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct People {
+    /// Age in years.
+    pub age: Vec<i64>,
+    /// 1 for women, 0 for men.
+    pub sex: Vec<i32>,
+    /// Level of education, from 1 to 16.
+    pub educ: Vec<i32>,
+    /// Group, from 1 to 6.
+    pub race: Vec<i32>,
+    /// A year's income in dollars.
+    pub income: Vec<f64>,
+    /// Whether the person is married.
+    pub married: Vec<bool>,
+}
+
+/// The domain of ages, as they are read: any whole number.
+pub fn ages() -> Column<i64> {
+    VectorDomain::new(AtomDomain::default())
+}
+/// The domain of codes, such as levels of education: any whole number.
+pub fn codes() -> Column<i32> {
+    VectorDomain::new(AtomDomain::default())
+}
+/// The domain of incomes, as they are read: any number but NaN.
+pub fn incomes() -> Column<f64> {
+    VectorDomain::new(AtomDomain::non_nan())
+}
+/// The domain of answers to a question.
+pub fn answers() -> Column<bool> {
+    VectorDomain::new(AtomDomain::default())
+}
+
+impl People {
+    /// Read a CSV file. Columns are found by the names in its first line, in any order, and other
+    /// columns are left alone.
+    ///
+    /// Reading is total, as the privacy of all that follows needs it: whatever a line holds, it is
+    /// one person, and whatever a cell holds, it becomes a member of the column's domain. A cell
+    /// that is missing or does not read becomes 0, so that neither an error nor the number of rows
+    /// tells anything about one person's line.
+    ///
+    /// # Errors
+    /// `FailedFunction` when the file cannot be read, `Argument` when a column is missing.
+    pub fn read(path: &Path) -> Result<Self> {
+        let file = std::fs::File::open(path).map_err(|error| {
+            Error::FailedFunction(format!("cannot read {}: {error}", path.display()))
+        })?;
+        People::from_csv(file).map_err(|error| error.at(path.display().to_string()))
+    }
+    /// Read the text of a CSV file.
+    ///
+    /// # Errors
+    /// As [`read`](People::read).
+    pub fn from_csv(text: impl std::io::Read) -> Result<Self> {
+        // Quotes have no meaning, since one that is never closed would swallow the lines that
+        // follow: a line is a person. The quotes around a cell are cut off instead.
+        let mut reader = csv::ReaderBuilder::new().flexible(true).quoting(false).from_reader(text);
+        let broken = |error: csv::Error| match error.into_kind() {
+            csv::ErrorKind::Io(error) => Error::FailedFunction(format!("cannot read: {error}")),
+            _ => Error::FailedFunction("cannot read: not a CSV file".into()),
+        };
+        let header: Vec<String> = reader.byte_headers().map_err(broken)?.iter().map(cell).collect();
+        let place = |name: &str| {
+            header.iter().position(|found| found == name).ok_or_else(|| {
+                let found = header.join(", ");
+                Error::argument(name, format!("no column of this name; the first line has {found}"))
+            })
+        };
+        let places = [
+            place("age")?,
+            place("sex")?,
+            place("educ")?,
+            place("race")?,
+            place("income")?,
+            place("married")?,
+        ];
+        let mut cells: [Vec<String>; 6] = Default::default();
+        for record in reader.byte_records() {
+            let record = record.map_err(broken)?;
+            for (column, place) in cells.iter_mut().zip(places) {
+                column.push(record.get(place).map_or_else(String::new, cell));
+            }
+        }
+        let [age, sex, educ, race, income, married] = &cells;
+        Ok(People {
+            age: column(&ages(), age)?,
+            sex: column(&codes(), sex)?,
+            educ: column(&codes(), educ)?,
+            race: column(&codes(), race)?,
+            income: column(&incomes(), income)?,
+            married: column(&answers(), married)?,
+        })
+    }
+}
+
+fn cell(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim().trim_matches('"').trim().to_owned()
+}
+/// Read a column of cells as a member of a domain, which always succeeds for a domain of rows.
+fn column<D: Domain>(domain: &D, cells: &[String]) -> Result<D::Carrier> {
+    let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
+    let rows = domain.read_cells(&cells);
+    rows.unwrap_or_else(|| Err(Error::FailedFunction("the domain is not one of rows".into())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_columns_by_name_in_any_order() {
+        let text =
+            "id,married,\"income\",race,educ,sex,age\n7,1,1500.5,3,9,1,59\n8,0,0,1,13,0,31\n";
+        let people = People::from_csv(text.as_bytes()).unwrap();
+        assert_eq!(people.age, [59, 31]);
+        assert_eq!(people.income, [1500.5, 0.0]);
+        assert_eq!(people.married, [true, false]);
+        assert_eq!((people.sex, people.race), (vec![1, 0], vec![3, 1]));
+    }
+    #[test]
+    fn one_line_is_one_person_whatever_is_in_it() {
+        let header = "age,sex,educ,race,income,married\n";
+        for line in ["x,,1e9,?,NaN,maybe", "1", "1,2,3,4,5,6,7,8,9", "\"1,2,3", ",,,,,", "\u{fffd}"]
+        {
+            let text = format!("{header}{line}\n30,0,9,1,5,1\n");
+            let people = People::from_csv(text.as_bytes()).unwrap();
+            assert_eq!(people.age.len(), 2, "{line}");
+            assert_eq!(people.married.len(), 2, "{line}");
+            assert!(incomes().member(&people.income), "{line}");
+        }
+        let bytes = [header.as_bytes(), &[0xff, b',', 0xfe, b'\n']].concat();
+        assert_eq!(People::from_csv(&bytes[..]).unwrap().educ, [0]);
+    }
+    #[test]
+    fn tells_which_column_is_missing() {
+        let error = People::from_csv("age,sex,educ,race,married\n".as_bytes()).unwrap_err();
+        assert_eq!(error.kind(), "Argument");
+        assert!(error.to_string().contains("`income`"), "{error}");
+        assert!(People::from_csv("".as_bytes()).is_err());
+    }
+    #[test]
+    fn tells_which_file_is_missing() {
+        let error = People::read(Path::new("no/such/file.csv")).unwrap_err();
+        assert!(error.to_string().contains("no/such/file.csv"), "{error}");
+    }
+}

@@ -1,0 +1,40 @@
+//! The registry: from a request to a signature.
+
+use opendp_core::{Args, AtomDomain, Result, Space, SymmetricDistance, VectorDomain};
+use opendp_registry::Registry;
+use serde_json::json;
+
+use crate::timing::Table;
+
+const TIMES: usize = 100_000;
+
+/// Warm resolution, alone and from two threads at once.
+pub fn resolution(table: &mut Table) -> Result<()> {
+    let registry = Registry::global();
+    let records = Space::new(VectorDomain::new(AtomDomain::<f64>::non_nan()), SymmetricDistance)?;
+    let args = Args::new().with("input", &records.erase()).with("bounds", json!([0.0, 1.0]));
+    let named = "make_clamp<T=f64, M=SymmetricDistance>";
+    registry.resolve("make_clamp", &args)?;
+    registry.resolve(named, &args)?;
+    let many = |request: &str| {
+        for _ in 0..TIMES {
+            if registry.resolve(request, &args).is_err() {
+                return false;
+            }
+        }
+        true
+    };
+    let group = "resolve a constructor, warm";
+    table.time(group, "by the types of its arguments", TIMES, || many("make_clamp"));
+    table.time(group, "by name and types", TIMES, || many(named));
+    table.time(group, "by name and types, each of two threads", TIMES, || {
+        std::thread::scope(|scope| {
+            let threads = [scope.spawn(|| many(named)), scope.spawn(|| many(named))];
+            threads.map(|thread| thread.join().unwrap_or(false))
+        })
+    });
+    table.time(group, "and construct", TIMES, || {
+        (0..TIMES).filter(|_| registry.make(named, &args).is_ok()).count()
+    });
+    Ok(())
+}
