@@ -8,7 +8,7 @@
 //!   column to a release, and its loss is what the chain's own map says;
 //! - [`report`] writes what was released for people, and as JSON.
 //!
-//! `registry_tour` and `custom_mechanism` need nothing from here.
+//! `registry_tour` and `custom_mechanism` only end as `census` does, in [`terminal`].
 //!
 //! ```
 //! use opendp_examples::{population, report, statistics};
@@ -27,3 +27,9 @@ pub mod population;
 pub mod report;
 pub mod statistics;
 pub mod table;
+pub mod terminal;
+
+/// The example of the README is compiled and run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -43,22 +43,22 @@ fn age(draw: &mut Draw) -> i64 {
 /// Levels of education, from no schooling to a doctorate: the level, out of a thousand people how
 /// many have it, and the thousands of dollars that are typical in the middle of a career.
 const LEVELS: [(i32, u32, i32); 16] = [
-    (1, 33, 8),
-    (2, 14, 9),
-    (3, 38, 10),
-    (4, 17, 11),
-    (5, 24, 12),
-    (6, 21, 13),
-    (7, 31, 14),
-    (8, 51, 17),
-    (9, 201, 20),
-    (10, 60, 23),
-    (11, 165, 26),
-    (12, 76, 31),
-    (13, 178, 42),
-    (14, 54, 55),
-    (15, 24, 66),
-    (16, 13, 60),
+    (1, 33, 9),
+    (2, 14, 10),
+    (3, 38, 11),
+    (4, 17, 12),
+    (5, 24, 13),
+    (6, 21, 14),
+    (7, 31, 16),
+    (8, 51, 20),
+    (9, 201, 23),
+    (10, 60, 27),
+    (11, 165, 31),
+    (12, 76, 38),
+    (13, 178, 53),
+    (14, 54, 69),
+    (15, 24, 78),
+    (16, 13, 76),
 ];
 /// A level of education and its typical income. The young have not finished, and fewer of the old
 /// went far.
@@ -177,8 +177,8 @@ mod tests {
         assert_eq!(people.age, FIRST_AGES);
         assert_eq!(people.income, FIRST_INCOMES);
     }
-    const FIRST_AGES: [i64; 4] = [0, 0, 0, 0];
-    const FIRST_INCOMES: [f64; 4] = [0.0, 0.0, 0.0, 0.0];
+    const FIRST_AGES: [i64; 4] = [41, 76, 22, 59];
+    const FIRST_INCOMES: [f64; 4] = [18_720.0, 3_970.0, 16_830.0, 13_290.0];
 
     #[test]
     fn everyone_is_in_range() {

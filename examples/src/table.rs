@@ -63,18 +63,24 @@ impl People {
     /// # Errors
     /// As [`read`](People::read).
     pub fn from_csv(text: impl std::io::Read) -> Result<Self> {
-        // Quotes have no meaning, since one that is never closed would swallow the lines that
-        // follow: a line is a person. The quotes around a cell are cut off instead.
-        let mut reader = csv::ReaderBuilder::new().flexible(true).quoting(false).from_reader(text);
+        // A line is a person, so that nothing but its end may end it: not a carriage return in a
+        // cell, and no quote that is never closed. The quotes around a cell are cut off instead.
+        let mut reader = csv::ReaderBuilder::new()
+            .flexible(true)
+            .quoting(false)
+            .terminator(csv::Terminator::Any(b'\n'))
+            .from_reader(text);
         let broken = |error: csv::Error| match error.into_kind() {
             csv::ErrorKind::Io(error) => Error::FailedFunction(format!("cannot read: {error}")),
             _ => Error::FailedFunction("cannot read: not a CSV file".into()),
         };
         let header: Vec<String> = reader.byte_headers().map_err(broken)?.iter().map(cell).collect();
+        // What the first line holds instead is not shown: without names, it is a person.
         let place = |name: &str| {
             header.iter().position(|found| found == name).ok_or_else(|| {
-                let found = header.join(", ");
-                Error::argument(name, format!("no column of this name; the first line has {found}"))
+                let expected = "age, sex, educ, race, income and married";
+                let reason = format!("no column of this name; the first line must name {expected}");
+                Error::argument(name, reason)
             })
         };
         let places = [
@@ -105,7 +111,9 @@ impl People {
 }
 
 fn cell(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).trim().trim_matches('"').trim().to_owned()
+    let text = String::from_utf8_lossy(bytes);
+    // Some programs begin a file with a mark of its encoding.
+    text.trim_start_matches('\u{feff}').trim().trim_matches('"').trim().to_owned()
 }
 /// Read a column of cells as a member of a domain, which always succeeds for a domain of rows.
 fn column<D: Domain>(domain: &D, cells: &[String]) -> Result<D::Carrier> {
@@ -131,7 +139,8 @@ mod tests {
     #[test]
     fn one_line_is_one_person_whatever_is_in_it() {
         let header = "age,sex,educ,race,income,married\n";
-        for line in ["x,,1e9,?,NaN,maybe", "1", "1,2,3,4,5,6,7,8,9", "\"1,2,3", ",,,,,", "\u{fffd}"]
+        for line in
+            ["x,,1e9,?,NaN,maybe", "1", "1,2,3,4,5,6,7,8,9", "\"1,2,3", ",,,,,", "1\r2", "\u{fffd}"]
         {
             let text = format!("{header}{line}\n30,0,9,1,5,1\n");
             let people = People::from_csv(text.as_bytes()).unwrap();
@@ -148,6 +157,13 @@ mod tests {
         assert_eq!(error.kind(), "Argument");
         assert!(error.to_string().contains("`income`"), "{error}");
         assert!(People::from_csv("".as_bytes()).is_err());
+        let people = People::from_csv("\u{feff}age,sex,educ,race,income,married\r\n".as_bytes());
+        assert_eq!(people.unwrap(), People::default());
+    }
+    #[test]
+    fn does_not_show_a_person_whose_line_stands_in_the_place_of_names() {
+        let error = People::from_csv("59,1,9,1,17000,1\n".as_bytes()).unwrap_err();
+        assert!(!error.to_string().contains("17000"), "{error}");
     }
     #[test]
     fn tells_which_file_is_missing() {

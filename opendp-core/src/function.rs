@@ -100,6 +100,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
             Stage::Map(function) => function(input),
             Stage::Rows(rows) => {
                 let (all, mut out, mut run) = (input.chunk(), O::buffer(), rows.start());
+                run.begin(&mut out)?;
                 for range in ranges(all.rows(), CHUNK_ROWS) {
                     run.append(all.narrow(range), &mut out)?;
                 }
@@ -127,6 +128,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
             Stage::Map(_) => Err(whole_only()),
             Stage::Rows(rows) => {
                 let (mut out, mut run) = (O::buffer(), rows.start());
+                run.begin(&mut out)?;
                 for chunk in chunks {
                     let chunk = chunk?;
                     let all = chunk.chunk();

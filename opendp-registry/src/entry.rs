@@ -107,11 +107,14 @@ impl From<&'static Registration> for Entry {
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
-        for (i, generic) in self.generics.iter().enumerate() {
-            let open = if i == 0 { "<" } else { ", " };
+        // The erased types of a combinator say nothing.
+        let erased = |generic: &&Generic| generic.type_name.head().starts_with("Any");
+        let mut open = "<";
+        for generic in self.generics.iter().filter(|generic| !erased(generic)) {
             write!(f, "{open}{}={}", generic.name, generic.type_name)?;
+            open = ", ";
         }
-        f.write_str(if self.generics.is_empty() { "(" } else { ">(" })?;
+        f.write_str(if open == "<" { "(" } else { ">(" })?;
         for (i, parameter) in self.parameters.iter().enumerate() {
             let comma = if i == 0 { "" } else { ", " };
             write!(f, "{comma}{}: {}", parameter.name, parameter.type_name)?;

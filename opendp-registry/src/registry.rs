@@ -215,9 +215,16 @@ impl Registry {
             return Err(no_candidate(request, args, &family));
         }
         if 1 < left.len() {
+            // A default decides only what nothing else has decided.
+            let open = |i: usize, name: &str| {
+                let named = |given: &Option<String>| given.as_deref() == Some(name);
+                let by_place = request.types.get(i).is_some_and(|(given, _)| given.is_none());
+                !by_place && !request.types.iter().any(|t| named(&t.0)) && args.get(name).is_none()
+            };
             narrow(&mut left, |entry| {
-                entry.generics.iter().all(|generic| {
-                    generic.default.as_ref().is_none_or(|default| *default == generic.type_name)
+                entry.generics.iter().enumerate().all(|(i, generic)| match &generic.default {
+                    Some(default) if open(i, generic.name) => *default == generic.type_name,
+                    _ => true,
                 })
             });
         }

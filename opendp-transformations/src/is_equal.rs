@@ -70,13 +70,13 @@ fn compare<T: Atom>(value: T) -> Function<Vec<T>, Vec<bool>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opendp_core::laws;
+    use opendp_core::{DistanceOn, laws};
 
     #[track_caller]
     fn check<T: Atom, M>(alphabet: &[T], size: Option<usize>)
     where
-        M: DatasetMetric + opendp_core::DistanceOn<VectorDomain<AtomDomain<T>>>,
-        M: opendp_core::DistanceOn<VectorDomain<AtomDomain<bool>>>,
+        M: DatasetMetric + DistanceOn<VectorDomain<AtomDomain<T>>>,
+        M: DistanceOn<VectorDomain<AtomDomain<bool>>>,
     {
         let mut domain = VectorDomain::new(AtomDomain::<T>::default());
         if let Some(size) = size {

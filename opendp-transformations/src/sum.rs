@@ -58,7 +58,7 @@ use crate::{float_sum, integer_sum};
 /// ```
 /// # use opendp_core::*;
 /// # use opendp_transformations::make_sum;
-/// let ages = AtomDomain::bounded(Bounds::new(0, 120)?);
+/// let ages = AtomDomain::bounded(Bounds::new(0_i32, 120)?);
 /// let sum = make_sum(Space::new(VectorDomain::new(ages), SymmetricDistance)?)?;
 /// assert_eq!(sum.invoke(&vec![30, 50])?, 80);
 /// assert_eq!(sum.map(&2)?, 240);

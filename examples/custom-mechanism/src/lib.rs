@@ -18,7 +18,7 @@
 //!
 //! ```
 //! use custom_mechanism::{EdgeDistance, Graph, GraphDomain, make_edge_count};
-//! use opendp_core::{Result, Space};
+//! use opendp_core::Space;
 //! use opendp_measurements::{Scale, make_laplace};
 //!
 //! let friends = Space::new(GraphDomain::new(100)?, EdgeDistance)?;
@@ -26,7 +26,7 @@
 //! assert_eq!(count.map(&1)?, 0.25); // one friendship more or less
 //! let release: i64 = count.invoke(&Graph::new([(0, 1), (1, 2)]))?;
 //! # let _ = release;
-//! # Result::Ok(())
+//! # Ok::<(), opendp_core::Error>(())
 //! ```
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]

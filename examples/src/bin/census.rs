@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use opendp_core::Result;
-use opendp_examples::{population, report, statistics, table::People};
+use opendp_examples::{population, report, statistics, table::People, terminal};
 
 /// Print private statistics of a table of people.
 #[derive(Parser)]
@@ -34,16 +34,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(text) => {
-            println!("{}", text.trim_end());
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    terminal::finish(run(&Arguments::parse()))
 }
 fn run(arguments: &Arguments) -> Result<String> {
     let people = match &arguments.data {

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use opendp_core::{Distance, Domain, Error, Function, Kind, Made, Metric, Parameter, Result};
 use opendp_core::{Measure, erased::AnyMeasurement};
+use opendp_examples::terminal;
 use opendp_registry::{Addition, Document, Registry};
 use serde_json::json;
 
@@ -31,84 +32,84 @@ const SUM: &str = r#"{
 }"#;
 
 fn main() -> ExitCode {
-    match tour() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    terminal::finish(tour().map(|lines| lines.join("\n")))
 }
-fn tour() -> Result<()> {
+fn tour() -> Result<Vec<String>> {
+    let mut text = Vec::new();
+    let mut say = |line: &str| text.push(line.to_owned());
     // A registry of this program's own, since the tour adds to it at the end.
     let registry = Registry::new();
     registry.expecting(&["make_clamp", "make_sum", "make_laplace"])?;
 
-    println!("1. What is registered\n");
+    say("1. What is registered\n");
     for name in ["make_clamp", "make_sum", "make_laplace"] {
         let signatures = registry.signatures(name)?;
         let Some(first) = signatures.first() else { continue };
         let documentation = first.documentation();
-        println!("{name}: {}", documentation.lines().next().unwrap_or_default());
-        println!("    {} signatures, such as", signatures.len());
-        println!("    {first}");
-        println!("    from {} {}", first.origin().0, first.origin().1);
+        say(&format!("{name}: {}", documentation.lines().next().unwrap_or_default()));
+        say(&format!("    {} signatures, such as", signatures.len()));
+        say(&format!("    {first}"));
+        say(&format!("    from {} {}", first.origin().0, first.origin().1));
     }
 
-    println!("\n2. A mechanism from a document\n");
+    say("\n2. A mechanism from a document\n");
     let document = Document::parse(SUM)?;
-    println!("the document leaves open: {}", document.parameters().join(", "));
+    say(&format!("the document leaves open: {}", document.parameters().join(", ")));
     let sum = at_scale(&document, &registry, 200.0)?;
-    describe(&sum)?;
+    describe(&sum)?.iter().for_each(|line| say(line));
 
-    println!("\n3. Releases, each of which spends the loss again\n");
+    say("\n3. Releases, each of which spends the loss again\n");
     let incomes = sum.input().domain().decode(&json!([12.5, 31.0, 0.0, 47.25, 900.0]))?;
     for _ in 0..3 {
-        println!("    {}", opendp_core::Codec::to_json(&sum.invoke(&incomes)?));
+        say(&format!("    {}", opendp_core::Codec::to_json(&sum.invoke(&incomes)?)));
     }
 
-    println!("\n4. The least noise for a budget\n");
+    say("\n4. The least noise for a budget\n");
     let scale = document.solve(&registry, "scale", &json!(1), &json!(0.5))?;
-    println!("one person more or less may cost epsilon 0.5: scale {scale}");
+    say(&format!("one person more or less may cost epsilon 0.5: scale {scale}"));
     let filled = BTreeMap::from([("scale".to_owned(), scale)]);
-    describe(&document.build_with(&registry, &filled)?.measurement()?)?;
+    let least = document.build_with(&registry, &filled)?.measurement()?;
+    describe(&least)?.iter().for_each(|line| say(line));
 
-    println!("\n5. An error that helps\n");
+    say("\n5. An error that helps\n");
     let misspelt = Document::parse(&SUM.replace("laplace", "laplase"))?;
     match at_scale(&misspelt, &registry, 1.0) {
-        Err(error) => println!("    {}: {error}", error.kind()),
-        Ok(_) => println!("    a misspelt name was found"),
+        Err(error) => say(&format!("    {}: {error}", error.kind())),
+        Ok(_) => say("    a misspelt name was found"),
     }
 
-    println!("\n6. A constructor that is added while the program runs\n");
+    say("\n6. A constructor that is added while the program runs\n");
     registry.add(round_to())?;
     let [entry] = &registry.signatures("tour::make_round_to")?[..] else {
         return Err(Error::NotFound("the constructor that was added".into()));
     };
-    println!("    {entry}");
+    say(&format!("    {entry}"));
     let chain = r#"{"param": "scale"}}}, {"tour::round_to": {"step": 25.0}}]"#;
     let rounded = SUM.replace("{\"param\": \"scale\"}}}\n    ]", chain);
     let rounded = at_scale(&Document::parse(&rounded)?, &registry, 200.0)?;
-    println!("    {}", opendp_core::Codec::to_json(&rounded.invoke(&incomes)?));
-    println!("it is post-processing, so that the loss is that of before:");
-    describe(&rounded)
+    say(&format!("    {}", opendp_core::Codec::to_json(&rounded.invoke(&incomes)?)));
+    say("it is post-processing, so that the loss is that of before:");
+    text.extend(describe(&rounded)?);
+    Ok(text)
 }
 
 fn at_scale(document: &Document, registry: &Registry, scale: f64) -> Result<AnyMeasurement> {
     let values = BTreeMap::from([("scale".to_owned(), json!(scale))]);
     document.build_with(registry, &values)?.measurement()
 }
-/// Print the spaces of a mechanism, and its loss at several distances.
-fn describe(measurement: &AnyMeasurement) -> Result<()> {
+/// Write the spaces of a mechanism, and its loss at several distances.
+fn describe(measurement: &AnyMeasurement) -> Result<Vec<String>> {
     let (domain, metric) = (measurement.input().domain(), measurement.input().metric());
-    println!("    from     {}", domain.to_json());
-    println!("    under    {}", metric.to_json());
-    println!("    loss in  {}", measurement.measure().to_json());
+    let mut text = vec![
+        format!("    from     {}", domain.to_json()),
+        format!("    under    {}", metric.to_json()),
+        format!("    loss in  {}", measurement.measure().to_json()),
+    ];
     for d_in in [0, 1, 2, 10] {
         let loss = measurement.map(&metric.decode(&json!(d_in))?)?;
-        println!("    map({d_in:>2})  {}", loss.show());
+        text.push(format!("    map({d_in:>2})  {}", loss.show()));
     }
-    Ok(())
+    Ok(text)
 }
 /// A function of a release, as a binding or a late plugin would add it: a closure and its
 /// description.
@@ -124,4 +125,18 @@ fn round_to() -> Addition {
             }
             Ok(Function::map(move |x: &f64| Ok((x / step).round() * step)).erased())
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tour_goes_all_the_way_and_shows_the_error() -> Result<()> {
+        let text = tour()?.join("\n");
+        assert!(text.contains("scale 200.0"), "{text}");
+        assert!(text.contains("did you mean `make_laplace`"), "{text}");
+        assert!(text.contains("tour::make_round_to(step: f64) -> Function<f64, f64>"), "{text}");
+        Ok(())
+    }
 }

@@ -18,7 +18,7 @@ pub(crate) fn list(registry: &Registry, kind: Option<Kind>) -> Result<Json> {
                 continue;
             }
         };
-        let Some(first) = signatures.first() else { continue };
+        let Some(first) = documented(&signatures) else { continue };
         if kind.is_none_or(|kind| kind == first.kind()) {
             all.push(summary(first, &signatures));
         }
@@ -29,7 +29,7 @@ pub(crate) fn list(registry: &Registry, kind: Option<Kind>) -> Result<Json> {
 /// One constructor, with its documentation by sections.
 pub(crate) fn describe(registry: &Registry, name: &str) -> Result<Json> {
     let signatures = registry.signatures(name)?;
-    let Some(first) = signatures.first() else { return Ok(Json::Null) };
+    let Some(first) = documented(&signatures) else { return Ok(Json::Null) };
     let documentation = first.documentation();
     let mut described = summary(first, &signatures);
     if let Some(object) = described.as_object_mut() {
@@ -42,6 +42,13 @@ pub(crate) fn describe(registry: &Registry, name: &str) -> Result<Json> {
         object.insert("errors".into(), part("Errors"));
     }
     Ok(described)
+}
+
+/// The signature that speaks for all: one whose package documents the function. (A package that
+/// registers another's function at its own types has no documentation of it.)
+fn documented(signatures: &[std::sync::Arc<Entry>]) -> Option<&Entry> {
+    let with = signatures.iter().find(|entry| !entry.documentation().is_empty());
+    with.or(signatures.first()).map(|entry| &**entry)
 }
 
 fn summary(first: &Entry, signatures: &[std::sync::Arc<Entry>]) -> Json {

@@ -49,6 +49,9 @@ impl<I: Carrier, O: Carrier> RowsStage<AnyValue, AnyValue> for ErasedRows<I, O> 
     }
 }
 impl<I: Carrier, O: Carrier> Run<AnyValue, AnyValue> for ErasedRun<I, O> {
+    fn begin(&mut self, out: &mut AnyValue) -> Result<()> {
+        self.0.begin(out.typed_buffer()?)
+    }
     fn append(&mut self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()> {
         self.0.append(chunk.typed::<I>()?, out.typed_buffer()?)
     }

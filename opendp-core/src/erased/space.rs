@@ -10,7 +10,8 @@ use serde_json::Value as Json;
 
 use super::{AnyDistance, AnyValue};
 use crate::{
-    Codec, Domain, Error, Measure, Metric, Named, PrivacyProfile, Result, Space, TypeName,
+    Codec, Domain, Error, Measure, Metric, Named, PrivacyProfile, Result, Space, TheMeasure,
+    TypeName,
 };
 
 /// A dyn-compatible view shared by domains, metrics and measures.
@@ -186,6 +187,12 @@ impl AnyMeasure {
     /// `FailedCast` when the JSON is not a loss in this measure.
     pub fn decode(&self, json: &Json) -> Result<AnyDistance> {
         self.0.distance(json)
+    }
+}
+impl<M: Measure> From<TheMeasure<M>> for AnyMeasure {
+    /// Erase the type of a measure, as a combinator does that changes the measure.
+    fn from(measure: TheMeasure<M>) -> Self {
+        AnyMeasure::new(measure.0)
     }
 }
 impl Domain for AnyDomain {

@@ -13,6 +13,12 @@ pub(crate) trait RowsStage<I: Carrier, O: Carrier>: Send + Sync {
 }
 /// One run over the chunks of one input, which owns the buffers between its stages.
 pub(crate) trait Run<I: Carrier, O: Carrier>: Send {
+    /// Prepare the output, which must be right even if no chunk follows: an erased buffer gets its
+    /// type.
+    fn begin(&mut self, out: &mut O) -> Result<()> {
+        let _ = out;
+        Ok(())
+    }
     fn append(&mut self, chunk: I::Chunk<'_>, out: &mut O) -> Result<()>;
 }
 
@@ -46,6 +52,9 @@ impl<I: Carrier, X: Carrier, O: Carrier> RowsStage<I, O> for Sequence<I, X, O> {
     }
 }
 impl<I: Carrier, X: Carrier, O: Carrier> Run<I, O> for SequenceRun<I, X, O> {
+    fn begin(&mut self, out: &mut O) -> Result<()> {
+        self.second.begin(out)
+    }
     fn append(&mut self, chunk: I::Chunk<'_>, out: &mut O) -> Result<()> {
         self.buffer.reset();
         self.first.append(chunk, &mut self.buffer)?;

@@ -57,8 +57,13 @@ fn types_are_named_by_position_by_name_or_by_an_argument() {
     assert!(resolve("make_count", &named).ends_with("TO=i64"));
     let python = args.clone().with("TO", json!("float"));
     assert!(resolve("make_count", &python).ends_with("TO=f64"));
-    // Nothing decides: the default does.
+    // Nothing decides: the default does, and only where nothing else has decided.
     assert!(resolve("make_count", &args).ends_with("TO=i32"));
+    let args = args.with("categories", json!([1, 2]));
+    let counts = |request: &str| resolve(request, &args);
+    assert!(counts("make_count_by_categories").ends_with("MO=L1Distance<i32>, TOA=i32"));
+    assert!(counts("make_count_by_categories<TOA=i64>").ends_with("MO=L1Distance<i64>, TOA=i64"));
+    assert!(counts("make_count_by_categories<MO=L1Distance<f64>>").ends_with("TOA=f64"));
 }
 #[test]
 fn json_is_read_as_the_usual_type_that_holds_it() {
