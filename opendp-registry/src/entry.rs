@@ -134,8 +134,7 @@ impl fmt::Debug for Entry {
 /// A constructor that is added while the program runs, such as a closure of a binding.
 ///
 /// ```
-/// use opendp_core::{Constructed, Kind, Named, Parameter, SymmetricDistance, descriptors};
-/// use opendp_core::{Made, TheMetric};
+/// use opendp_core::{Kind, Made, Named, SymmetricDistance, TheMetric};
 /// use opendp_registry::{Addition, Registry};
 ///
 /// let registry = Registry::new();

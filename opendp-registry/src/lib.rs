@@ -4,7 +4,7 @@
 //! (`use opendp_transformations as _;`); [`Registry::global`] then holds what they registered.
 //!
 //! ```
-//! use opendp_core::{Args, AtomDomain, Bounds, Space, SymmetricDistance, VectorDomain};
+//! use opendp_core::{Args, AtomDomain, Space, SymmetricDistance, VectorDomain};
 //! use opendp_registry::Registry;
 //! use opendp_transformations as _;
 //!

@@ -98,10 +98,11 @@ impl Codec for Alpha {
         }
     }
     fn from_json(json: &Json) -> Result<Self> {
-        if json.is_number() {
-            return Alpha::new(f64::from_json(json)?);
-        }
         let expected = "a number, or a pair [numerator, denominator]";
+        if !(json.is_array() || json.is_object()) {
+            let alpha = f64::from_json(json).map_err(|_| unexpected(expected, json))?;
+            return Alpha::new(alpha);
+        }
         let [numerator, denominator] = items(json, expected)? else {
             return Err(unexpected(expected, json));
         };

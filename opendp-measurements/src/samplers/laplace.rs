@@ -67,11 +67,11 @@ impl Sum {
     ///
     /// # Bound
     ///
-    /// `x / 2^k = i + f` exactly, `i` an integer of magnitude up to `2^62` and `|f| < 1` of at most
+    /// `x / 2^k = i + f` but for `2^-840`, `i` an integer of magnitude up to `2^62` and `|f| < 1` of at most
     /// 53 bits, and `t = scale / 2^k` is an exact normal float. With `v = 2^-53` and `P = t hi`,
     /// the rounded `f + 1/2`, the product and the sum are wrong by at most `1.5v`, `v P` and `v
     /// (1.5 + P)`, and subtracting the slack `8v + 4v P` rounds by at most `1.1 v (1.5 + P)`.
-    /// Together `5v + 3.1v P`, less than the slack. (A product that underflows is wrong by less
+    /// Together `5v + 3.1v P`, less than the slack by `3v`. (A product that underflows is wrong by less
     /// than `2^-1074`.) Below `2^52` the casts to `i64` truncate exactly and the casts back are
     /// exact.
     #[inline]
@@ -99,7 +99,7 @@ impl Sum {
         (high < (floor + 1) as f64).then_some(integer + floor)
     }
 
-    /// Split `x / 2^k` into an integer and a signed fraction, both exact.
+    /// Split `x / 2^k` into an integer and a signed fraction, exact but for `2^-840`.
     #[inline]
     fn split(&self) -> Option<(i64, f64)> {
         let places = self.k - self.x.exponent;
@@ -113,7 +113,9 @@ impl Sum {
                 let integer = integer as i64;
                 Some(if self.x.negative { (-integer, -rest) } else { (integer, rest) })
             }
-            64..=900 => Some((0, mantissa as f64 * power_of_two(-places))),
+            // Zero has the lowest exponent there is. Beyond 900 places the fraction is taken too
+            // large, by less than 2^-840, for which the slack has room.
+            64.. => Some((0, mantissa as f64 * power_of_two(-places.min(900)))),
             _ => None,
         }
     }

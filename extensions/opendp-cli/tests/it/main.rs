@@ -254,7 +254,7 @@ fn a_bad_line_gets_an_error_and_the_rest_goes_on() {
     let kinds: Vec<&str> =
         answers[..11].iter().map(|answer| answer["error"]["kind"].as_str().unwrap()).collect();
     assert_eq!(&kinds[..7], ["Argument"; 7]);
-    assert_eq!(&kinds[7..], ["FailedMap", "FailedCast", "Argument", "InvalidDistance"]);
+    assert_eq!(&kinds[7..], ["FailedCast", "FailedCast", "Argument", "InvalidDistance"]);
     assert_eq!(answers[4]["id"], 2);
     assert_eq!(answers[11], json!({"id": 9, "value": 10.0}));
 }
