@@ -38,7 +38,7 @@ impl Document {
         };
         // A bad distance would look like a budget that no value meets.
         if let Some(made) = [0.5, 1.0, 2.0, 100.0].iter().find_map(|x| build(x.to_json()).ok()) {
-            check(&made, d_in, d_out)?;
+            made.check(d_in, d_out)?;
         }
         let whole = |x: f64| build(x.to_json()).is_err_and(|error| error.kind() == "Argument");
         if whole(1.5) && !(whole(1.0) && whole(2.0) && whole(100.0)) {
@@ -53,21 +53,6 @@ fn search<T: Bisect + Codec>(
     d_in: &Json,
     d_out: &Json,
 ) -> Result<Json> {
-    let meets = |value: T| check(&build(value.to_json())?, d_in, d_out);
+    let meets = |value: T| build(value.to_json())?.check(d_in, d_out);
     binary_search(meets, None).map(|value| value.to_json())
-}
-
-/// Decide whether an object's map meets a bound, with distances as JSON.
-fn check(made: &Constructed, d_in: &Json, d_out: &Json) -> Result<bool> {
-    match made {
-        Constructed::Transformation(t) => t.check(
-            &t.input().metric().decode(d_in).map_err(|error| error.at("d_in"))?,
-            &t.output().metric().decode(d_out).map_err(|error| error.at("d_out"))?,
-        ),
-        Constructed::Measurement(m) => m.check(
-            &m.input().metric().decode(d_in).map_err(|error| error.at("d_in"))?,
-            &m.measure().decode(d_out).map_err(|error| error.at("d_out"))?,
-        ),
-        other => Err(Error::NotImplemented(format!("a {} has no map", other.kind().name()))),
-    }
 }

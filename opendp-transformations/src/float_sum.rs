@@ -4,9 +4,10 @@
 //! add up exactly, in any order. Let `I` be that integer, and let the bounds stand for the integers
 //! `L <= U`.
 //!
-//! **Unknown size.** A record added or removed moves `I` by at most `max(|L|, |U|)`, which is at
-//! most `B`, the same rounded up to few bits. The theorem in `settle.rs` says that the settled sum
-//! then moves by at most `d * B` for a symmetric distance `d`, however large the sum is.
+//! **Unknown size.** A record added or removed moves `I` by at most `M = max(|L|, |U|)`. Let `B` be
+//! `M` rounded up to few bits, and `g` the largest power of two that divides it. `settle.rs` proves
+//! that the settled sum then moves by at most `d * B`, and by at most `d * M + g`, for a symmetric
+//! distance `d`, however large the sum is.
 //!
 //! **Known size `n`.** The sum is at most `n * max(|L|, |U|)` in magnitude, which is public. Let `g`
 //! be the spacing of `f64` there. Replacing `k = floor(d / 2)` records moves `I` by at most
@@ -31,8 +32,8 @@ use crate::settle::{Settle, round_up, truncate};
 use crate::symmetric::{Aggregate, Records};
 
 /// Bits to which the larger bound is rounded up when the size is unknown. Fewer would make the map
-/// larger; more would make the contraction of large sums begin earlier, at `2^(53 - 27)` records.
-const BOUND_BITS: u32 = 27;
+/// larger; more would make the contraction of large sums begin earlier, at `2^(53 - 28)` records.
+const BOUND_BITS: u32 = 28;
 const MANTISSA: u32 = f64::MANTISSA_DIGITS;
 
 /// Make the sum of bounded floats.
@@ -52,14 +53,15 @@ pub(crate) fn sum<T: Atom + Float + Into<f64>>(
 /// How the exact sum becomes a float, and what that costs.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
-    Unsized { bound: u64, settle: Settle },
+    Unsized { magnitude: u64, settle: Settle },
     Sized { range: u64, step: u32 },
 }
 impl Rule {
     fn new(lattice: &Lattice, size: Option<usize>, magnitude: f64) -> Result<Self> {
         let Some(size) = size else {
-            let bound = round_up(lattice.magnitude(), BOUND_BITS);
-            return Ok(Rule::Unsized { bound, settle: Settle::new(bound, MANTISSA) });
+            let magnitude = lattice.magnitude();
+            let settle = Settle::new(round_up(magnitude, BOUND_BITS), MANTISSA);
+            return Ok(Rule::Unsized { magnitude, settle });
         };
         if f64::inf_cast(size)?.inf_mul(magnitude).is_err() {
             return Err(Error::MakeTransformation(format!(
@@ -75,7 +77,7 @@ impl Rule {
     fn sensitivity(&self, d_in: u32, lattice: &Lattice) -> Result<f64> {
         // Less than 2^32 * 2^52, rounded up to a spacing of less than 2^63.
         let multiple = match *self {
-            Rule::Unsized { bound, .. } => u128::from(d_in) * u128::from(bound),
+            Rule::Unsized { magnitude, settle } => settle.reach(d_in, magnitude),
             Rule::Sized { range, step } => {
                 (u128::from(d_in / 2) * u128::from(range)).div_ceil(1 << step) << step
             }
@@ -162,7 +164,7 @@ mod tests {
     fn other_bounds_cost_next_to_nothing() {
         for bound in [0.1, 1.0 / 3.0, 1e-300, 1e-310, 1e300, 1.0_f64.next_up()] {
             let d_out = sum(-bound, bound / 7.0, None).map(&1).unwrap();
-            assert!(bound <= d_out && d_out <= bound * (1.0 + 2e-8), "{bound} {d_out}");
+            assert!(bound <= d_out && d_out <= bound * (1.0 + 8e-9), "{bound} {d_out}");
             let d_out = sum(-bound, 0.0, Some(1000)).map(&2).unwrap();
             assert!(bound <= d_out && d_out <= bound * (1.0 + 1e-12), "{bound} {d_out}");
         }

@@ -32,6 +32,14 @@
 //! `phi(S')` by less than `2^j g = c_j B <= c_j s`, and does not raise `phi(S)`; the difference
 //! is less than `s`.
 //!
+//! **Corollary.** Let `B` be some `M` rounded up to a multiple of `g`. If `|S - S'| <= d * M`, then
+//! `|T(phi(S)) - T(phi(S'))| <= d * M + g`, which for `d >= 2` may be less than `d * B`.
+//! *Proof.* Opposite signs are as before; let `0 <= S' <= S`. *If `S' <= R`:* `T(phi(S)) <= S`, and
+//! `T` lowers `S'` by less than `g`. *If `S'` is in zone `j >= 1`:* once what is below `g` is
+//! dropped, the two differ by a multiple `t` of `g` below `d * M + g`, and at most the first one
+//! from `d * M` on, which is at least `B`. As in the theorem they are moved to less than
+//! `(1 - c_j) t + c_j B` apart, which grows with `t` and is at most `t` where `t >= B`.
+//!
 //! In zones where `c_i = 1` the sum saturates. `phi` is rounded down to a multiple of `g`, which
 //! changes nothing: above `R`, the grid of `T` has only multiples of `g`.
 
@@ -58,6 +66,16 @@ impl Settle {
         let odd = u128::from(bound >> step);
         // An odd number above one is not a power of two, so this is the largest i with 2^i < odd.
         Settle { bits, step, odd, last: odd.ilog2() }
+    }
+    /// How far apart the settled sums are whose exact ones are at most `d * magnitude` apart, where
+    /// `magnitude` was rounded up to the bound of this rule.
+    pub(crate) fn reach(&self, d: u32, magnitude: u64) -> u128 {
+        if magnitude == 0 {
+            return 0;
+        }
+        let d = u128::from(d);
+        let (exact, step) = (d * u128::from(magnitude), 1 << self.step);
+        (d * (self.odd << self.step)).min(exact + step)
     }
     /// The number with at most `bits` bits that stands for a sum.
     pub(crate) fn settle(&self, sum: u128) -> u128 {
@@ -94,20 +112,23 @@ mod tests {
 
     /// The furthest that two sums at most `d * bound` apart are moved apart beyond that.
     fn excess(bound: u64, bits: u32, d: i64, settle: impl Fn(&Settle, u128) -> u128) -> i64 {
-        let rule = Settle::new(bound, bits);
+        let s = d * i64::try_from(bound).unwrap();
+        furthest(Settle::new(bound, bits), bits, s, settle) - s
+    }
+    /// The furthest that two sums at most `s` apart are moved apart.
+    fn furthest(rule: Settle, bits: u32, s: i64, settle: impl Fn(&Settle, u128) -> u128) -> i64 {
         let reach = 3 << (bits + rule.last + rule.step);
         let signed = |sum: i64| {
             let settled = i64::try_from(settle(&rule, sum.unsigned_abs().into())).unwrap();
             settled * sum.signum()
         };
         let settled: Vec<i64> = (-reach..=reach).map(signed).collect();
-        let s = d * i64::try_from(bound).unwrap();
         let mut worst = i64::MIN;
         for (i, right) in settled.iter().enumerate() {
             // The rule is monotone, so that the furthest sum within reach decides.
             assert!(i == 0 || settled[i - 1] <= *right);
             let left = settled[i.saturating_sub(usize::try_from(s).unwrap())];
-            worst = worst.max(right - left - s);
+            worst = worst.max(right - left);
         }
         worst
     }
@@ -121,6 +142,24 @@ mod tests {
                 }
             }
         }
+    }
+    #[test]
+    fn a_bound_that_was_rounded_up_reaches_no_further_than_one_step_more() {
+        let mut attained = 0;
+        for bits in [3, 4, 5] {
+            for magnitude in 1..=150 {
+                let rule = Settle::new(round_up(magnitude, 3), bits);
+                for d in 1..=4 {
+                    let s = i64::from(d) * i64::try_from(magnitude).unwrap();
+                    let reach = i64::try_from(rule.reach(d, magnitude)).unwrap();
+                    let found = furthest(rule, bits, s, Settle::settle);
+                    assert!(found <= reach, "{bits} {magnitude} {d}: {found} > {reach}");
+                    attained += u32::from(found > s);
+                }
+            }
+        }
+        // The exact distance alone would not do.
+        assert!(attained > 0);
     }
     #[test]
     fn rounding_to_nearest_or_without_contraction_would_move_some() {

@@ -26,7 +26,7 @@ use crate::{float_sum, integer_sum};
 /// Integers are added exactly, and a total beyond the range of `T` becomes the nearest `T`. Floats
 /// are each rounded to a multiple of about `2^-51` of the larger bound, these multiples are added
 /// exactly, and the total is cut, toward zero, to an `f64`. When the size is unknown and a total
-/// exceeds `2^26` (67 million) times the larger bound, then the part above is shrunk a little,
+/// exceeds `2^25` (33 million) times the larger bound, then the part above is shrunk a little,
 /// which the map of a sum of floats needs; for bounds of few digits, such as 1 or 1000, that limit
 /// is above `10^13`.
 ///
@@ -41,7 +41,8 @@ use crate::{float_sum, integer_sum};
 /// - known size: `floor(d / 2) * (U - L)`.
 ///
 /// For integers this is exact. For floats of unknown size the larger bound is first rounded up to
-/// 27 significant bits; for known size the product is rounded up to the spacing of floats at the
+/// 28 significant bits, or the product is increased by the last of these, whichever is less; for
+/// known size the product is rounded up to the spacing of floats at the
 /// largest possible sum.
 ///
 /// # Proof

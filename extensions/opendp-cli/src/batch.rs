@@ -72,9 +72,8 @@ impl Server<'_> {
         let number = |name: &str| f64::from_json(field(name)?).map_err(|error| error.at(name));
         match text("op")? {
             "make" => Ok(operations::make(&self.build(request)?)),
-            "map" => operations::map(&self.build(request)?, field("d_in")?),
-            "check" => operations::check(&self.build(request)?, field("d_in")?, field("d_out")?)
-                .map(Json::Bool),
+            "map" => self.build(request)?.map(field("d_in")?),
+            "check" => self.build(request)?.check(field("d_in")?, field("d_out")?).map(Json::Bool),
             "invoke" => {
                 let repeat = match request.get("repeat") {
                     None | Some(Json::Null) => None,

@@ -151,11 +151,9 @@ fn answer(cli: &Cli) -> Result<String> {
             let description = catalogue::describe(registry, name)?;
             if cli.json { value(description) } else { Ok(catalogue::describe_text(&description)) }
         }
-        Command::Map { pipeline, d_in } => {
-            value(operations::map(&pipeline.read()?.build(registry)?, d_in)?)
-        }
+        Command::Map { pipeline, d_in } => value(pipeline.read()?.build(registry)?.map(d_in)?),
         Command::Check { pipeline, d_in, d_out } => {
-            value(Json::Bool(operations::check(&pipeline.read()?.build(registry)?, d_in, d_out)?))
+            value(Json::Bool(pipeline.read()?.build(registry)?.check(d_in, d_out)?))
         }
         Command::Solve { pipeline, param, d_in, d_out } => {
             value(pipeline.read()?.solve(registry, param, d_in, d_out)?)

@@ -28,39 +28,6 @@ pub(crate) fn make(made: &Constructed) -> Json {
     }
 }
 
-/// Evaluate the map.
-pub(crate) fn map(made: &Constructed, d_in: &Json) -> Result<Json> {
-    let at = |error: Error| error.at("d_in");
-    match made {
-        Constructed::Transformation(t) => {
-            Ok(t.map(&t.input().metric().decode(d_in).map_err(at)?)?.to_json())
-        }
-        Constructed::Measurement(m) => {
-            Ok(m.map(&m.input().metric().decode(d_in).map_err(at)?)?.to_json())
-        }
-        other => Err(no_map(other)),
-    }
-}
-
-/// Decide whether the map meets a bound.
-pub(crate) fn check(made: &Constructed, d_in: &Json, d_out: &Json) -> Result<bool> {
-    match made {
-        Constructed::Transformation(t) => t.check(
-            &t.input().metric().decode(d_in).map_err(|error| error.at("d_in"))?,
-            &t.output().metric().decode(d_out).map_err(|error| error.at("d_out"))?,
-        ),
-        Constructed::Measurement(m) => m.check(
-            &m.input().metric().decode(d_in).map_err(|error| error.at("d_in"))?,
-            &m.measure().decode(d_out).map_err(|error| error.at("d_out"))?,
-        ),
-        other => Err(no_map(other)),
-    }
-}
-#[cold]
-fn no_map(made: &Constructed) -> Error {
-    Error::NotImplemented(format!("a {} has no map", made.kind().name()))
-}
-
 /// Run the function on a value, once or `repeat` times.
 pub(crate) fn invoke(made: &Constructed, arg: &Json, repeat: Option<usize>) -> Result<Json> {
     let once = |arg: &AnyValue| match made {

@@ -28,7 +28,7 @@ impl Run<'_> {
         };
         // The loss comes first: a distance that is wrong must not cost a release.
         let loss = match self.d_in {
-            Some(d_in) => Some(crate::operations::map(made, d_in)?),
+            Some(d_in) => Some(made.map(d_in)?),
             None => None,
         };
         let accuracy = measurement.accuracy(ALPHA)?;

@@ -1,9 +1,11 @@
 //! Erased transformations, measurements and functions.
 
+use serde_json::Value as Json;
+
 use super::{AnyDistance, AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use crate::{
-    Carrier, Domain, Error, Function, Measure, Measurement, Metric, PrivacyMap, Result,
-    StabilityMap, Transformation,
+    Carrier, Codec, Domain, Error, Function, Measure, Measurement, Metric, PrivacyMap, Result,
+    Space, StabilityMap, Transformation,
 };
 
 /// A transformation between erased spaces.
@@ -180,4 +182,45 @@ kinds! {
     Transformation transformation -> AnyTransformation,
     Measurement measurement -> AnyMeasurement,
     Function function -> AnyFunction
+}
+
+impl Constructed {
+    /// Evaluate the map, with distances as JSON.
+    ///
+    /// # Errors
+    /// `FailedCast` when `d_in` is not a distance in the input metric; `NotImplemented` when the
+    /// object has no map; those of the map.
+    pub fn map(&self, d_in: &Json) -> Result<Json> {
+        match self {
+            Constructed::Transformation(t) => Ok(t.map(&decode_in(t.input(), d_in)?)?.to_json()),
+            Constructed::Measurement(m) => Ok(m.map(&decode_in(m.input(), d_in)?)?.to_json()),
+            other => Err(no_map(other)),
+        }
+    }
+    /// Decide whether the map meets a bound, with distances as JSON.
+    ///
+    /// # Errors
+    /// Those of [`map`](Constructed::map), and `FailedCast` when `d_out` is not a distance in the
+    /// output metric or measure.
+    pub fn check(&self, d_in: &Json, d_out: &Json) -> Result<bool> {
+        let at = |error: Error| error.at("d_out");
+        match self {
+            Constructed::Transformation(t) => {
+                let d_out = t.output().metric().decode(d_out).map_err(at)?;
+                t.check(&decode_in(t.input(), d_in)?, &d_out)
+            }
+            Constructed::Measurement(m) => {
+                let d_out = m.measure().decode(d_out).map_err(at)?;
+                m.check(&decode_in(m.input(), d_in)?, &d_out)
+            }
+            other => Err(no_map(other)),
+        }
+    }
+}
+fn decode_in(space: &Space<AnyDomain, AnyMetric>, d_in: &Json) -> Result<AnyDistance> {
+    space.metric().decode(d_in).map_err(|error| error.at("d_in"))
+}
+#[cold]
+fn no_map(made: &Constructed) -> Error {
+    Error::NotImplemented(format!("a {} has no map", made.kind().name()))
 }

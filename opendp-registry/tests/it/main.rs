@@ -14,7 +14,7 @@ mod resolution;
 mod solving;
 
 use opendp_core::erased::{AnyMeasurement, AnyTransformation};
-use opendp_core::{Codec, Constructed, Result};
+use opendp_core::{Constructed, Result};
 use opendp_measurements as _;
 use opendp_registry::{Document, Registry};
 use opendp_transformations as _;
@@ -34,9 +34,5 @@ fn measurement(document: Json) -> AnyMeasurement {
 }
 /// Evaluate a map on JSON.
 fn map(made: &Constructed, d_in: Json) -> Result<Json> {
-    match made {
-        Constructed::Transformation(t) => Ok(t.map(&t.input().metric().decode(&d_in)?)?.to_json()),
-        Constructed::Measurement(m) => Ok(m.map(&m.input().metric().decode(&d_in)?)?.to_json()),
-        _ => panic!("no map"),
-    }
+    made.map(&d_in)
 }
