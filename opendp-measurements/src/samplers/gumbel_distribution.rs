@@ -38,7 +38,7 @@ fn exponents(temperature: f64) -> Vec<f64> {
 #[test]
 fn choices_have_softmax_probabilities_at_every_temperature_and_in_both_directions() {
     let mut source = Seeded::<64>::new(1);
-    for (temperature, draws) in [(1.0, 1_000_000), (0.3, 300_000), (7.0, 300_000)] {
+    for (temperature, draws) in [(1.0, 1_000_000), (0.3, 1_000_000), (7.0, 1_000_000)] {
         for (optimize, sign) in [(Optimize::Max, 1.0), (Optimize::Min, -1.0)] {
             let counts = choices(&SCORES, temperature, optimize, draws, &mut source);
             assert!(fit(&counts, &exponents(sign * temperature)) < 1.0);
@@ -70,7 +70,7 @@ fn forced_refinement_leaves_the_probabilities_alone() {
 fn equal_scores_are_chosen_equally_often() {
     let mut source = Seeded::<64>::new(3);
     for scores in [[5.0; 4], [1e300; 4], [-5e-324; 4]] {
-        let counts = choices(&scores, 1e-300, Optimize::Max, 100_000, &mut source);
+        let counts = choices(&scores, 1e-300, Optimize::Max, 1_000_000, &mut source);
         assert!(fit(&counts, &[0.0; 4]) < 1.0);
     }
 }
@@ -78,7 +78,7 @@ fn equal_scores_are_chosen_equally_often() {
 #[test]
 fn extreme_scores_and_temperatures_keep_their_ratios() {
     let mut source = Seeded::<64>::new(4);
-    for (unit, draws) in [(1e300, 100_000), (1e-300, 100_000), (2f64.powi(-1070), 100_000)] {
+    for (unit, draws) in [(1e300, 1_000_000), (1e-300, 1_000_000), (2f64.powi(-1070), 1_000_000)] {
         // Multiples of the unit that are exact, also for the subnormal one.
         let scores = [0.0, unit, -2.0 * unit, 3.0 * unit];
         let counts = choices(&scores, 2.0 * unit, Optimize::Max, draws, &mut source);
