@@ -366,8 +366,9 @@ pub(crate) enum Refusal {
 impl Key {
     fn of(arg: &Arg) -> Option<Key> {
         Some(match arg {
-            // The text of a type argument decides, so it cannot be left out of the key.
-            Arg::Json(serde_json::Value::String(_)) => return None,
+            // The text of a type argument decides, and so does its absence: such a request is
+            // resolved anew each time.
+            Arg::Json(serde_json::Value::String(_) | serde_json::Value::Null) => return None,
             Arg::Json(_) => Key::Json,
             Arg::Space(space) => Key::Space(space.domain().inner_id(), space.metric().inner_id()),
             Arg::Pair(domain, metric) => Key::Space(domain.inner_id(), metric.inner_id()),

@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, Read},
+    io::{self, BufRead, BufReader, Read},
     path::Path,
 };
 
@@ -29,12 +29,13 @@ fn unreadable(path: &Path, error: &io::Error) -> Error {
 
 /// The chunks of rows of a column, as members of a domain.
 ///
-/// A cell that does not read, or that lies out of bounds, becomes a member by the domain's rules,
-/// so that the number of rows is that of the table. Where the domain knows the number of rows and
-/// the table has another, the last chunk is an error.
+/// Every line after the header is one row, whatever it holds: quotes count within a line and never
+/// beyond it. A cell that is missing, does not read, or lies out of bounds becomes a member by the
+/// domain's rules. So no person's cell can change the row of another, or the number of rows. Where
+/// the domain knows the number of rows and the table has another, the last chunk is an error.
 pub(crate) struct Column<'a> {
-    reader: csv::Reader<Box<dyn Read>>,
-    record: csv::StringRecord,
+    lines: BufReader<Box<dyn Read>>,
+    cells: Cells,
     index: usize,
     domain: &'a AnyDomain,
     size: Option<u64>,
@@ -58,11 +59,13 @@ impl<'a> Column<'a> {
         } else {
             Box::new(file)
         };
-        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(source);
-        let headers = reader.headers().map_err(|_| broken())?;
-        let names: Vec<&str> = headers.iter().map(str::trim).collect();
+        let (mut lines, mut cells) = (BufReader::with_capacity(1 << 18, source), Cells::new());
+        let mut header = Vec::new();
+        lines.read_until(b'\n', &mut header).map_err(|_| broken())?;
+        // Some programs begin a text with a mark of its encoding.
+        let names = cells.all(header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&header));
         let index = match column {
-            Some(name) => names.iter().position(|known| *known == name),
+            Some(name) => names.iter().position(|known| known == name),
             None if names.len() == 1 => Some(0),
             None => None,
         };
@@ -70,37 +73,30 @@ impl<'a> Column<'a> {
             Error::argument("column", format!("expected one of `{}`", names.join("`, `")))
         })?;
         let size = domain.to_json()["vector_domain"]["size"].as_u64();
-        let record = csv::StringRecord::new();
-        Ok(Column { reader, record, index, domain, size, rows: 0, ended: false })
+        Ok(Column { lines, cells, index, domain, size, rows: 0, ended: false })
     }
     fn chunk(&mut self) -> Result<Option<AnyValue>> {
-        let mut cells: Vec<String> = Vec::new();
-        while cells.len() < CHUNK_CELLS {
-            match self.reader.read_record(&mut self.record) {
-                Ok(true) => cells.push(self.record.get(self.index).unwrap_or_default().to_owned()),
-                Ok(false) => {
-                    self.ended = true;
-                    break;
-                }
-                // Text that is not UTF-8 is one row whose cell does not read.
-                Err(error) if matches!(error.kind(), csv::ErrorKind::Utf8 { .. }) => {
-                    cells.push(String::new());
-                }
-                Err(_) => return Err(broken()),
+        let (mut found, mut line): (Vec<String>, Vec<u8>) = (Vec::new(), Vec::new());
+        while found.len() < CHUNK_CELLS {
+            line.clear();
+            if self.lines.read_until(b'\n', &mut line).map_err(|_| broken())? == 0 {
+                self.ended = true;
+                break;
             }
+            found.push(self.cells.nth(&line, self.index));
         }
-        self.rows += u64::try_from(cells.len()).unwrap_or(u64::MAX);
+        self.rows += u64::try_from(found.len()).unwrap_or(u64::MAX);
         if self.ended && self.size.is_some_and(|size| size != self.rows) {
             return Err(Error::argument(
                 "data",
                 "the number of rows is not the `size` that the pipeline's domain states",
             ));
         }
-        if cells.is_empty() && 0 < self.rows {
+        if found.is_empty() && 0 < self.rows {
             return Ok(None);
         }
-        let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
-        let rows = self.domain.read_cells(&cells).ok_or_else(|| {
+        let found: Vec<&str> = found.iter().map(String::as_str).collect();
+        let rows = self.domain.read_cells(&found).ok_or_else(|| {
             let found = self.domain.to_json();
             Error::argument("data", format!("a table has rows, and {found} has none"))
         })?;
@@ -123,6 +119,64 @@ impl Iterator for Column<'_> {
 #[cold]
 fn broken() -> Error {
     Error::argument("data", "the table cannot be read to its end")
+}
+
+/// The cells of one line.
+struct Cells {
+    parser: csv_core::Reader,
+    buffer: Vec<u8>,
+}
+impl Cells {
+    fn new() -> Self {
+        Cells { parser: csv_core::Reader::new(), buffer: Vec::new() }
+    }
+    /// All cells, without the space around them.
+    fn all(&mut self, line: &[u8]) -> Vec<String> {
+        let mut cells = Vec::new();
+        self.visit(line, |cell| {
+            cells.push(cell);
+            true
+        });
+        cells
+    }
+    /// One cell, or nothing where the line has fewer.
+    fn nth(&mut self, line: &[u8], index: usize) -> String {
+        let (mut found, mut left) = (String::new(), index);
+        self.visit(line, |cell| {
+            if left == 0 {
+                found = cell;
+                return false;
+            }
+            left -= 1;
+            true
+        });
+        found
+    }
+    /// Show each cell to `visit`, until it has seen enough.
+    fn visit(&mut self, line: &[u8], mut visit: impl FnMut(String) -> bool) {
+        self.parser.reset();
+        self.buffer.resize(line.len() + 1, 0);
+        let (mut rest, mut written) = (line, 0);
+        loop {
+            let (result, read, wrote) =
+                self.parser.read_field(rest, self.buffer.get_mut(written..).unwrap_or_default());
+            (rest, written) = (rest.get(read..).unwrap_or_default(), written + wrote);
+            match result {
+                // Reading on from nothing tells the parser that the line has ended.
+                csv_core::ReadFieldResult::InputEmpty => {}
+                csv_core::ReadFieldResult::Field { record_end } => {
+                    let cell = self.buffer.get(..written).unwrap_or_default();
+                    // Text that is not UTF-8 is a cell that does not read.
+                    let cell = std::str::from_utf8(cell).unwrap_or_default().trim().to_owned();
+                    if !visit(cell) || record_end {
+                        return;
+                    }
+                    written = 0;
+                }
+                csv_core::ReadFieldResult::OutputFull | csv_core::ReadFieldResult::End => return,
+            }
+        }
+    }
 }
 
 /// Decode a value from a JSON file: the whole of it, or one column of an array of objects.

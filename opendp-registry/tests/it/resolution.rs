@@ -126,6 +126,14 @@ fn resolution_does_not_depend_on_what_was_asked_before() {
     }
 }
 #[test]
+fn a_type_argument_is_not_remembered_by_its_kind() {
+    let args = |to| Args::new().with("input", &space().erase()).with("TO", to);
+    assert!(resolve("make_count", &args(json!(null))).ends_with("TO=i32"));
+    refuse("make_count", &args(json!(5)), "Argument", &["TO"]);
+    assert!(resolve("make_count", &args(json!("i64"))).ends_with("TO=i64"));
+    assert!(resolve("make_count", &args(json!("u32"))).ends_with("TO=u32"));
+}
+#[test]
 fn only_trusted_packages_are_called() {
     let core = Registry::trusting(&["opendp-core"]);
     assert_eq!(core.signatures("make_clamp").unwrap_err().kind(), "NotFound");

@@ -121,6 +121,26 @@ fn bytes_that_are_not_text_are_one_bad_cell() {
     assert!(text.contains("release   25.0"), "{text}");
 }
 #[test]
+fn a_line_is_a_row_whatever_it_holds() {
+    let desk = Desk::new();
+    let count = json!({
+        "space": {"domain": "VectorDomain<AtomDomain<String>>", "metric": "symmetric_distance"},
+        "chain": [{"count_by_categories": {"categories": ["a, b", "c", ""]}}, {"laplace": {"scale": 0}}],
+    });
+    desk.file("count.json", count.to_string());
+    let release = |name: &str, table: &[u8], column: &str| -> Json {
+        desk.file(name, table);
+        let report =
+            desk.says(&["run", "-p", "count.json", "--data", name, "--column", column, "--json"]);
+        serde_json::from_str::<Json>(&report).unwrap()["release"].clone()
+    };
+    // Quotes hold a comma, and one that is never closed ends with its line.
+    let table = b"id,x\n1,\"a, b\"\n2,\"c\n3,c\r\n4\n\n5,\xff\n6,c";
+    assert_eq!(release("one.csv", table, "x"), json!([1, 3, 3, 0]));
+    // An empty cell of a table with one column is an empty line, and is a row.
+    assert_eq!(release("two.csv", b"x\nc\n\n\nc\n", "x"), json!([0, 2, 2, 0]));
+}
+#[test]
 fn a_release_tells_its_loss_and_its_accuracy() {
     let desk = Desk::new();
     desk.file("sum.json", sum(20.0).to_string());
