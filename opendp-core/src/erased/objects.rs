@@ -224,3 +224,68 @@ fn decode_in(space: &Space<AnyDomain, AnyMetric>, d_in: &Json) -> Result<AnyDist
 fn no_map(made: &Constructed) -> Error {
     Error::NotImplemented(format!("a {} has no map", made.kind().name()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AbsoluteDistance, Args, AtomDomain, Partial, SymmetricDistance, VectorDomain};
+
+    #[test]
+    fn everything_is_shared_between_threads() {
+        fn shared<T: Send + Sync>() {}
+        type Rows = VectorDomain<AtomDomain<f64>>;
+        shared::<Transformation<Rows, SymmetricDistance, Rows, SymmetricDistance>>();
+        shared::<AnyTransformation>();
+        shared::<AnyMeasurement>();
+        shared::<AnyFunction>();
+        shared::<Constructed>();
+        shared::<Space<AnyDomain, AnyMetric>>();
+        shared::<Partial<AnyValue, AnyValue>>();
+        shared::<(Args, Error, Kind)>();
+    }
+    fn add_one() -> AnyTransformation {
+        let space = Space::new(AtomDomain::default(), AbsoluteDistance::<i32>::new()).unwrap();
+        let function = Function::map(|x: &i32| Ok(x.saturating_add(1)));
+        Transformation::new(space.clone(), space, function, StabilityMap::from_constant(1)).erase()
+    }
+    #[test]
+    fn maps_and_checks_in_json() {
+        let made = Constructed::from(add_one());
+        assert_eq!(made.map(&3.into()), Ok(3.into()));
+        assert_eq!(made.check(&3.into(), &2.into()), Ok(false));
+        assert!(made.map(&"x".into()).unwrap_err().to_string().contains("d_in"));
+        assert!(made.check(&3.into(), &"x".into()).unwrap_err().to_string().contains("d_out"));
+        let domain = Constructed::from(add_one().input().domain().clone());
+        assert_eq!(domain.map(&3.into()).unwrap_err().kind(), "NotImplemented");
+        assert_eq!(domain.measurement().unwrap_err().kind(), "FailedCast");
+    }
+    #[test]
+    fn erased_objects_chain_and_refuse_other_spaces() {
+        let twice = add_one().then(|_| Ok(add_one())).unwrap();
+        assert_eq!(twice.invoke(&AnyValue::new(5)).unwrap().downcast::<i32>(), Ok(7));
+        assert_eq!(twice.erase().invoke(&AnyValue::new(5)).unwrap().downcast::<i32>(), Ok(7));
+        let other = Space::new(AtomDomain::default(), AbsoluteDistance::<i64>::new()).unwrap();
+        let identity = Transformation::new(
+            other.clone(),
+            other,
+            Function::map(|x: &i32| Ok(*x)),
+            StabilityMap::new(|d: &i64| Ok(*d)),
+        );
+        let error = add_one().then(|_| Ok(identity.erase())).unwrap_err();
+        assert_eq!(error.kind(), "MetricMismatch");
+        let typed = twice.typed::<
+            AtomDomain<i32>,
+            AbsoluteDistance<i32>,
+            AtomDomain<i32>,
+            AbsoluteDistance<i32>,
+        >();
+        assert_eq!(typed.unwrap().invoke(&5), Ok(7));
+        let wrong = twice.typed::<
+            AtomDomain<i64>,
+            AbsoluteDistance<i32>,
+            AtomDomain<i32>,
+            AbsoluteDistance<i32>,
+        >();
+        assert_eq!(wrong.unwrap_err().kind(), "FailedCast");
+    }
+}

@@ -15,7 +15,7 @@ use crate::{Carrier, Error, Result};
 /// on its own, and adds integers.)
 pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// What the fold remembers of the rows it has seen.
-    type State: Serialize + DeserializeOwned + Send + 'static;
+    type State: Serialize + DeserializeOwned + Send + Sync + 'static;
     /// Tell this fold from others, parameters included, so that foreign states are refused.
     fn label(&self) -> String;
     /// Make the state of no rows.
@@ -108,7 +108,7 @@ pub(crate) trait FoldStage<I: Carrier, O: Carrier>: Send + Sync {
     fn load(&self, bytes: &[u8]) -> Result<Box<dyn State<I, O>>>;
 }
 /// The state of one run.
-pub(crate) trait State<I: Carrier, O: Carrier>: Send {
+pub(crate) trait State<I: Carrier, O: Carrier>: Send + Sync {
     fn absorb(&mut self, chunk: I::Chunk<'_>) -> Result<()>;
     fn merge(&mut self, other: Box<dyn State<I, O>>) -> Result<()>;
     fn finish(self: Box<Self>) -> Result<O>;

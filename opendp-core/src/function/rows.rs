@@ -12,7 +12,7 @@ pub(crate) trait RowsStage<I: Carrier, O: Carrier>: Send + Sync {
     fn start(&self) -> Box<dyn Run<I, O>>;
 }
 /// One run over the chunks of one input, which owns the buffers between its stages.
-pub(crate) trait Run<I: Carrier, O: Carrier>: Send {
+pub(crate) trait Run<I: Carrier, O: Carrier>: Send + Sync {
     /// Prepare the output, which must be right even if no chunk follows: an erased buffer gets its
     /// type.
     fn begin(&mut self, out: &mut O) -> Result<()> {
