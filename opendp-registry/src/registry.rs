@@ -13,6 +13,7 @@ use std::{
 
 use dashmap::DashMap;
 use opendp_core::{Arg, Args, Constructed, Error, Kind, Registration, Result, TypeName};
+use serde_json::Value as Json;
 
 use crate::explain::{ambiguous, no_candidate, no_name, two_functions};
 use crate::{Addition, Entry, Request};
@@ -219,7 +220,8 @@ impl Registry {
             let open = |i: usize, name: &str| {
                 let named = |given: &Option<String>| given.as_deref() == Some(name);
                 let by_place = request.types.get(i).is_some_and(|(given, _)| given.is_none());
-                !by_place && !request.types.iter().any(|t| named(&t.0)) && args.get(name).is_none()
+                let by_argument = !matches!(args.get(name), None | Some(Arg::Json(Json::Null)));
+                !by_place && !by_argument && !request.types.iter().any(|t| named(&t.0))
             };
             narrow(&mut left, |entry| {
                 entry.generics.iter().enumerate().all(|(i, generic)| match &generic.default {
@@ -340,8 +342,8 @@ impl crate::entry::Generic {
     /// Whether an argument names this type: by its name, or as a domain, a metric or a measure.
     fn means(&self, arg: &Arg) -> bool {
         match arg {
-            Arg::Json(serde_json::Value::Null) => self.default.is_some(),
-            Arg::Json(serde_json::Value::String(text)) => {
+            Arg::Json(Json::Null) => self.default.is_some(),
+            Arg::Json(Json::String(text)) => {
                 text.parse::<TypeName>().is_ok_and(|name| name == self.type_name)
             }
             Arg::Made(Constructed::Domain(domain)) => domain.inner_type() == self.type_name,
@@ -368,7 +370,7 @@ impl Key {
         Some(match arg {
             // The text of a type argument decides, and so does its absence: such a request is
             // resolved anew each time.
-            Arg::Json(serde_json::Value::String(_) | serde_json::Value::Null) => return None,
+            Arg::Json(Json::String(_) | Json::Null) => return None,
             Arg::Json(_) => Key::Json,
             Arg::Space(space) => Key::Space(space.domain().inner_id(), space.metric().inner_id()),
             Arg::Pair(domain, metric) => Key::Space(domain.inner_id(), metric.inner_id()),

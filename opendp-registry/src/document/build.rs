@@ -87,7 +87,8 @@ impl<'a> Builder<'a> {
             }
             Some(_) => return Err(Error::argument("types", "expected an object of type names")),
         }
-        self.call(&request, object_or_empty(object, "args", &none)?, None)
+        let here = self.here.last().cloned();
+        self.call(&request, object_or_empty(object, "args", &none)?, here)
     }
 
     /// `{"space": {"domain": ..., "metric": ...}, "chain": [...]}`

@@ -157,6 +157,17 @@ fn a_single_call_stands_anywhere() {
     assert_eq!(map(&made, json!(1)).unwrap(), json!(0.25));
 }
 #[test]
+fn a_single_call_inside_a_chain_starts_from_the_space_reached() {
+    let count = json!({"constructor": "make_count", "types": {"TO": "int"}});
+    let laplace = json!({"constructor": "make_laplace", "args": {"scale": 4.0}});
+    let made =
+        build(json!({"space": integers(), "chain": [count.clone(), laplace.clone()]})).unwrap();
+    assert_eq!(map(&made, json!(1)).unwrap(), json!(0.25));
+    let both = json!({"composition": {"measurements": [laplace.clone(), laplace]}});
+    let made = build(json!({"space": integers(), "chain": [count, both]})).unwrap();
+    assert_eq!(map(&made, json!(1)).unwrap(), json!(0.5));
+}
+#[test]
 fn chains_join_by_the_combinators_too() {
     let clamp = json!({"space": integers(), "chain": [{"clamp": {"bounds": [0, 10]}}]});
     let bounded = space(json!({"vector_domain": {"atom_domain": {"T": "i32", "bounds": [0, 10]}}}));
