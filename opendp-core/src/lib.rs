@@ -39,6 +39,7 @@ mod atom;
 mod bounds;
 mod carrier;
 pub mod codec;
+mod constructor;
 mod distance;
 mod domain;
 mod domains;
@@ -64,6 +65,7 @@ pub use atom::{Atom, HashableAtom};
 pub use bounds::Bounds;
 pub use carrier::{CHUNK_ROWS, Carrier, Chunk, Whole};
 pub use codec::Codec;
+pub use constructor::{Constructor, Made, Spec};
 pub use distance::Distance;
 pub use domain::{Domain, descriptor};
 pub use domains::{AtomDomain, MapDomain, Nan, OptionDomain, VectorDomain};
@@ -83,7 +85,7 @@ pub use metrics::{
     L0PInfDistance, L1Distance, L01InfDistance, L2Distance, L02InfDistance, LInfDistance,
     LpDistance, RangeDistance, SymmetricDistance,
 };
-pub use registration::{Constructor, Generic, Made, Origin, Parameter, Registration, Spec};
+pub use registration::{Generic, Origin, Parameter, Registration};
 pub use space::Space;
 pub use transformation::{After, Transformation};
 pub use type_name::{Named, TypeName};

@@ -1,6 +1,7 @@
 //! Pipeline documents: transformations and measurements as JSON.
 
 mod build;
+mod describe;
 mod foreign;
 
 use std::collections::{BTreeMap, BTreeSet};

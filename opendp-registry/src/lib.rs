@@ -24,6 +24,7 @@ mod document;
 mod entry;
 mod explain;
 pub mod json;
+mod memo;
 mod registry;
 mod request;
 mod solve;

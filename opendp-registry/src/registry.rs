@@ -1,7 +1,6 @@
 //! Constructors by name, and the one that a request means.
 
 use std::{
-    any::TypeId,
     collections::BTreeMap,
     fmt,
     hash::{BuildHasher, RandomState},
@@ -16,6 +15,7 @@ use opendp_core::{Arg, Args, Constructed, Error, Kind, Registration, Result, Typ
 use serde_json::Value as Json;
 
 use crate::explain::{ambiguous, no_candidate, no_name, two_functions};
+use crate::memo::{Key, Memo};
 use crate::{Addition, Entry, Request};
 
 /// The constructors that a program can name.
@@ -34,23 +34,6 @@ pub struct Registry {
 pub(crate) struct Family {
     pub(crate) entries: Vec<Arc<Entry>>,
 }
-/// A request that was resolved, kept with all that decided it.
-struct Memo {
-    epoch: u64,
-    request: String,
-    args: Vec<(String, Key)>,
-    entry: Arc<Entry>,
-}
-/// What decides between signatures about one argument: its kind, not its content.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Key {
-    Json,
-    Space(TypeId, TypeId),
-    Descriptor(Kind, TypeId),
-    Object(Kind),
-    Value(TypeId),
-}
-
 impl Registry {
     /// Every constructor linked into this program.
     pub fn global() -> &'static Registry {
@@ -363,41 +346,4 @@ pub(crate) enum Refusal {
     NoParameter(String),
     /// An argument is not of a kind that fits the parameter.
     Argument(String, TypeName),
-}
-
-impl Key {
-    fn of(arg: &Arg) -> Option<Key> {
-        Some(match arg {
-            // The text of a type argument decides, and so does its absence: such a request is
-            // resolved anew each time.
-            Arg::Json(Json::String(_) | Json::Null) => return None,
-            Arg::Json(_) => Key::Json,
-            Arg::Space(space) => Key::Space(space.domain().inner_id(), space.metric().inner_id()),
-            Arg::Pair(domain, metric) => Key::Space(domain.inner_id(), metric.inner_id()),
-            Arg::Made(made) => match made {
-                Constructed::Domain(inner) => Key::Descriptor(Kind::Domain, inner.inner_id()),
-                Constructed::Metric(inner) => Key::Descriptor(Kind::Metric, inner.inner_id()),
-                Constructed::Measure(inner) => Key::Descriptor(Kind::Measure, inner.inner_id()),
-                other => Key::Object(other.kind()),
-            },
-            Arg::Value(value) => Key::Value((**value).type_id()),
-            _ => return None,
-        })
-    }
-}
-impl Memo {
-    fn new(epoch: u64, request: &str, args: &Args, entry: &Arc<Entry>) -> Option<Memo> {
-        let keys = args.iter().map(|(name, arg)| Some((name.to_owned(), Key::of(arg)?)));
-        let args = keys.collect::<Option<Vec<_>>>()?;
-        Some(Memo { epoch, request: request.to_owned(), args, entry: entry.clone() })
-    }
-    fn is(&self, epoch: u64, request: &str, args: &Args) -> bool {
-        self.epoch == epoch
-            && self.request == request
-            && args.iter().count() == self.args.len()
-            && args
-                .iter()
-                .zip(&self.args)
-                .all(|((name, arg), known)| name == known.0 && Key::of(arg) == Some(known.1))
-    }
 }

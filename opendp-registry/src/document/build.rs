@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use opendp_core::erased::{AnyDomain, AnyMetric};
 use opendp_core::{Arg, Args, Constructed, Error, Kind, Result, TypeName};
 use serde_json::{Map, Value as Json};
 
@@ -14,7 +13,7 @@ const MAX_LINKS: usize = 256;
 
 /// Builds one document.
 pub(super) struct Builder<'a> {
-    registry: &'a Registry,
+    pub(super) registry: &'a Registry,
     /// The space that the chain around the current node has reached.
     here: Vec<Arg>,
     /// What repeated nodes of a foreign document have already made.
@@ -272,95 +271,6 @@ impl<'a> Builder<'a> {
             |name: &str| !given.contains_key(name) && !first.takes(name, &Arg::Json(Json::Null));
         first.parameters().iter().map(|p| p.name.to_string()).find(|name| open(name))
     }
-
-    // ----- spaces and what they are made of ------------------------------------------------------
-
-    fn space(&mut self, json: &Json) -> Result<Arg> {
-        let Some(object) = json.as_object() else {
-            return Err(Error::argument("space", "expected an object with `domain` and `metric`"));
-        };
-        only(object, &["domain", "metric"])?;
-        let part = |key: &str| {
-            object.get(key).ok_or_else(|| Error::argument(key, "missing, expected a description"))
-        };
-        let domain = self.domain(part("domain")?).map_err(|error| error.at("domain"))?;
-        let metric = self
-            .metric(part("metric")?, object.get("domain"))
-            .map_err(|error| error.at("metric"))?;
-        Ok(Arg::Pair(domain, metric))
-    }
-    fn domain(&mut self, json: &Json) -> Result<AnyDomain> {
-        self.descriptor(json, None)?.domain()
-    }
-    /// Read a metric. One that leaves its number type open takes that of the domain's atoms.
-    fn metric(&mut self, json: &Json, domain: Option<&Json>) -> Result<AnyMetric> {
-        let made = match self.descriptor(json, None) {
-            Err(Error::Ambiguous(message)) => match (json, domain.and_then(atom)) {
-                (Json::String(name), Some(atom)) => {
-                    let args = [("T".to_owned(), Json::from(atom))].into_iter().collect();
-                    self.call(name, &args, None)
-                }
-                _ => Err(Error::Ambiguous(message)),
-            },
-            made => made,
-        };
-        made?.metric()
-    }
-    /// Read a domain, a metric or a measure: a function's name with or without arguments, the name
-    /// of a type, or, where a parameter is named for a function, the arguments alone.
-    fn descriptor(&mut self, json: &Json, parameter: Option<&str>) -> Result<Constructed> {
-        match json {
-            Json::String(name) if self.registry.knows(name) => self.call(name, &Map::new(), None),
-            Json::String(name) => match name.parse::<TypeName>() {
-                Ok(parsed) => self.of_type(&parsed),
-                Err(_) => Err(self.registry.family(name).err().unwrap_or_else(not_described)),
-            },
-            Json::Object(object) => {
-                if let Some((name, args)) = self.descriptor_call(object) {
-                    return self.call(name, args, None);
-                }
-                if let Arg::Made(made) = self.read(json)? {
-                    return Ok(made);
-                }
-                match (parameter, object.keys().next()) {
-                    (Some(name), _) if self.registry.knows(name) => self.call(name, object, None),
-                    (_, Some(name)) if object.len() == 1 => {
-                        Err(self.registry.family(name).err().unwrap_or_else(not_described))
-                    }
-                    _ => Err(not_described()),
-                }
-            }
-            _ => Err(not_described()),
-        }
-    }
-    /// `{NAME: {arguments}}` where the name is that of a domain, a metric or a measure.
-    fn descriptor_call<'j>(
-        &self,
-        object: &'j Map<String, Json>,
-    ) -> Option<(&'j str, &'j Map<String, Json>)> {
-        let (name, args) = object.iter().next().filter(|_| object.len() == 1)?;
-        let kind = self.registry.kind(name)?;
-        let describes = matches!(kind, Kind::Domain | Kind::Metric | Kind::Measure);
-        describes.then_some((name.as_str(), args.as_object()?))
-    }
-    /// Make a domain, a metric or a measure from the name of its type alone.
-    fn of_type(&mut self, name: &TypeName) -> Result<Constructed> {
-        let kinds = [Kind::Domain, Kind::Metric, Kind::Measure];
-        let fits = kinds.iter().flat_map(|kind| self.registry.of_kind(*kind));
-        let Some(entry) = fits.into_iter().find(|entry| entry.output() == name) else {
-            return Err(Error::TypeParse {
-                text: name.to_string(),
-                reason: "no domain, metric or measure of this type is registered".into(),
-            });
-        };
-        let mut args = Args::new();
-        for parameter in entry.parameters() {
-            if parameter.default.is_none() {
-                args = args.with(&parameter.name, self.of_type(&parameter.type_name)?);
-            }
-        }
-        entry.construct(&args)
-    }
 }
 
 /// Append a link to a chain.
@@ -394,30 +304,6 @@ impl Entry {
     }
 }
 
-#[cold]
-fn not_described() -> Error {
-    Error::FailedCast(
-        "expected a domain, a metric or a measure: its name, {NAME: {arguments}}, or its type"
-            .into(),
-    )
-}
-/// The first atomic type in the description of a domain.
-fn atom(json: &Json) -> Option<String> {
-    match json {
-        Json::Object(object) => match object.get("T") {
-            Some(Json::String(name)) => Some(name.clone()),
-            _ => object.values().find_map(atom),
-        },
-        Json::String(name) => {
-            let mut name = name.parse::<TypeName>().ok()?;
-            while let Some(inner) = name.args().first() {
-                name = inner.clone();
-            }
-            Some(name.to_string())
-        }
-        _ => None,
-    }
-}
 /// Check that an object has no other keys.
 pub(super) fn only(object: &Map<String, Json>, keys: &[&str]) -> Result<()> {
     match object.keys().find(|key| !keys.contains(&key.as_str())) {

@@ -1,0 +1,62 @@
+//! What a request resolved to, kept with all that decided it.
+
+use std::{any::TypeId, sync::Arc};
+
+use opendp_core::{Arg, Args, Constructed, Kind};
+use serde_json::Value as Json;
+
+use crate::Entry;
+
+/// A request that was resolved, kept with all that decided it.
+pub(crate) struct Memo {
+    pub(crate) epoch: u64,
+    request: String,
+    args: Vec<(String, Key)>,
+    pub(crate) entry: Arc<Entry>,
+}
+/// What decides between signatures about one argument: its kind, not its content.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Key {
+    Json,
+    Space(TypeId, TypeId),
+    Descriptor(Kind, TypeId),
+    Object(Kind),
+    Value(TypeId),
+}
+
+impl Key {
+    pub(crate) fn of(arg: &Arg) -> Option<Key> {
+        Some(match arg {
+            // The text of a type argument decides, and so does its absence: such a request is
+            // resolved anew each time.
+            Arg::Json(Json::String(_) | Json::Null) => return None,
+            Arg::Json(_) => Key::Json,
+            Arg::Space(space) => Key::Space(space.domain().inner_id(), space.metric().inner_id()),
+            Arg::Pair(domain, metric) => Key::Space(domain.inner_id(), metric.inner_id()),
+            Arg::Made(made) => match made {
+                Constructed::Domain(inner) => Key::Descriptor(Kind::Domain, inner.inner_id()),
+                Constructed::Metric(inner) => Key::Descriptor(Kind::Metric, inner.inner_id()),
+                Constructed::Measure(inner) => Key::Descriptor(Kind::Measure, inner.inner_id()),
+                other => Key::Object(other.kind()),
+            },
+            Arg::Value(value) => Key::Value((**value).type_id()),
+            _ => return None,
+        })
+    }
+}
+impl Memo {
+    pub(crate) fn new(epoch: u64, request: &str, args: &Args, entry: &Arc<Entry>) -> Option<Memo> {
+        let keys = args.iter().map(|(name, arg)| Some((name.to_owned(), Key::of(arg)?)));
+        let args = keys.collect::<Option<Vec<_>>>()?;
+        Some(Memo { epoch, request: request.to_owned(), args, entry: entry.clone() })
+    }
+    pub(crate) fn is(&self, epoch: u64, request: &str, args: &Args) -> bool {
+        self.epoch == epoch
+            && self.request == request
+            && args.iter().count() == self.args.len()
+            && args
+                .iter()
+                .zip(&self.args)
+                .all(|((name, arg), known)| name == known.0 && Key::of(arg) == Some(known.1))
+    }
+}
