@@ -2,6 +2,8 @@
 //!
 //! - [`make_laplace`] adds noise to a number or to each number of a vector.
 //! - [`make_gumbel_max`] chooses the index of a good score.
+//! - [`make_randomized_response_bool`] and [`make_randomized_response`] tell the truth with a known
+//!   probability.
 //! - [`make_chain_tt`], [`make_chain_mt`], [`make_chain_pm`] chain two steps;
 //!   [`make_composition`] makes several releases of the same data.
 //! - [`samplers`] draw the noise, with exactly the probabilities that the proofs assume.
@@ -51,6 +53,7 @@ mod laplace;
 mod laplace_accuracy;
 mod numbers;
 mod quotient;
+mod randomized_response;
 pub mod samplers;
 mod scale;
 mod temperature;
@@ -59,6 +62,7 @@ pub use combinators::{make_chain_mt, make_chain_pm, make_chain_tt, make_composit
 pub use gumbel_max::{ScoreMetric, make_gumbel_max};
 pub use laplace::{LaplaceMetric, LaplaceNumber, make_laplace};
 pub use numbers::Numbers;
+pub use randomized_response::{make_randomized_response, make_randomized_response_bool};
 pub use samplers::Optimize;
 pub use scale::Scale;
 pub use temperature::Temperature;

@@ -19,6 +19,7 @@ mod logarithm;
 mod saturating;
 mod score;
 mod uniform;
+mod uniform_below;
 
 #[cfg(test)]
 mod chi_square;
@@ -31,7 +32,7 @@ mod laplace_distribution;
 #[cfg(test)]
 mod logarithm_bounds;
 
-pub use bernoulli::{bernoulli, bernoulli_ratio};
+pub use bernoulli::{bernoulli, bernoulli_constant_time, bernoulli_ratio};
 pub use discrete_laplace::discrete_laplace;
 pub use dyadic::{Dyadic, power_of_two};
 pub use exponential::LazyExponential;
@@ -42,3 +43,4 @@ pub use logarithm::{ln, neg_ln};
 pub use saturating::{SaturatingNoise, add_noise};
 pub use score::Score;
 pub use uniform::LazyUniform;
+pub use uniform_below::uniform_below;
