@@ -16,13 +16,15 @@ mod gumbel;
 mod laplace;
 mod lattice;
 mod logarithm;
+mod permute_and_flip;
+mod race;
 mod saturating;
 mod score;
 mod uniform;
 mod uniform_below;
 
 #[cfg(test)]
-mod chi_square;
+pub(crate) mod chi_square;
 #[cfg(test)]
 mod discrete_laplace_distribution;
 #[cfg(test)]
@@ -31,6 +33,8 @@ mod gumbel_distribution;
 mod laplace_distribution;
 #[cfg(test)]
 mod logarithm_bounds;
+#[cfg(test)]
+pub(crate) mod permute_and_flip_distribution;
 
 pub use bernoulli::{bernoulli, bernoulli_constant_time, bernoulli_ratio};
 pub use discrete_laplace::discrete_laplace;
@@ -40,6 +44,7 @@ pub use gumbel::{Optimize, gumbel_argmax};
 pub use laplace::laplace;
 pub use lattice::round_to_lattice;
 pub use logarithm::{ln, neg_ln};
+pub use permute_and_flip::permute_and_flip;
 pub use saturating::{SaturatingNoise, add_noise};
 pub use score::Score;
 pub use uniform::LazyUniform;
