@@ -1,7 +1,5 @@
 //! The choice of a good candidate by its noisy score.
 
-use std::borrow::Cow;
-
 use serde_json::Value as Json;
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number};
@@ -12,21 +10,24 @@ use opendp_core::{
     Metric, MetricOn, PrivacyMap, RangeDistance, Result, Space, VectorDomain, named, register,
 };
 
-use crate::numbers::finite;
+use crate::numbers::all_finite;
 use crate::quotient::{finite_distance, quotient};
 use crate::samplers::{Optimize, Score, gumbel_argmax};
-use crate::{Temperature, accuracy};
+use crate::{Scale, Temperature, accuracy};
 
 /// A metric on vectors of scores in which a choice by Gumbel noise has a known loss.
 ///
 /// An implementation claims to bound, from `d_in`, the range of the changes of the scores between
 /// `d_in`-close members, `max_ij |(u_i - v_i) - (u_j - v_j)|`, and computes from that.
 pub trait ScoreMetric: Metric {
-    /// Bound the loss of a choice at a temperature: the range divided by it, rounding up.
+    /// Bound the range in units of a scale: the range divided by it, rounding up.
+    ///
+    /// It is 0 for a range of 0, and infinite for another at scale 0. This is the epsilon of a
+    /// choice by Gumbel noise of that scale, its temperature.
     ///
     /// # Errors
     /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound fits no number.
-    fn loss(&self, d_in: &Self::Distance, temperature: Temperature) -> Result<f64>;
+    fn loss(&self, d_in: &Self::Distance, scale: Scale) -> Result<f64>;
 }
 
 /// Make a measurement that chooses the index of a good score.
@@ -113,9 +114,9 @@ where
 {
     let (size, metric) = (input.domain().size(), input.metric().clone());
     let function = Function::map(move |scores: &Vec<T>| choose(scores, temperature, optimize));
-    let map = PrivacyMap::new(move |d_in: &M::Distance| metric.loss(d_in, temperature));
+    let map = PrivacyMap::new(move |d_in: &M::Distance| metric.loss(d_in, temperature.into()));
     Ok(Measurement::new(input, MaxDivergence, function, map)
-        .with_accuracy(move |alpha| selection_accuracy(temperature, size, alpha)))
+        .with_accuracy(move |alpha| selection_accuracy(temperature.into(), size, alpha)))
 }
 
 macro_rules! register_at {
@@ -136,8 +137,8 @@ where
     f64: InfCast<Q>,
     i128: InfCast<Q>,
 {
-    fn loss(&self, d_in: &Q, temperature: Temperature) -> Result<f64> {
-        quotient(*d_in, temperature.value())
+    fn loss(&self, d_in: &Q, scale: Scale) -> Result<f64> {
+        quotient(*d_in, scale.value())
     }
 }
 impl<Q> ScoreMetric for LInfDistance<Q>
@@ -146,10 +147,10 @@ where
     f64: InfCast<Q>,
     i128: InfCast<Q>,
 {
-    fn loss(&self, d_in: &Q, temperature: Temperature) -> Result<f64> {
+    fn loss(&self, d_in: &Q, scale: Scale) -> Result<f64> {
         let d_in = finite_distance(*d_in)?;
         let range = if self.monotonic() { d_in } else { d_in.inf_add(d_in)? };
-        quotient(range, temperature.value())
+        quotient(range, scale.value())
     }
 }
 
@@ -181,24 +182,21 @@ where
     if scores.is_empty() {
         return Err(empty());
     }
-    let scores = if scores.iter().all(|score| finite(*score) == *score) {
-        Cow::Borrowed(scores)
-    } else {
-        Cow::Owned(scores.iter().copied().map(finite).collect())
-    };
+    let scores = all_finite(scores);
     with_secure(|source| gumbel_argmax(&scores, temperature.value(), optimize, source))?
         .ok_or_else(empty)
 }
 
-fn selection_accuracy(
-    temperature: Temperature,
+/// Bound how much worse than the best of `size` scores the chosen one is, but for probability alpha.
+pub(crate) fn selection_accuracy(
+    scale: Scale,
     size: Option<usize>,
     alpha: f64,
 ) -> Result<Vec<Option<f64>>> {
     accuracy::check(alpha)?;
     let Some(size) = size.filter(|size| 0 < *size) else { return Ok(vec![None]) };
     let logarithm = f64::inf_cast(size)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
-    Ok(vec![Some(logarithm.inf_mul(temperature.value())?)])
+    Ok(vec![Some(logarithm.inf_mul(scale.value())?)])
 }
 
 #[cfg(test)]

@@ -2,6 +2,9 @@
 //!
 //! - [`make_laplace`] adds noise to a number or to each number of a vector.
 //! - [`make_gumbel_max`] chooses the index of a good score.
+//! - [`make_noisy_max`] and [`make_noisy_top_k`] choose one or several, under two privacy measures.
+//! - [`make_randomized_response_bool`] and [`make_randomized_response`] tell the truth with a known
+//!   probability.
 //! - [`make_chain_tt`], [`make_chain_mt`], [`make_chain_pm`] chain two steps;
 //!   [`make_composition`] makes several releases of the same data.
 //! - [`samplers`] draw the noise, with exactly the probabilities that the proofs assume.
@@ -49,18 +52,26 @@ mod combinators;
 mod gumbel_max;
 mod laplace;
 mod laplace_accuracy;
+mod noisy_max;
+mod noisy_top_k;
 mod numbers;
 mod quotient;
+mod randomized_response;
 pub mod samplers;
 mod scale;
+mod selection;
 mod temperature;
 
 pub use combinators::{make_chain_mt, make_chain_pm, make_chain_tt, make_composition};
 pub use gumbel_max::{ScoreMetric, make_gumbel_max};
 pub use laplace::{LaplaceMetric, LaplaceNumber, make_laplace};
+pub use noisy_max::make_noisy_max;
+pub use noisy_top_k::make_noisy_top_k;
 pub use numbers::Numbers;
+pub use randomized_response::{make_randomized_response, make_randomized_response_bool};
 pub use samplers::Optimize;
 pub use scale::Scale;
+pub use selection::SelectionMeasure;
 pub use temperature::Temperature;
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Domains of numbers: one, or a vector of them.
 
+use std::borrow::Cow;
+
 use opendp_core::arith::Number;
 use opendp_core::{Atom, AtomDomain, Domain, VectorDomain};
 
@@ -55,6 +57,15 @@ pub(crate) fn finite<T: Number>(number: T) -> T {
         T::zero()
     } else {
         number
+    }
+}
+
+/// Clamp every infinity to the finite number nearest to it, as [`finite`] does.
+pub(crate) fn all_finite<T: Number>(numbers: &[T]) -> Cow<'_, [T]> {
+    if numbers.iter().all(|number| finite(*number) == *number) {
+        Cow::Borrowed(numbers)
+    } else {
+        Cow::Owned(numbers.iter().copied().map(finite).collect())
     }
 }
 

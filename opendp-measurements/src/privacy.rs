@@ -5,10 +5,13 @@
 use opendp_core::arith::Number;
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Domain, L1Distance, LInfDistance, MaxDivergence, Measurement,
-    Metric, RangeDistance, Space, VectorDomain,
+    Metric, RangeDistance, Space, TheMeasure, VectorDomain,
 };
 
-use crate::{Optimize, Scale, Temperature, make_gumbel_max, make_laplace};
+use crate::{
+    Optimize, Scale, Temperature, make_gumbel_max, make_laplace, make_noisy_max,
+    make_randomized_response, make_randomized_response_bool,
+};
 
 /// The probability that discrete Laplace noise is at least `m >= 1`.
 fn tail(m: f64, s: f64) -> f64 {
@@ -195,4 +198,38 @@ fn draws_of_an_index_keep_to_the_map() {
         let pair = (vec![-6.0, 0.0, 0.0], vec![-4.0, 0.0, 0.0]);
         check_choice(LInfDistance::<f64>::new(true), 2.0, pair, optimize);
     }
+}
+#[test]
+fn draws_of_a_noisy_index_keep_to_the_map() {
+    let input = Space::new(VectorDomain::default(), LInfDistance::<i32>::new(false)).unwrap();
+    let choice = |scale| {
+        let scale = Scale::new(scale).unwrap();
+        make_noisy_max(input.clone(), TheMeasure(MaxDivergence), scale, false).unwrap()
+    };
+    // The best of two falls behind: permute-and-flip loses all that its map says.
+    let (x, y) = (vec![0, 0], vec![1, -1]);
+    let epsilon = choice(2.0).map(&1).unwrap();
+    let events: [&dyn Fn(&usize) -> bool; 2] = [&|r| *r == 0, &|r| *r == 1];
+    let found = excess(&choice(2.0), (&x, &y), epsilon, &events);
+    assert!(found < 6.0, "{found} standard deviations");
+    let found = excess(&choice(1.0), (&x, &y), epsilon, &events);
+    assert!(found > 6.0, "half the scale goes unnoticed at {found}");
+}
+#[test]
+fn draws_of_a_randomized_response_keep_to_the_map() {
+    let honest = make_randomized_response_bool(0.75, true).unwrap();
+    let epsilon = honest.map(&1).unwrap();
+    let events: [&dyn Fn(&bool) -> bool; 2] = [&|r| *r, &|r| !*r];
+    assert!(excess(&honest, (&true, &false), epsilon, &events) < 6.0);
+    let cheat = make_randomized_response_bool(0.8, true).unwrap();
+    assert!(excess(&cheat, (&true, &false), epsilon, &events) > 6.0);
+
+    let answer = |prob| make_randomized_response(vec![1, 2, 3], prob).unwrap();
+    let epsilon = answer(0.5).map(&1).unwrap();
+    let events: [&dyn Fn(&i32) -> bool; 3] = [&|r| *r == 1, &|r| *r == 2, &|r| *r == 3];
+    // Two categories, and one with a value that is none.
+    for pair in [(&1, &2), (&3, &9)] {
+        assert!(excess(&answer(0.5), pair, epsilon, &events) < 6.0);
+    }
+    assert!(excess(&answer(0.6), (&1, &2), epsilon, &events) > 6.0);
 }

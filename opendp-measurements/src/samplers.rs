@@ -16,12 +16,15 @@ mod gumbel;
 mod laplace;
 mod lattice;
 mod logarithm;
+mod permute_and_flip;
+mod race;
 mod saturating;
 mod score;
 mod uniform;
+mod uniform_below;
 
 #[cfg(test)]
-mod chi_square;
+pub(crate) mod chi_square;
 #[cfg(test)]
 mod discrete_laplace_distribution;
 #[cfg(test)]
@@ -30,8 +33,10 @@ mod gumbel_distribution;
 mod laplace_distribution;
 #[cfg(test)]
 mod logarithm_bounds;
+#[cfg(test)]
+pub(crate) mod permute_and_flip_distribution;
 
-pub use bernoulli::{bernoulli, bernoulli_ratio};
+pub use bernoulli::{bernoulli, bernoulli_constant_time, bernoulli_ratio};
 pub use discrete_laplace::discrete_laplace;
 pub use dyadic::{Dyadic, power_of_two};
 pub use exponential::LazyExponential;
@@ -39,6 +44,8 @@ pub use gumbel::{Optimize, gumbel_argmax};
 pub use laplace::laplace;
 pub use lattice::round_to_lattice;
 pub use logarithm::{ln, neg_ln};
+pub use permute_and_flip::permute_and_flip;
 pub use saturating::{SaturatingNoise, add_noise};
 pub use score::Score;
 pub use uniform::LazyUniform;
+pub use uniform_below::uniform_below;

@@ -4,6 +4,8 @@ use serde_json::Value as Json;
 
 use opendp_core::{Codec, Error, Result, named};
 
+use crate::Temperature;
+
 /// The scale of a noise distribution: a finite number, 0 for no noise at all.
 ///
 /// It stands for exactly the rational number that the float is.
@@ -36,6 +38,11 @@ impl Scale {
     /// The scale as a float.
     pub fn value(self) -> f64 {
         self.0
+    }
+}
+impl From<Temperature> for Scale {
+    fn from(temperature: Temperature) -> Self {
+        Scale(temperature.value())
     }
 }
 impl Codec for Scale {

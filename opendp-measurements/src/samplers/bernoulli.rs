@@ -23,21 +23,10 @@ pub fn bernoulli<S: RandomSource>(p: f64, source: &mut S) -> Result<bool, NoEntr
     if p.is_nan() || p <= 0.0 {
         return Ok(false);
     }
-    // p = mantissa 2^-places with 0 < places <= 1074 and an odd mantissa.
-    let parts = Dyadic::new(p);
-    let zeros = parts.mantissa.trailing_zeros();
-    let mantissa = u128::from(parts.mantissa >> zeros);
-    let mut places = -parts.exponent - zeros as i32;
+    let (mantissa, mut places) = expansion(p);
     loop {
         places -= S::BITS as i32;
-        // The digit is the part of p 2^(BITS * digits so far) between 2^BITS and 1. Shifting left
-        // by fewer than BITS <= 64 places keeps the 53-bit mantissa within 128 bits.
-        let shifted = match places {
-            128.. => 0,
-            0.. => mantissa >> places,
-            _ => mantissa << -places,
-        };
-        let digit = shifted as u64 & mask(S::BITS);
+        let digit = digit(mantissa, places, S::BITS);
         let word = source.word()?;
         if word != digit {
             return Ok(word < digit);
@@ -46,6 +35,59 @@ pub fn bernoulli<S: RandomSource>(p: f64, source: &mut S) -> Result<bool, NoEntr
             return Ok(false);
         }
     }
+}
+
+/// Flip the coin of [`bernoulli`] with a number of words that depends on `p` alone.
+///
+/// `U < p` is decided as there, but the words that come after the first difference are drawn and
+/// compared too, and the comparisons are joined by bit operations, without a branch on a word. For
+/// `p` of at least `1/2` and words of 64 bits this is one word. What the compiler and the processor
+/// make of it is theirs: the language promises no duration.
+///
+/// For `p` outside, values up to 0 (and NaN) count as 0 and values from 1 as 1.
+///
+/// # Errors
+///
+/// [`NoEntropy`] if the source ends.
+pub fn bernoulli_constant_time<S: RandomSource>(p: f64, source: &mut S) -> Result<bool, NoEntropy> {
+    if p >= 1.0 {
+        return Ok(true);
+    }
+    if p.is_nan() || p <= 0.0 {
+        return Ok(false);
+    }
+    let (mantissa, mut places) = expansion(p);
+    let (mut less, mut decided) = (false, false);
+    while places > 0 {
+        places -= S::BITS as i32;
+        let digit = digit(mantissa, places, S::BITS);
+        let word = source.word()?;
+        less |= (word < digit) & !decided;
+        decided |= word != digit;
+    }
+    Ok(less)
+}
+
+/// Write `p`, above 0 and below 1, as `mantissa 2^-places` with an odd mantissa.
+///
+/// So `0 < places <= 1074`.
+fn expansion(p: f64) -> (u128, i32) {
+    let parts = Dyadic::new(p);
+    let zeros = parts.mantissa.trailing_zeros();
+    (u128::from(parts.mantissa >> zeros), -parts.exponent - zeros as i32)
+}
+
+/// Give the digit of `mantissa 2^-(places + bits * digits so far)` that is in front of `places`.
+///
+/// It is the part of `p 2^(bits * digits so far)` between `2^bits` and 1. Shifting left by fewer
+/// than `bits <= 64` places keeps the 53-bit mantissa within 128 bits.
+fn digit(mantissa: u128, places: i32, bits: u32) -> u64 {
+    let shifted = match places {
+        128.. => 0,
+        0.. => mantissa >> places,
+        _ => mantissa << -places,
+    };
+    shifted as u64 & mask(bits)
 }
 
 /// Flip a coin that shows `true` with probability exactly `numerator / denominator`.
@@ -149,11 +191,35 @@ mod tests {
     }
 
     #[test]
+    fn constant_time_gives_the_same_coin_and_always_draws_as_much() {
+        for (p, places) in [(0.5, 1), (0.625, 3), (0.375, 3), (1023.0 / 1024.0, 10)] {
+            for number in 0..1 << 12 {
+                let (mut one, mut two) =
+                    (Tape::<1>::from_bits(number, 12), Tape::<1>::from_bits(number, 12));
+                let coin = bernoulli_constant_time(p, &mut one);
+                assert_eq!(coin, bernoulli(p, &mut two));
+                assert_eq!(one.used(), places);
+            }
+            let (heads, open) = enumerate(10, |tape| bernoulli_constant_time(p, tape));
+            assert_eq!((heads as f64, open), (p * 1024.0, 0));
+        }
+        for p in [0.75, 1.0 - f64::EPSILON / 2.0] {
+            let mut source = Seeded::<64>::new(1);
+            for draws in 1..=100 {
+                bernoulli_constant_time(p, &mut source).unwrap();
+                assert_eq!(source.used(), draws);
+            }
+        }
+    }
+
+    #[test]
     fn certain_outcomes_draw_nothing() {
         let mut source = Failing::default();
         for (p, expected) in [(0.0, false), (1.0, true), (-1.0, false), (2.0, true)] {
             assert_eq!(bernoulli(p, &mut source), Ok(expected));
+            assert_eq!(bernoulli_constant_time(p, &mut source), Ok(expected));
         }
+        assert_eq!(bernoulli_constant_time(f64::NAN, &mut source), Ok(false));
         assert_eq!(bernoulli(f64::NAN, &mut source), Ok(false));
         assert_eq!(bernoulli_ratio(0, 3, &mut source), Ok(false));
         assert_eq!(bernoulli_ratio(3, 3, &mut source), Ok(true));

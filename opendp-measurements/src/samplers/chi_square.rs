@@ -7,7 +7,7 @@
 ///
 /// Bins that expect less than 50 are pooled with their neighbours (in the order given) until they
 /// reach 50. Returns the statistic divided by its critical value at 1e-9: above 1 is a rejection.
-pub(super) fn chi_square(observed: &[u64], expected: &[f64]) -> f64 {
+pub(crate) fn chi_square(observed: &[u64], expected: &[f64]) -> f64 {
     assert_eq!(observed.len(), expected.len());
     let total: u64 = observed.iter().sum();
     let sum: f64 = expected.iter().sum();

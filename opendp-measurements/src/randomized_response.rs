@@ -1,0 +1,208 @@
+//! The truth with some probability, and otherwise another answer.
+
+use std::collections::HashMap;
+
+use dashu_int::{IBig, UBig};
+
+use opendp_core::arith::cast::ratio_to_f64_up;
+use opendp_core::arith::{Directed, DirectedFloat, InfCast};
+use opendp_core::random::{NoEntropy, RandomSource, with_secure};
+use opendp_core::{
+    AtomDomain, Codec, DiscreteDistance, Error, Function, HashableAtom, MaxDivergence, Measurement,
+    Named, PrivacyMap, Result, Space, register,
+};
+
+use crate::samplers::{Dyadic, bernoulli, bernoulli_constant_time, uniform_below};
+
+type Response<T> = Measurement<AtomDomain<T>, DiscreteDistance, MaxDivergence, T>;
+
+/// Make a measurement that answers a question of yes or no, and lies with a known probability.
+///
+/// # Arguments
+/// * `prob` - the probability of the true answer, from 1/2 to 1
+/// * `constant_time` - whether to draw and combine bits without a branch on them or on the data
+///
+/// # Precondition
+/// `prob` is from 1/2 to 1, and stands for exactly the rational number that the float is.
+///
+/// # Postcondition
+/// Any two members at distance at most `d_in` give releases whose max-divergence is at most
+/// `map(d_in)`.
+///
+/// # Map
+/// 0 for 0. Otherwise `ln(prob / (1 - prob))`, rounded up, and infinity when `prob` is 1.
+///
+/// # Proof
+/// The release is the data when a coin shows true, else its negation. [`bernoulli`] and
+/// [`bernoulli_constant_time`] show true with probability exactly `p = prob`, whatever the data.
+/// So either release has probability `p` or `1 - p`, and for each the ratio between two data sets is
+/// at most `p / (1 - p)`, which is at least 1 as `p >= 1/2`; a bound for each release is one for
+/// every event (Warner 1965; Dwork, Roth 2014, section 3.2). With `p = 1` a release may be possible
+/// for one data set only, and the loss is infinite. Data at distance 0 are equal, and their
+/// releases alike.
+///
+/// *Rounding.* `p / (1 - p) - 1` is a quotient of two integers, which is rounded up once; `ln(1 + x)`
+/// increases with `x` and is rounded up too.
+///
+/// *Time.* With `constant_time` the number of words drawn depends on `prob` alone, and the answer
+/// is the exclusive or of two bits. The language promises no duration for that, and none is claimed
+/// for the rest of the program.
+///
+/// # Errors
+/// `MakeMeasurement` when `prob` is not from 1/2 to 1.
+///
+/// # Example
+/// ```
+/// use opendp_measurements::make_randomized_response_bool;
+/// let answer = make_randomized_response_bool(0.75, false)?;
+/// assert!((answer.map(&1)? - 3_f64.ln()).abs() < 1e-15);
+/// assert_eq!(make_randomized_response_bool(1.0, true)?.invoke(&true)?, true);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn make_randomized_response_bool(prob: f64, constant_time: bool) -> Result<Response<bool>> {
+    let constant = loss(prob, 2)?;
+    let function = Function::map(move |truth: &bool| {
+        let honest = with_secure(|source| match constant_time {
+            true => bernoulli_constant_time(prob, source),
+            false => bernoulli(prob, source),
+        })?;
+        // Negate the truth unless honest.
+        Ok(truth ^ !honest)
+    });
+    response(function, constant)
+}
+register! {
+    "randomized_response.rs": make_randomized_response_bool(prob, constant_time = false);
+}
+
+/// Make a measurement that tells a category, which is the true one with a known probability.
+///
+/// # Arguments
+/// * `categories` - the possible answers, all different
+/// * `prob` - the probability of the true answer, from 1 / (the number of categories) to 1
+///
+/// # Precondition
+/// There are `k >= 2` categories and none occurs twice. `prob` is from `1 / k`, rounded down to a
+/// float, to 1, and stands for exactly the rational number that the float is.
+///
+/// # Postcondition
+/// Any two members at distance at most `d_in` give releases whose max-divergence is at most
+/// `map(d_in)`. A release is always one of the categories.
+///
+/// # Map
+/// 0 for 0. Otherwise `ln(prob (k - 1) / (1 - prob))`, rounded up, and infinity when `prob` is 1.
+/// When `prob` is the float just below `1 / k`, the sign of the logarithm is turned.
+///
+/// # Proof
+/// Let `p = prob` and `q = (1 - p) / (k - 1)`. If the data is a category, the release is that one
+/// with probability exactly `p`, decided by [`bernoulli`], and otherwise each of the others with
+/// the same probability, by [`uniform_below`], hence with probability `q`. If the data is no
+/// category, the release is each category with probability `1 / k`; this is what a category drawn
+/// uniformly at first would give too, as the mean `(p + (k - 1) q) / k` is `1 / k`. A mean lies
+/// between the least and the largest of its terms. So whatever the data, every category has a
+/// probability between `min(p, q)` and `max(p, q)`, and the ratio between two data sets is at most
+/// `max(p / q, q / p)`, for every category and hence for every event (Warner 1965; Kairouz, Oh,
+/// Viswanath 2016, section 2). Data at distance 0 are equal, and their releases alike.
+///
+/// *Rounding.* `max(p / q, q / p) - 1` is a quotient of two integers, which is rounded up once;
+/// `ln(1 + x)` increases with `x` and is rounded up too.
+///
+/// *Time.* To look up a category takes a time that depends on the data.
+///
+/// # Errors
+/// `MakeMeasurement` when there are fewer than two categories, one occurs twice, or `prob` is out
+/// of range.
+///
+/// # Example
+/// ```
+/// use opendp_measurements::make_randomized_response;
+/// let colours = ["red", "green", "blue", "other"].map(str::to_owned).to_vec();
+/// let answer = make_randomized_response(colours.clone(), 0.75)?;
+/// assert!((answer.map(&1)? - 9_f64.ln()).abs() < 1e-15);
+/// assert!(colours.contains(&answer.invoke(&"pink".to_owned())?));
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn make_randomized_response<T: HashableAtom + Named + Codec>(
+    categories: Vec<T>,
+    prob: f64,
+) -> Result<Response<T>> {
+    let count = categories.len() as u64;
+    if count < 2 {
+        return Err(Error::MakeMeasurement(format!(
+            "categories: expected at least 2, found {count}"
+        )));
+    }
+    let constant = loss(prob, count)?;
+    let indices: HashMap<T, u64> = categories.iter().cloned().zip(0..).collect();
+    if indices.len() < categories.len() {
+        return Err(Error::MakeMeasurement(
+            "categories: expected them all different, found one twice".into(),
+        ));
+    }
+    let function = Function::map(move |truth: &T| {
+        let truth = indices.get(truth).copied();
+        let told = with_secure(|source| tell(truth, count, prob, source))?;
+        let category = usize::try_from(told).ok().and_then(|told| categories.get(told));
+        // An index is below the count.
+        category.cloned().ok_or_else(|| Error::FailedFunction("no such category".into()))
+    });
+    response(function, constant)
+}
+register! {
+    "randomized_response.rs": make_randomized_response(categories, prob)
+        for T in [bool, i32, i64, u32, u64, usize, String];
+}
+
+/// Choose the index of the category to tell, of `count`; no truth stands for none of them.
+fn tell<S: RandomSource>(
+    truth: Option<u64>,
+    count: u64,
+    prob: f64,
+    source: &mut S,
+) -> Result<u64, NoEntropy> {
+    let Some(truth) = truth else { return uniform_below(count, source) };
+    if bernoulli(prob, source)? {
+        return Ok(truth);
+    }
+    let other = uniform_below(count - 1, source)?;
+    Ok(other + u64::from(truth <= other))
+}
+
+fn response<T: HashableAtom>(function: Function<T, T>, constant: f64) -> Result<Response<T>> {
+    let input = Space::new(AtomDomain::default(), DiscreteDistance)?;
+    let map = PrivacyMap::new(move |d_in: &u32| Ok(if *d_in == 0 { 0.0 } else { constant }));
+    Ok(Measurement::new(input, MaxDivergence, function, map))
+}
+
+/// Bound `|ln(p (k - 1) / (1 - p))|` from above, for a probability from `1 / k` to 1.
+fn loss(prob: f64, count: u64) -> Result<f64> {
+    let least = 1.0.neg_inf_div(f64::inf_cast(count)?)?;
+    if !(least <= prob && prob <= 1.0) {
+        return Err(Error::MakeMeasurement(format!(
+            "prob: expected a number from 1/{count} to 1, found {prob}"
+        )));
+    }
+    if prob == 1.0 {
+        return Ok(f64::INFINITY);
+    }
+    // p = truth / all, exactly. A probability below 1 has a negative exponent.
+    let parts = Dyadic::new(prob);
+    let truth = IBig::from(parts.mantissa);
+    let all = IBig::ONE << usize::try_from(parts.exponent.unsigned_abs()).unwrap_or_default();
+    let gain = &truth * IBig::from(count) - &all;
+    // The larger of both odds, less 1.
+    let excess = if gain < IBig::ZERO {
+        ratio(-gain, truth * IBig::from(count - 1))
+    } else {
+        ratio(gain, all - truth)
+    };
+    excess.inf_ln_1p()
+}
+/// Divide by a positive integer, rounding up.
+fn ratio(dividend: IBig, divisor: IBig) -> f64 {
+    let (_, divisor): (_, UBig) = divisor.into_parts();
+    ratio_to_f64_up(&dividend, &divisor)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+//! Exact choice of a candidate by permute-and-flip, as a race with exponential noise.
+
+use super::{
+    Optimize,
+    exponential::LazyExponential,
+    race::{Noise, neg_ln_cap, race},
+    score::Score,
+};
+use dashu_int::IBig;
+use opendp_core::random::{NoEntropy, RandomSource};
+
+/// Choose the index that maximises `±scores[i] / scale + E_i`, with independent standard
+/// exponential variables `E_i`.
+///
+/// The sign is `+` for [`Optimize::Max`] and `-` for [`Optimize::Min`]. No scores give `None`; a
+/// single one is chosen without a draw.
+///
+/// This index has the distribution of the permute-and-flip mechanism of McKenna and Sheldon (2020):
+/// visit the candidates in random order and accept each with probability
+/// `exp(-(best - score) / scale)`. That both are one is a theorem of Ding et al. (2021, "The
+/// Permute-and-Flip Mechanism Is Identical to Report-Noisy-Max with Exponential Noise",
+/// arXiv:2105.07260).
+///
+/// # Exactness
+///
+/// The race is decided by exact comparisons of real numbers whose digits are drawn lazily, so the
+/// probabilities are exactly those, whatever the magnitudes.
+///
+/// Scores must be finite and so must the scale, above 0. Of the values that are not: a scale of 0
+/// means `5e-324`, a negative one its magnitude, NaN and infinity mean `f64::MAX`. NaN or infinite
+/// scores are read as numbers beyond `f64::MAX`; this call then still returns.
+///
+/// # Errors
+///
+/// [`NoEntropy`] if the source ends.
+pub fn permute_and_flip<T: Score, S: RandomSource>(
+    scores: &[T],
+    scale: f64,
+    optimize: Optimize,
+    source: &mut S,
+) -> Result<Option<usize>, NoEntropy> {
+    race::<Exponential, _, _>(scores, scale, optimize, source)
+}
+
+/// The noise `E` itself.
+struct Exponential;
+
+impl Noise for Exponential {
+    /// `E = -ln U <= -ln(digit / 2^bits)`.
+    #[inline]
+    fn cap(digit: u64, bits: u32) -> f64 {
+        neg_ln_cap(digit, bits)
+    }
+    #[inline]
+    fn upper((_, e_hi): (f64, f64)) -> f64 {
+        e_hi
+    }
+    #[inline]
+    fn lower((e_lo, _): (f64, f64)) -> f64 {
+        e_lo
+    }
+    fn enclose(e: &LazyExponential, precision: usize) -> (Option<IBig>, Option<IBig>) {
+        let (lower, upper) = e.enclose(precision);
+        (Some(lower.into()), upper.map(IBig::from))
+    }
+}

@@ -1,0 +1,96 @@
+//! An exactly uniform index.
+
+use opendp_core::random::{NoEntropy, RandomSource};
+
+/// Draw an integer that is exactly uniform on `[0, bound)`.
+///
+/// # Exactness
+///
+/// Let `b` be the least number of bits that hold `bound - 1`. The last `b` bits of enough words are
+/// uniform on `[0, 2^b)`. A number of at least `bound` is drawn again, independently, so each number
+/// below has the same probability at each attempt, and hence altogether: they sum up to 1, because
+/// an attempt succeeds with probability `bound / 2^b > 1/2`. No bit is used twice.
+///
+/// A bound of 0 counts as 1.
+///
+/// Cost: nothing is drawn for a bound of 1; otherwise fewer than two attempts on average.
+///
+/// # Errors
+///
+/// [`NoEntropy`] if the source ends.
+pub fn uniform_below<S: RandomSource>(bound: u64, source: &mut S) -> Result<u64, NoEntropy> {
+    let Some(last) = bound.checked_sub(1).filter(|last| 0 < *last) else { return Ok(0) };
+    let bits = u64::BITS - last.leading_zeros();
+    let mask = u64::MAX >> (u64::BITS - bits);
+    loop {
+        let mut number = source.word()?;
+        let mut drawn = S::BITS;
+        while drawn < bits {
+            // Here a word has fewer than 64 bits.
+            number = number << S::BITS | source.word()?;
+            drawn += S::BITS;
+        }
+        if number & mask <= last {
+            return Ok(number & mask);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samplers::chi_square::chi_square;
+    use opendp_core::random::{Failing, Seeded, Tape};
+
+    #[test]
+    fn all_tapes_together_give_every_number_equally_often() {
+        for bound in 2..=9_u64 {
+            for n in 4..=12 {
+                let (mut counts, mut open) = (vec![0_u64; bound as usize], 0);
+                for number in 0..1 << n {
+                    match uniform_below(bound, &mut Tape::<1>::from_bits(number, n)) {
+                        Ok(index) => counts[index as usize] += 1,
+                        Err(NoEntropy) => open += 1,
+                    }
+                }
+                assert!(counts.iter().all(|count| *count == counts[0]), "{bound}: {counts:?}");
+                assert_eq!(counts[0] * bound + open, 1 << n);
+                // A tape stays open only if all of its whole attempts failed.
+                let bits = u64::from(u64::BITS - (bound - 1).leading_zeros());
+                let attempts = (u64::from(n) / bits) as u32;
+                assert_eq!(open, ((1 << bits) - bound).pow(attempts) << (u64::from(n) % bits));
+            }
+        }
+    }
+    #[test]
+    fn draws_are_uniform_whatever_the_size_of_a_word() {
+        fn counts<const B: u32>(bound: u64, draws: usize) -> Vec<u64> {
+            let (mut source, mut counts) = (Seeded::<B>::new(1), vec![0; bound as usize]);
+            for _ in 0..draws {
+                counts[uniform_below(bound, &mut source).unwrap() as usize] += 1;
+            }
+            counts
+        }
+        for bound in [2, 3, 7, 100] {
+            let expected = vec![1e5 / bound as f64; bound as usize];
+            assert!(chi_square(&counts::<64>(bound, 100_000), &expected) < 1.0);
+            assert!(chi_square(&counts::<4>(bound, 100_000), &expected) < 1.0);
+        }
+        // The remainder of a word of 4 bits would prefer 0 and 1 of 7.
+        let mut biased = vec![0; 7];
+        let mut source = Seeded::<4>::new(1);
+        for _ in 0..100_000 {
+            biased[(source.word().unwrap() % 7) as usize] += 1;
+        }
+        assert!(chi_square(&biased, &[1e5 / 7.0; 7]) > 1.0, "a bias goes unnoticed");
+    }
+    #[test]
+    fn one_number_draws_nothing_and_the_largest_bound_one_word() {
+        let mut source = Failing::default();
+        assert_eq!([0, 1].map(|bound| uniform_below(bound, &mut source)), [Ok(0), Ok(0)]);
+        assert_eq!(source.attempts(), 0);
+        assert_eq!(uniform_below(2, &mut source), Err(NoEntropy));
+        let mut tape = Tape::<64>::new(vec![u64::MAX, u64::MAX - 1]);
+        assert_eq!(uniform_below(u64::MAX, &mut tape), Ok(u64::MAX - 1));
+    }
+}
