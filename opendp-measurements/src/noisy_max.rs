@@ -54,8 +54,8 @@ use crate::{Scale, SelectionMeasure};
 /// which is at most `t + r`, as `(v_j - v_i) - (u_j - u_i) <= range`. Since
 /// `P[E_i > t + r] >= e^-r P[E_i > t]` for every real `t` and `r >= 0`, this gives
 /// `P_v[i] >= e^-r P_u[i]` once averaged over the others. A bound for every index is one for every
-/// event (McKenna, Sheldon 2020, Theorem 1, for these probabilities; Dwork, Roth 2014, Theorem
-/// 3.9 and after, for one-sided noise).
+/// event (McKenna, Sheldon 2020, for these probabilities; Dwork, Roth 2014, Claim 3.9, for the
+/// argument).
 ///
 /// *Zero-concentrated divergence.* [`gumbel_argmax`](crate::samplers::gumbel_argmax) returns `i`
 /// with probability exactly proportional to `exp(u_i / s)`. So `L_i = ln(P_u[i] / P_v[i])` is

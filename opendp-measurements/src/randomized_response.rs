@@ -102,7 +102,7 @@ register! {
 /// between the least and the largest of its terms. So whatever the data, every category has a
 /// probability between `min(p, q)` and `max(p, q)`, and the ratio between two data sets is at most
 /// `max(p / q, q / p)`, for every category and hence for every event (Warner 1965; Kairouz, Oh,
-/// Viswanath 2016, section 2). Data at distance 0 are equal, and their releases alike.
+/// Viswanath 2016). Data at distance 0 are equal, and their releases alike.
 ///
 /// *Rounding.* `max(p / q, q / p) - 1` is a quotient of two integers, which is rounded up once;
 /// `ln(1 + x)` increases with `x` and is rounded up too.

