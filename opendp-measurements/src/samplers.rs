@@ -9,12 +9,15 @@
 //! [`RandomSource`]: opendp_core::random::RandomSource
 
 mod bernoulli;
+mod discrete_gaussian;
 mod discrete_laplace;
 mod dyadic;
 mod exponential;
+mod gaussian;
 mod gumbel;
 mod laplace;
 mod lattice;
+mod lattice_sum;
 mod logarithm;
 mod saturating;
 mod score;
@@ -23,7 +26,11 @@ mod uniform;
 #[cfg(test)]
 mod chi_square;
 #[cfg(test)]
+mod discrete_gaussian_distribution;
+#[cfg(test)]
 mod discrete_laplace_distribution;
+#[cfg(test)]
+mod gaussian_distribution;
 #[cfg(test)]
 mod gumbel_distribution;
 #[cfg(test)]
@@ -32,9 +39,11 @@ mod laplace_distribution;
 mod logarithm_bounds;
 
 pub use bernoulli::{bernoulli, bernoulli_ratio};
+pub use discrete_gaussian::discrete_gaussian;
 pub use discrete_laplace::discrete_laplace;
 pub use dyadic::{Dyadic, power_of_two};
 pub use exponential::LazyExponential;
+pub use gaussian::gaussian;
 pub use gumbel::{Optimize, gumbel_argmax};
 pub use laplace::laplace;
 pub use lattice::round_to_lattice;
