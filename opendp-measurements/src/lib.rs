@@ -1,6 +1,6 @@
 //! Private mechanisms, their exact samplers, and the combinators that join them.
 //!
-//! - [`make_laplace`] adds noise to a number or to each number of a vector.
+//! - [`make_laplace`] and [`make_gaussian`] add noise to a number or to each number of a vector.
 //! - [`make_gumbel_max`] chooses the index of a good score.
 //! - [`make_chain_tt`], [`make_chain_mt`], [`make_chain_pm`] chain two steps;
 //!   [`make_composition`] makes several releases of the same data.
@@ -46,9 +46,12 @@
 
 mod accuracy;
 mod combinators;
+mod gaussian;
+mod gaussian_accuracy;
 mod gumbel_max;
 mod laplace;
 mod laplace_accuracy;
+mod noise;
 mod numbers;
 mod quotient;
 pub mod samplers;
@@ -56,6 +59,7 @@ mod scale;
 mod temperature;
 
 pub use combinators::{make_chain_mt, make_chain_pm, make_chain_tt, make_composition};
+pub use gaussian::{GaussianMetric, GaussianNumber, make_gaussian};
 pub use gumbel_max::{ScoreMetric, make_gumbel_max};
 pub use laplace::{LaplaceMetric, LaplaceNumber, make_laplace};
 pub use numbers::Numbers;
