@@ -201,6 +201,24 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_around_one_is_not_refused() {
+        // (A - 1)^2 / 2 is up to 1/8 and down to 0.
+        assert_eq!(accept((0.5, 1.5), (0.0, 0.1)), None);
+        assert_eq!(accept((0.5, 1.5), (0.2, 0.3)), Some(true));
+        assert_eq!(accept((1.5, 2.0), (0.0, 0.1)), Some(false));
+        assert_eq!(accept((0.0, 0.5), (0.0, 0.1)), Some(false));
+        // U below 1/2, so A is from ln 2 to infinity, and B is below 2^-63.
+        let b = || LazyExponential::from_first(u64::MAX, 64);
+        let undecided =
+            exact_accept(&mut LazyExponential::from_first(0, 1), b(), &mut Failing::default());
+        assert_eq!(undecided, Err(NoEntropy));
+        // From 2 ln 2 = 1.386 on it is refused.
+        let beyond =
+            exact_accept(&mut LazyExponential::from_first(0, 2), b(), &mut Failing::default());
+        assert_eq!(beyond, Ok(false));
+    }
+
+    #[test]
     fn the_tail_of_a_first_digit_zero_is_never_decided_too_early() {
         // A is above 44 and unbounded; only a B above 924 could be accepted.
         assert_eq!(accept(neg_ln(0, 64), neg_ln(1, 64)), Some(false));

@@ -95,6 +95,24 @@ fn forced_refinement_leaves_the_distribution_alone() {
 }
 
 #[test]
+fn many_refined_draws_have_the_exact_distribution() {
+    // Digits that decided an acceptance must be kept: drawn again, they would lack its weight.
+    fn check<const BITS: u32>(count: usize) {
+        let mut source = Seeded::<BITS>::new(30);
+        let sums = draws(0.1, 1.0, -30, count, &mut source);
+        assert!(fit(&sums, 0.1, 1.0, -30) < 1.0, "{BITS} bits");
+        for distance in [1.5, 2.5, 3.5] {
+            let p = 2.0 * phi(-distance);
+            let found = sums.iter().filter(|&y| (y - 0.1).abs() > distance).count() as f64;
+            let (n, expected) = (count as f64, p * count as f64);
+            assert!((found - expected).abs() < 6.0 * (n * p * (1.0 - p)).sqrt(), "{distance}");
+        }
+    }
+    check::<1>(30_000);
+    check::<4>(100_000);
+}
+
+#[test]
 fn the_finest_lattice_has_the_continuous_distribution() {
     let mut sums = draws(0.7, 1.0, -1074, 20_000, &mut Seeded::<64>::new(9));
     sums.sort_by(f64::total_cmp);
