@@ -3,18 +3,18 @@
 use num_traits::AsPrimitive;
 
 use opendp_core::arith::{InfCast, Number};
-use opendp_core::random::{Failing, NoEntropy, RandomSource, with_secure};
+use opendp_core::random::{NoEntropy, RandomSource};
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, Distance, Error, Function, L1Distance, LpDistance,
-    MaxDivergence, Measure, Measurement, Metric, MetricOn, PrivacyMap, Result, Space, VectorDomain,
-    register,
+    AbsoluteDistance, Atom, AtomDomain, Distance, L1Distance, LpDistance, MaxDivergence, Measure,
+    Measurement, Metric, MetricOn, Result, Space, VectorDomain, register,
 };
 
+use crate::Scale;
 use crate::laplace_accuracy::{continuous_accuracy, discrete_accuracy};
+use crate::noise::{Noise, add_noise_of, lattice};
 use crate::numbers::{Numbers, finite};
 use crate::quotient::quotient;
-use crate::samplers::{Dyadic, add_noise, discrete_laplace, laplace};
-use crate::{Scale, accuracy};
+use crate::samplers::{add_noise, discrete_laplace, laplace};
 
 /// A number that Laplace noise can be added to.
 pub trait LaplaceNumber: Atom + Number {
@@ -129,20 +129,21 @@ where
     MO: Measure + Default,
 {
     let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
-    let count = input.domain().count();
-    let (s, k) = (scale.value(), lattice.unwrap_or(0));
-    let function = Function::map(move |data: &D::Carrier| {
-        let released = if s == 0.0 {
-            // There is nothing to draw, and this source has nothing to give.
-            D::try_map(data, |x| x.add_laplace(0.0, k, &mut Failing::default()))
-        } else {
-            with_secure(|source| D::try_map(data, |x| x.add_laplace(s, k, source)))
-        };
-        Ok(released?)
-    });
-    let map = PrivacyMap::new(move |d_in: &M::Distance| M::loss(d_in, scale));
-    Ok(Measurement::new(input, MO::default(), function, map)
-        .with_accuracy(move |alpha| laplace_accuracy(scale, lattice, count, alpha)))
+    let map = move |d_in: &M::Distance| M::loss(d_in, scale);
+    let bound = move |alpha| match lattice {
+        Some(k) => continuous_accuracy(scale, k, alpha),
+        None => discrete_accuracy(scale, alpha),
+    };
+    Ok(add_noise_of::<Laplace, _, _, _>(input, scale, lattice, map, bound))
+}
+
+/// Noise of the Laplace distributions.
+struct Laplace;
+impl<T: LaplaceNumber> Noise<T> for Laplace {
+    #[inline]
+    fn add<S: RandomSource>(x: T, scale: f64, k: i32, source: &mut S) -> Result<T, NoEntropy> {
+        x.add_laplace(scale, k, source)
+    }
 }
 
 macro_rules! register_at {
@@ -224,44 +225,6 @@ macro_rules! floats {
     )*};
 }
 floats!(f32: -149, 127; f64: -1074, 1023;);
-
-/// Choose the exponent of the lattice: `None` for integers.
-fn lattice(range: Option<(i32, i32)>, scale: Scale, k: Option<i32>) -> Result<Option<i32>> {
-    let Some((finest, coarsest)) = range else {
-        return match k {
-            None | Some(0) => Ok(None),
-            Some(_) => Err(Error::MakeMeasurement(
-                "k: k is only valid for domains over floats, expected null or 0".into(),
-            )),
-        };
-    };
-    match k {
-        Some(k) if (finest..=coarsest).contains(&k) => Ok(Some(k)),
-        Some(k) => Err(Error::FailedFunction(format!(
-            "k: expected an exponent from {finest} to {coarsest}, found {k}"
-        ))),
-        None => Ok(Some(default_lattice(scale).clamp(finest, coarsest))),
-    }
-}
-/// The exponent `floor(log2 scale) - 40`; the finest for subnormal scales and 0.
-fn default_lattice(scale: Scale) -> i32 {
-    let parts = Dyadic::new(scale.value());
-    // A normal float is 2^52 to 2^53 times its unit in the last place.
-    if 1 << 52 <= parts.mantissa { parts.exponent + 52 - 40 } else { -1074 }
-}
-fn laplace_accuracy(
-    scale: Scale,
-    lattice: Option<i32>,
-    count: Option<usize>,
-    alpha: f64,
-) -> Result<Vec<Option<f64>>> {
-    accuracy::check(alpha)?;
-    let bound = match lattice {
-        Some(k) => continuous_accuracy(scale, k, alpha)?,
-        None => discrete_accuracy(scale, alpha)?,
-    };
-    Ok(accuracy::each(bound, count))
-}
 
 #[cfg(test)]
 mod tests;

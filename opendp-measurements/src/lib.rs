@@ -1,6 +1,6 @@
 //! Private mechanisms, their exact samplers, and the combinators that join them.
 //!
-//! - [`make_laplace`] adds noise to a number or to each number of a vector.
+//! - [`make_laplace`] and [`make_gaussian`] add noise to a number or to each number of a vector.
 //! - [`make_gumbel_max`] chooses the index of a good score.
 //! - [`make_noisy_max`] and [`make_noisy_top_k`] choose one or several, under two privacy measures.
 //! - [`make_randomized_response_bool`] and [`make_randomized_response`] tell the truth with a known
@@ -49,9 +49,12 @@
 
 mod accuracy;
 mod combinators;
+mod gaussian;
+mod gaussian_accuracy;
 mod gumbel_max;
 mod laplace;
 mod laplace_accuracy;
+mod noise;
 mod noisy_max;
 mod noisy_top_k;
 mod numbers;
@@ -63,6 +66,7 @@ mod selection;
 mod temperature;
 
 pub use combinators::{make_chain_mt, make_chain_pm, make_chain_tt, make_composition};
+pub use gaussian::{GaussianMetric, GaussianNumber, make_gaussian};
 pub use gumbel_max::{ScoreMetric, make_gumbel_max};
 pub use laplace::{LaplaceMetric, LaplaceNumber, make_laplace};
 pub use noisy_max::make_noisy_max;

@@ -30,6 +30,50 @@ where
     divide_integer(i128::inf_cast(d_in)?, divisor)
 }
 
+/// Compute half of the square of `d_in / divisor`, rounding up once.
+///
+/// The result is the smallest float that is not below the exact value, which is 0 for the distance
+/// 0, whatever the divisor, and infinity for any other distance and the divisor 0.
+///
+/// # Errors
+/// `FailedMap` when the distance is not finite; `Overflow` when the value exceeds all floats.
+pub(crate) fn half_square_quotient<Q>(d_in: Q, divisor: f64) -> Result<f64>
+where
+    Q: Number,
+    f64: InfCast<Q>,
+    i128: InfCast<Q>,
+{
+    let d_in = finite_distance(d_in)?;
+    let above = f64::inf_cast(d_in)?;
+    let (number, exponent) = if above == f64::neg_inf_cast(d_in)? {
+        let parts = Dyadic::new(above);
+        (IBig::from(parts.mantissa), parts.exponent)
+    } else {
+        // As for the quotient, an integer.
+        (IBig::from(i128::inf_cast(d_in)?), 0)
+    };
+    if number.is_zero() {
+        return Ok(0.0);
+    }
+    let parts = Dyadic::new(divisor);
+    let mantissa = UBig::from(parts.mantissa);
+    let (mut dividend, mut divided_by) = (&number * &number, (&mantissa * &mantissa) << 1_usize);
+    let shift = 2 * (exponent - parts.exponent);
+    let bits = usize::try_from(shift.unsigned_abs()).unwrap_or_default();
+    if shift < 0 {
+        divided_by <<= bits;
+    } else {
+        dividend <<= bits;
+    }
+    // A divisor of 0 gives infinity.
+    let loss = ratio_to_f64_up(&dividend, &divided_by);
+    if loss.is_finite() || divisor == 0.0 {
+        Ok(loss)
+    } else {
+        Err(Error::Overflow(format!("half the square of {above} / {divisor} does not fit f64")))
+    }
+}
+
 /// Refuse a distance that is not finite.
 pub(crate) fn finite_distance<Q: Number>(d_in: Q) -> Result<Q> {
     if d_in <= Q::FINITE_MAX {
@@ -114,8 +158,60 @@ mod tests {
         assert_eq!(quotient((1_u64 << 53) + 1, (1_u64 << 52) as f64), Ok(2.0_f64.next_up()));
     }
 
+    #[test]
+    fn knows_the_ends_of_half_a_square() {
+        assert_eq!(half_square_quotient(0_u32, 0.0), Ok(0.0));
+        assert_eq!(half_square_quotient(-0.0, 3.0).map(f64::to_bits), Ok(0));
+        assert_eq!(half_square_quotient(1_i8, 0.0), Ok(f64::INFINITY));
+        assert_eq!(half_square_quotient(5e-324, 0.0), Ok(f64::INFINITY));
+        assert_eq!(half_square_quotient(f64::INFINITY, 1.0).unwrap_err().kind(), "FailedMap");
+        assert_eq!(half_square_quotient(1.0, 1e-160).unwrap_err().kind(), "Overflow");
+        assert_eq!(half_square_quotient(i128::MAX, 1e-130).unwrap_err().kind(), "Overflow");
+        assert_eq!(half_square_quotient(5e-324, f64::MAX), Ok(5e-324));
+        assert_eq!(half_square_quotient(f64::MAX, f64::MAX), Ok(0.5));
+        assert_eq!(half_square_quotient(3.0, 2.0), Ok(1.125));
+        // (2^53 + 1)^2 / 2^107 = 1/2 + 2^-53 + 2^-107, just above a float.
+        let above = half_square_quotient((1_u64 << 53) + 1, (1_u64 << 53) as f64);
+        assert_eq!(above, Ok(0.5_f64.next_up().next_up()));
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4000))]
+        #[test]
+        fn half_a_square_is_the_smallest_float_not_below(
+            bits in 0_u64..0x7ff << 52, other in 1_u64..0x7ff << 52,
+            wide in 1..i128::MAX, drop in 0_u32..126, scale in 1e-9..1e9,
+        ) {
+            // a >= (d / s)^2 / 2 exactly if a s^2 2 >= d^2.
+            let part = |x: f64| {
+                let parts = Dyadic::new(x);
+                (IBig::from(parts.mantissa), i64::from(parts.exponent))
+            };
+            let check = |loss: Result<f64>, (m, e): (IBig, i64), s: f64| {
+                let (n, f) = part(s);
+                let covers = |a: f64| {
+                    let (a, g) = part(a);
+                    let (left, right) = (a * &n * &n, &m * &m);
+                    let (i, j) = (g + 2 * f + 1, 2 * e);
+                    let low = i.min(j);
+                    let at = |m: IBig, e: i64| m << usize::try_from(e - low).unwrap();
+                    at(left, i) >= at(right, j)
+                };
+                match loss {
+                    Ok(loss) => covers(loss) && (loss == 0.0 || !covers(loss.next_down())),
+                    Err(_) => !covers(f64::MAX),
+                }
+            };
+            let (d_in, divisor) = (f64::from_bits(bits), f64::from_bits(other));
+            prop_assert!(check(half_square_quotient(d_in, divisor), part(d_in), divisor));
+            let near: f64 = d_in * (0.5 + 1e-10 * scale);
+            if 0.0 < near && near.is_finite() {
+                prop_assert!(check(half_square_quotient(d_in, near), part(d_in), near));
+            }
+            let integer = wide >> drop;
+            prop_assert!(check(half_square_quotient(integer, scale), (integer.into(), 0), scale));
+        }
+
         #[test]
         fn is_the_smallest_float_not_below_the_quotient(
             bits in 0_u64..0x7ff << 52, other in 1_u64..0x7ff << 52,

@@ -9,12 +9,15 @@
 //! [`RandomSource`]: opendp_core::random::RandomSource
 
 mod bernoulli;
+mod discrete_gaussian;
 mod discrete_laplace;
 mod dyadic;
 mod exponential;
+mod gaussian;
 mod gumbel;
 mod laplace;
 mod lattice;
+mod lattice_sum;
 mod logarithm;
 mod permute_and_flip;
 mod race;
@@ -26,7 +29,11 @@ mod uniform_below;
 #[cfg(test)]
 pub(crate) mod chi_square;
 #[cfg(test)]
+mod discrete_gaussian_distribution;
+#[cfg(test)]
 mod discrete_laplace_distribution;
+#[cfg(test)]
+mod gaussian_distribution;
 #[cfg(test)]
 mod gumbel_distribution;
 #[cfg(test)]
@@ -37,9 +44,11 @@ mod logarithm_bounds;
 pub(crate) mod permute_and_flip_distribution;
 
 pub use bernoulli::{bernoulli, bernoulli_constant_time, bernoulli_ratio};
+pub use discrete_gaussian::discrete_gaussian;
 pub use discrete_laplace::discrete_laplace;
 pub use dyadic::{Dyadic, power_of_two};
 pub use exponential::LazyExponential;
+pub use gaussian::gaussian;
 pub use gumbel::{Optimize, gumbel_argmax};
 pub use laplace::laplace;
 pub use lattice::round_to_lattice;

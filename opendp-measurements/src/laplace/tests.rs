@@ -3,6 +3,8 @@ use opendp_core::{Args, Registration};
 use serde_json::json;
 
 use super::*;
+use crate::noise::default_lattice;
+use opendp_core::random::Failing;
 
 type Atoms<T, Q> = Space<AtomDomain<T>, AbsoluteDistance<Q>>;
 type Vectors<T, Q> = Space<VectorDomain<AtomDomain<T>>, L1Distance<Q>>;

@@ -70,13 +70,31 @@ fn floor_of_product<S: RandomSource>(scale: f64, source: &mut S) -> Result<u128,
             return Ok(floor as u128);
         }
     }
-    exact_floor(scale, LazyExponential::from_first(digit, S::BITS), source)
+    let e = LazyExponential::from_first(digit, S::BITS);
+    let floor = exact_floor(scale, e, Some(128), source)?;
+    Ok(u128::try_from(floor).unwrap_or(u128::MAX))
+}
+
+/// Draw as [`discrete_laplace`] does, of a positive scale, without a limit to the magnitude.
+pub(super) fn big_discrete_laplace<S: RandomSource>(
+    scale: f64,
+    source: &mut S,
+) -> Result<(bool, UBig), NoEntropy> {
+    loop {
+        let magnitude = exact_floor(scale, LazyExponential::draw(source)?, None, source)?;
+        let negative = source.word()? & 1 == 1;
+        if !magnitude.is_zero() || !negative {
+            return Ok((negative, magnitude));
+        }
+    }
 }
 
 /// Products from here on are left to integers; below, casts to and from `i64` are exact.
 const FAST_LIMIT: f64 = (1_u64 << 53) as f64;
 
 /// Decide `floor(scale E)` in integers, drawing as many digits as it takes.
+///
+/// A result that surely has more bits than the limit is only a lower bound of that length.
 ///
 /// Terminates with probability 1: the enclosure of `scale E` shrinks to a point that is not an
 /// integer, except on a set of probability 0.
@@ -85,14 +103,16 @@ const FAST_LIMIT: f64 = (1_u64 << 53) as f64;
 fn exact_floor<S: RandomSource>(
     scale: f64,
     mut e: LazyExponential,
+    limit: Option<usize>,
     source: &mut S,
-) -> Result<u128, NoEntropy> {
+) -> Result<UBig, NoEntropy> {
     let parts = Dyadic::new(scale);
     let exponent = i64::from(parts.exponent);
-    // Digits that a decision surely needs are drawn at once; a saturated result needs none.
+    // Digits that a decision surely needs are drawn at once; one far above the limit needs none.
     let integer_bits = exponent + parts.mantissa.bit_len() as i64;
-    if let 1..=192 = integer_bits {
-        e.refine_to(integer_bits as usize + 8, source)?;
+    let integer_bits = usize::try_from(integer_bits).unwrap_or(0);
+    if integer_bits != 0 && limit.is_none_or(|limit| integer_bits <= limit + 64) {
+        e.refine_to(integer_bits + 8, source)?;
     }
     loop {
         let precision = e.bits() + 8;
@@ -104,11 +124,9 @@ fn exact_floor<S: RandomSource>(
         };
         let (lo, hi) = e.enclose(precision);
         let lo = floor(lo);
-        let Ok(result) = u128::try_from(&lo) else {
-            return Ok(u128::MAX);
-        };
-        if hi.is_some_and(|hi| floor(hi) == lo) {
-            return Ok(result);
+        let long = limit.is_some_and(|limit| limit < lo.bit_len());
+        if long || hi.is_some_and(|hi| floor(hi) == lo) {
+            return Ok(lo);
         }
         e.refine(source)?;
     }
@@ -180,10 +198,10 @@ mod tests {
             for _ in 0..2000 {
                 let digit = source.word().unwrap();
                 let mut rest = Tape::<64>::new(vec![0; 4]);
-                let exact =
-                    exact_floor(scale, LazyExponential::from_first(digit, 64), &mut rest).unwrap();
+                let e = LazyExponential::from_first(digit, 64);
+                let exact = exact_floor(scale, e, None, &mut rest).unwrap();
                 let fast = floor_of_product(scale, &mut Tape::<64>::new(vec![digit; 1]));
-                assert!(fast == Ok(exact) || fast == Err(NoEntropy));
+                assert!(fast.map(UBig::from) == Ok(exact) || fast == Err(NoEntropy));
             }
         }
     }

@@ -1,0 +1,239 @@
+//! Gaussian noise on a number or on each number of a vector.
+
+use num_traits::AsPrimitive;
+
+use opendp_core::arith::{InfCast, Number};
+use opendp_core::random::{NoEntropy, RandomSource};
+use opendp_core::{
+    AbsoluteDistance, AtomDomain, Distance, L2Distance, LpDistance, Measure, Measurement, Metric,
+    MetricOn, Result, Space, VectorDomain, ZeroConcentratedDivergence, register,
+};
+
+use crate::gaussian_accuracy::{continuous_accuracy, discrete_accuracy};
+use crate::noise::{Noise, add_noise_of, lattice};
+use crate::numbers::{Numbers, finite};
+use crate::quotient::half_square_quotient;
+use crate::samplers::{add_noise, discrete_gaussian, gaussian};
+use crate::{LaplaceNumber, Scale};
+
+/// A number that Gaussian noise can be added to, too, on the same lattices.
+pub trait GaussianNumber: LaplaceNumber {
+    /// Add exact Gaussian noise: discrete for integers; continuous for floats, and then rounded to
+    /// the lattice `2^k`. Scale 0 draws nothing.
+    ///
+    /// # Errors
+    /// `NoEntropy` when the source ends.
+    fn add_gaussian<S: RandomSource>(
+        self,
+        scale: f64,
+        k: i32,
+        source: &mut S,
+    ) -> Result<Self, NoEntropy>;
+}
+
+/// A metric on numbers in which Gaussian noise has a known loss in the measure `MO`.
+///
+/// An implementation claims that the squares of the differences of the [numbers](crate::Numbers) of
+/// `d_in`-close members add up to at most the square of `d_in`, and computes from that.
+pub trait GaussianMetric<MO: Measure>: Metric {
+    /// Bound the loss of noise of a scale, rounding up.
+    ///
+    /// # Errors
+    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound fits no float.
+    fn loss(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance>;
+}
+
+/// Make a measurement that adds Gaussian noise to each number.
+///
+/// Integers get noise of the discrete Gaussian distribution, `P[Z = z]` proportional to
+/// `exp(-z^2 / (2 scale^2))`, and saturate at the ends of their type. Floats get noise of the normal
+/// distribution of standard deviation `scale`; the exact sum is then rounded to a multiple of `2^k`,
+/// the nearest, ties upward, and to a float.
+///
+/// # Arguments
+/// * `input` - a number under the absolute distance, or a vector under the L2 distance
+/// * `scale` - the scale of the noise, its standard deviation for floats and very nearly so for
+///   integers; 0 for none, in which case nothing is drawn
+/// * `k` - the exponent of the lattice that float releases lie on. By default it is about 40 bits
+///   below the scale, so that the rounding changes no digit that the noise has left any meaning.
+///   Integers take none, or 0
+///
+/// # Precondition
+/// The domain has no NaN: without it there is no space. Nothing else is required; a vector may be
+/// of any length. An infinity is taken for the largest or lowest finite number. `scale` is finite
+/// and not negative; `k` is from -1074 to 1023, for `f32` from -149 to 127.
+///
+/// # Postcondition
+/// Any two members at distance at most `d_in` give releases whose Renyi divergence of every order
+/// `a > 1` is at most `a map(d_in)`: zero-concentrated privacy. Every release of a float is a
+/// multiple of `2^k`, whatever the data, or the largest or lowest finite float; it is never a NaN,
+/// an infinity or a negative zero.
+///
+/// # Map
+/// `d_out = (d_in / scale)^2 / 2`, rounded up once; 0 for 0. At scale 0, any other distance gives
+/// infinity. It does not depend on `k` or on the length of a vector.
+///
+/// # Proof
+/// Write `x`, `y` for the numbers of two members, with `sum_i (x_i - y_i)^2 <= d_in^2`; on both
+/// metrics this is the definition. Let `s` be the scale and `a > 1` an order.
+///
+/// *Integers.* Without saturation the release of number `i` is `r` with probability
+/// `exp(-(r - x_i)^2 / (2 s^2)) / W(0)`, where `W(c) = sum_r exp(-(r - c)^2 / (2 s^2))` over all
+/// integers `r`; `W(x_i) = W(0)`. For every `r`, with `c = a x_i + (1 - a) y_i`,
+///
+/// `a (r - x_i)^2 + (1 - a) (r - y_i)^2 = (r - c)^2 - a (a - 1) (x_i - y_i)^2`.
+///
+/// So the divergence of order `a`, `ln(sum_r P[r]^a Q[r]^(1 - a)) / (a - 1)`, equals
+/// `a (x_i - y_i)^2 / (2 s^2) + ln(W(c) / W(0)) / (a - 1)`. The last term is 0: `c` is an integer
+/// when `a` is one, and in general `W(c) <= W(0)` because by Poisson's summation `W(c)` is a sum of
+/// cosines of `c` with positive weights. Divergences of independent numbers add up (Bun, Steinke
+/// 2016, Lemma 2.2): at most `a d_in^2 / (2 s^2)` in all (Canonne, Kamath, Steinke 2020, Theorem 4
+/// for one number). Saturation is a function of the sums, so the divergence does not grow (Bun,
+/// Steinke 2016, Lemma 2.2). [`discrete_gaussian`] draws the noise with exactly these probabilities
+/// at the rational number that `scale` is, and [`add_noise`] saturates the exact sum.
+///
+/// *Floats.* To replace infinities brings no two members further apart. Releasing the real vector
+/// `x + s N` would lose `d_in^2 / (2 s^2)` (Bun, Steinke 2016, Proposition 1.6): the computation
+/// above, with densities, whose integral does not depend on `c`. What is released is a function of
+/// it: [`gaussian`] gives the lattice point nearest to the *exact* real sum, because it rounds only
+/// after the addition and decides the rounding with as many digits of `N` as that takes; then comes
+/// the conversion to the nearest float. Neither sees the data, so again the divergence does not
+/// grow, for every `k`, with no allowance for the lattice: data is never rounded before the noise.
+/// It also follows that no bit of a release tells more than its place on a fixed lattice (compare
+/// Mironov 2012).
+///
+/// *Scale 0.* The release is a function of the data: equal data, equal releases.
+///
+/// *Rounding.* The map rounds the exact rational number up to a float, once.
+///
+/// # Accuracy
+/// For floats `scale t + 2^k / 2` bounds the error of a release, but for the rounding to a float,
+/// with a `t` slightly above the least with `P[|N| > t] <= alpha`. For integers the bound is
+/// `scale t`, rounded up to an integer. There is one bound for each number, or a single one when a
+/// vector is of unknown length or very long.
+///
+/// # Errors
+/// * `MakeMeasurement` when `k` is given for integers and is not 0
+/// * `FailedFunction` when `k` is out of range
+/// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when the loss
+///   exceeds all floats
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_gaussian};
+/// let sums = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;
+/// let release = make_gaussian(sums, Scale::new(2.0)?, Some(-10))?;
+/// assert_eq!(release.map(&1.0)?, 0.125); // rho
+/// assert_eq!((release.invoke(&100.0)? * 1024.0).fract(), 0.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_gaussian<D, M, MO>(
+    input: Space<D, M>,
+    scale: Scale,
+    k: Option<i32>,
+) -> Result<Measurement<D, M, MO, D::Carrier>>
+where
+    D: Numbers,
+    D::Number: GaussianNumber,
+    M: MetricOn<D> + GaussianMetric<MO>,
+    MO: Measure + Default,
+{
+    let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
+    let map = move |d_in: &M::Distance| M::loss(d_in, scale);
+    let bound = move |alpha| match lattice {
+        Some(k) => continuous_accuracy(scale, k, alpha),
+        None => discrete_accuracy(scale, alpha),
+    };
+    Ok(add_noise_of::<Gaussian, _, _, _>(input, scale, lattice, map, bound))
+}
+
+macro_rules! register_at {
+    ($($t:ty: $($q:ty),+;)+) => {$($(
+        register! {
+            "gaussian.rs": make_gaussian
+                as ["make_gaussian", "make_base_gaussian", "make_base_discrete_gaussian"]
+                (input, scale, k = null)
+                for D in [AtomDomain<$t>], M in [AbsoluteDistance<$q>],
+                    MO in [ZeroConcentratedDivergence] = ZeroConcentratedDivergence;
+        }
+        register! {
+            "gaussian.rs": make_gaussian
+                as ["make_gaussian", "make_base_gaussian", "make_base_discrete_gaussian"]
+                (input, scale, k = null)
+                for D in [VectorDomain<AtomDomain<$t>>], M in [L2Distance<$q>],
+                    MO in [ZeroConcentratedDivergence] = ZeroConcentratedDivergence;
+        }
+    )+)+};
+}
+// Each type of number, and the types of its distances.
+register_at! {
+    i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64;
+    u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;
+    f32: f32, f64; f64: f64;
+}
+
+/// Noise of the Gaussian distributions.
+struct Gaussian;
+impl<T: GaussianNumber> Noise<T> for Gaussian {
+    #[inline]
+    fn add<S: RandomSource>(x: T, scale: f64, k: i32, source: &mut S) -> Result<T, NoEntropy> {
+        x.add_gaussian(scale, k, source)
+    }
+}
+
+macro_rules! losses {
+    ($($metric:ident<$($p:literal,)? Q>),+) => {$(
+        impl<Q> GaussianMetric<ZeroConcentratedDivergence> for $metric<$($p,)? Q>
+        where
+            Q: Distance + Number,
+            f64: InfCast<Q>,
+            i128: InfCast<Q>,
+        {
+            fn loss(d_in: &Q, scale: Scale) -> Result<f64> {
+                half_square_quotient(*d_in, scale.value())
+            }
+        }
+    )+};
+}
+losses!(AbsoluteDistance<Q>, LpDistance<2, Q>);
+
+macro_rules! integers {
+    ($($t:ty)*) => {$(
+        impl GaussianNumber for $t {
+            #[inline]
+            fn add_gaussian<S: RandomSource>(
+                self,
+                scale: f64,
+                _: i32,
+                source: &mut S,
+            ) -> Result<Self, NoEntropy> {
+                Ok(add_noise(self, discrete_gaussian(scale, source)?))
+            }
+        }
+    )*};
+}
+integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+
+macro_rules! floats {
+    ($($t:ty)*) => {$(
+        impl GaussianNumber for $t {
+            #[inline]
+            fn add_gaussian<S: RandomSource>(
+                self,
+                scale: f64,
+                k: i32,
+                source: &mut S,
+            ) -> Result<Self, NoEntropy> {
+                let sum = gaussian(f64::from(finite(self)), scale, k, source)?;
+                // To the nearest float. No lattice is finer than the floats, so none becomes a
+                // negative zero; one beyond the largest becomes the largest.
+                Ok(finite(AsPrimitive::<$t>::as_(sum)))
+            }
+        }
+    )*};
+}
+floats!(f32 f64);
+
+#[cfg(test)]
+mod tests;
