@@ -5,7 +5,7 @@
 //! `L <= U`.
 //!
 //! **Unknown size.** A record added or removed moves `I` by at most `M = max(|L|, |U|)`. Let `B` be
-//! `M` rounded up to few bits, and `g` the largest power of two that divides it. `settle.rs` proves
+//! `M` rounded up to few bits, and `g` a power of two that divides it. `settle.rs` proves
 //! that the settled sum then moves by at most `d * B`, and by at most `d * M + g`, for a symmetric
 //! distance `d`, however large the sum is.
 //!
@@ -28,7 +28,7 @@ use opendp_core::{
 };
 
 use crate::lattice::Lattice;
-use crate::settle::{Settle, round_up, truncate};
+use crate::settle::{Settle, truncate};
 use crate::symmetric::{Aggregate, Records};
 
 /// Bits to which the larger bound is rounded up when the size is unknown. Fewer would make the map
@@ -60,7 +60,7 @@ impl Rule {
     fn new(lattice: &Lattice, size: Option<usize>, magnitude: f64) -> Result<Self> {
         let Some(size) = size else {
             let magnitude = lattice.magnitude();
-            let settle = Settle::new(round_up(magnitude, BOUND_BITS), MANTISSA);
+            let settle = Settle::new(magnitude, BOUND_BITS, MANTISSA);
             return Ok(Rule::Unsized { magnitude, settle });
         };
         if f64::inf_cast(size)?.inf_mul(magnitude).is_err() {

@@ -50,22 +50,32 @@ pub(crate) struct Settle {
     bits: u32,
     /// The logarithm of `g`.
     step: u32,
-    /// `B / g`, an odd number.
-    odd: u128,
-    /// The last zone in which `c_i < 1`, or zero.
+    /// `B / g`.
+    ratio: u128,
+    /// The last zone with `2^i g <= B`, or zero.
     last: u32,
 }
 
 impl Settle {
-    /// Take `g` to be the largest power of two that divides `bound`.
+    /// Round the magnitude of a record up to a bound of few bits.
     ///
-    /// No step overflows as long as `bound < 2^52` and `bits <= 53`.
-    pub(crate) fn new(bound: u64, bits: u32) -> Self {
-        let bound = bound.max(1);
-        let step = bound.trailing_zeros();
-        let odd = u128::from(bound >> step);
-        // An odd number above one is not a power of two, so this is the largest i with 2^i < odd.
-        Settle { bits, step, odd, last: odd.ilog2() }
+    /// If that changes nothing, `g` is the largest power of two that divides it, so that `R` is as
+    /// far away as can be. Otherwise `g` is the value of the last of these bits, so that what
+    /// [`reach`](Settle::reach) adds is as little as can be.
+    ///
+    /// No step overflows as long as `magnitude < 2^52`, `bound_bits <= 28` and `bits <= 53`, or
+    /// `magnitude` has at most 52 bits itself and is not rounded.
+    pub(crate) fn new(magnitude: u64, bound_bits: u32, bits: u32) -> Self {
+        let magnitude = magnitude.max(1);
+        let bound = round_up(magnitude, bound_bits);
+        let step = if bound == magnitude {
+            bound.trailing_zeros()
+        } else {
+            (u64::BITS - magnitude.leading_zeros()).saturating_sub(bound_bits)
+        };
+        let ratio = u128::from(bound >> step);
+        // In a zone after these the slope is zero, and in the last of these it may be.
+        Settle { bits, step, ratio, last: ratio.ilog2() }
     }
     /// How far apart the settled sums are whose exact ones are at most `d * magnitude` apart, where
     /// `magnitude` was rounded up to the bound of this rule.
@@ -75,7 +85,7 @@ impl Settle {
         }
         let d = u128::from(d);
         let (exact, step) = (d * u128::from(magnitude), 1 << self.step);
-        (d * (self.odd << self.step)).min(exact + step)
+        (d * (self.ratio << self.step)).min(exact + step)
     }
     /// The number with at most `bits` bits that stands for a sum.
     pub(crate) fn settle(&self, sum: u128) -> u128 {
@@ -87,10 +97,10 @@ impl Settle {
         let mut contracted = 0;
         for zone in 1..=self.last {
             let start = 1 << (self.bits + zone - 1);
-            // c_i times the part of the sum in this zone, times `odd`.
+            // c_i times the part of the sum in this zone, times `ratio`.
             contracted += (sum.clamp(start, 2 * start) - start) << zone;
         }
-        truncate(sum - contracted.div_ceil(self.odd), self.bits) << self.step
+        truncate(sum - contracted.div_ceil(self.ratio), self.bits) << self.step
     }
 }
 
@@ -101,7 +111,7 @@ pub(crate) fn truncate(value: u128, bits: u32) -> u128 {
 }
 
 /// Round up to a number of at most that many significant bits.
-pub(crate) fn round_up(value: u64, bits: u32) -> u64 {
+fn round_up(value: u64, bits: u32) -> u64 {
     let drop = (u64::BITS - value.leading_zeros()).saturating_sub(bits);
     value.div_ceil(1 << drop) << drop
 }
@@ -113,7 +123,7 @@ mod tests {
     /// The furthest that two sums at most `d * bound` apart are moved apart beyond that.
     fn excess(bound: u64, bits: u32, d: i64, settle: impl Fn(&Settle, u128) -> u128) -> i64 {
         let s = d * i64::try_from(bound).unwrap();
-        furthest(Settle::new(bound, bits), bits, s, settle) - s
+        furthest(Settle::new(bound, u64::BITS, bits), bits, s, settle) - s
     }
     /// The furthest that two sums at most `s` apart are moved apart.
     fn furthest(rule: Settle, bits: u32, s: i64, settle: impl Fn(&Settle, u128) -> u128) -> i64 {
@@ -148,7 +158,7 @@ mod tests {
         let mut attained = 0;
         for bits in [3, 4, 5] {
             for magnitude in 1..=150 {
-                let rule = Settle::new(round_up(magnitude, 3), bits);
+                let rule = Settle::new(magnitude, 3, bits);
                 for d in 1..=4 {
                     let s = i64::from(d) * i64::try_from(magnitude).unwrap();
                     let reach = i64::try_from(rule.reach(d, magnitude)).unwrap();
@@ -172,7 +182,7 @@ mod tests {
     }
     #[test]
     fn keeps_what_a_float_holds() {
-        let ten = Settle::new(10 << 47, 53);
+        let ten = Settle::new(10 << 47, 28, 53);
         for sum in [0, 1, (1 << 53) - 1, 1 << 53, 1_000_000 * (10 << 47), 1 << 100] {
             assert_eq!(ten.settle(sum), sum);
         }
@@ -180,14 +190,14 @@ mod tests {
     }
     #[test]
     fn contracts_little_and_saturates_in_the_end() {
-        let third = Settle::new((1 << 50) / 3, 53);
+        let third = Settle::new((1 << 50) / 3, 50, 53);
         let rows = 1 << 20;
         let sum = u128::from((1_u64 << 50) / 3) * rows;
         assert!(third.settle(sum) > sum - sum / 1_000_000);
         let end = third.settle(u128::MAX >> 1);
         assert_eq!(end, third.settle(u128::MAX));
         assert!(end > 1 << 100);
-        assert_eq!(Settle::new(1, 53).settle(u128::MAX), 1 << 53);
+        assert_eq!(Settle::new(1, 28, 53).settle(u128::MAX), 1 << 53);
     }
     #[test]
     fn rounds_bounds_up_to_few_bits() {
