@@ -57,21 +57,11 @@ where
     }
     let parts = Dyadic::new(divisor);
     let mantissa = UBig::from(parts.mantissa);
-    let (mut dividend, mut divided_by) = (&number * &number, (&mantissa * &mantissa) << 1_usize);
+    let divided_by = (&mantissa * &mantissa) << 1_usize;
     let shift = 2 * (exponent - parts.exponent);
-    let bits = usize::try_from(shift.unsigned_abs()).unwrap_or_default();
-    if shift < 0 {
-        divided_by <<= bits;
-    } else {
-        dividend <<= bits;
-    }
-    // A divisor of 0 gives infinity.
-    let loss = ratio_to_f64_up(&dividend, &divided_by);
-    if loss.is_finite() || divisor == 0.0 {
-        Ok(loss)
-    } else {
-        Err(Error::Overflow(format!("half the square of {above} / {divisor} does not fit f64")))
-    }
+    ratio(&number * &number, divided_by, shift, || {
+        format!("half the square of {above} / {divisor}")
+    })
 }
 
 /// Refuse a distance that is not finite.
@@ -96,19 +86,23 @@ fn divide(d_in: f64, divisor: f64) -> Result<f64> {
 /// Divide an integer other than 0: converting it to a float first would round twice.
 fn divide_integer(d_in: i128, divisor: f64) -> Result<f64> {
     let parts = Dyadic::new(divisor);
-    let bits = usize::try_from(parts.exponent.unsigned_abs()).unwrap_or_default();
-    let (mut dividend, mut mantissa) = (IBig::from(d_in), UBig::from(parts.mantissa));
-    if parts.exponent < 0 {
-        dividend <<= bits;
+    let (dividend, mantissa) = (IBig::from(d_in), UBig::from(parts.mantissa));
+    ratio(dividend, mantissa, -parts.exponent, || format!("{d_in} / {divisor}"))
+}
+
+/// Round `2^shift dividend / divisor` up to a float, once. Dividing by 0 gives infinity.
+fn ratio(dividend: IBig, divisor: UBig, shift: i32, describe: impl Fn() -> String) -> Result<f64> {
+    let bits = usize::try_from(shift.unsigned_abs()).unwrap_or_default();
+    let by_zero = divisor.is_zero();
+    let loss = if shift < 0 {
+        ratio_to_f64_up(&dividend, &(divisor << bits))
     } else {
-        mantissa <<= bits;
-    }
-    // A mantissa of 0 gives infinity.
-    let loss = ratio_to_f64_up(&dividend, &mantissa);
-    if loss.is_finite() || divisor == 0.0 {
+        ratio_to_f64_up(&(dividend << bits), &divisor)
+    };
+    if loss.is_finite() || by_zero {
         Ok(loss)
     } else {
-        Err(Error::Overflow(format!("{d_in} / {divisor} does not fit f64")))
+        Err(Error::Overflow(format!("{} does not fit f64", describe())))
     }
 }
 

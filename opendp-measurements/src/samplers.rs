@@ -39,6 +39,8 @@ mod gumbel_distribution;
 #[cfg(test)]
 mod laplace_distribution;
 #[cfg(test)]
+mod lattice_fit;
+#[cfg(test)]
 mod logarithm_bounds;
 #[cfg(test)]
 pub(crate) mod permute_and_flip_distribution;

@@ -1,6 +1,11 @@
 //! The distribution of continuous Laplace noise after rounding to a lattice.
 
-use super::{chi_square::chi_square, laplace, round_to_lattice};
+use super::{
+    chi_square::chi_square,
+    laplace,
+    lattice_fit::{self, CASES},
+    round_to_lattice,
+};
 use opendp_core::random::{RandomSource, Seeded};
 
 fn draws<S: RandomSource>(x: f64, scale: f64, k: i32, count: usize, source: &mut S) -> Vec<f64> {
@@ -13,39 +18,9 @@ fn cdf(edge: f64, x: f64, scale: f64) -> f64 {
     if z < 0.0 { z.exp() / 2.0 } else { 1.0 - (-z).exp() / 2.0 }
 }
 
-/// Test draws point by point against the integral of the density over each lattice cell.
-///
-/// The cell of `m 2^k` reaches from `(m - 1/2) 2^k` to `(m + 1/2) 2^k`, whatever x is. If the
-/// lattice is finer than `scale / 8`, several of its points share a bucket.
 fn fit(draws: &[f64], x: f64, scale: f64, k: i32) -> f64 {
-    let step = 2f64.powi(k);
-    let width = (scale / 8.0 / step).ceil().max(1.0);
-    let centre = (x / step).floor();
-    let buckets = (12.0 * scale / (width * step)).ceil() as i64 + 1;
-    let bucket = |m: f64| (((m - centre) / width).floor() as i64).clamp(-buckets, buckets);
-    let mut observed = vec![0; 2 * buckets as usize + 1];
-    for y in draws {
-        observed[(bucket(y / step) + buckets) as usize] += 1;
-    }
-    let edge = |b: i64| (centre + b as f64 * width - 0.5) * step;
-    let expected: Vec<f64> = (-buckets..=buckets)
-        .map(|b| {
-            let below = if b == -buckets { 0.0 } else { cdf(edge(b), x, scale) };
-            let above = if b == buckets { 1.0 } else { cdf(edge(b + 1), x, scale) };
-            draws.len() as f64 * (above - below)
-        })
-        .collect();
-    chi_square(&observed, &expected)
+    lattice_fit::fit(draws, (x, scale, k), |z| cdf(z, 0.0, 1.0))
 }
-
-const CASES: [(f64, f64, i32); 6] = [
-    (0.3, 1.0, 0),
-    (-7.7, 2.5, -2),
-    (0.1, 1.0, -30),
-    (1e-30, 3.0, 1),
-    (1234.5, 0.4, 0),
-    (-0.5, 0.5, 0),
-];
 
 #[test]
 fn the_sum_has_its_exact_distribution_on_every_lattice() {
