@@ -1,0 +1,44 @@
+//! How well real noise, added to a number and rounded to a lattice, fits its distribution.
+
+use super::chi_square::chi_square;
+
+/// Test draws of `x + scale N` point by point against the integral of the density over each lattice
+/// cell, where `standard` is the distribution function of `N`.
+///
+/// The cell of `m 2^k` reaches from `(m - 1/2) 2^k` to `(m + 1/2) 2^k`, whatever x is. If the
+/// lattice is finer than `scale / 8`, several of its points share a bucket.
+pub(super) fn fit(
+    draws: &[f64],
+    (x, scale, k): (f64, f64, i32),
+    standard: impl Fn(f64) -> f64,
+) -> f64 {
+    let cdf = |edge: f64| standard((edge - x) / scale);
+    let step = 2f64.powi(k);
+    let width = (scale / 8.0 / step).ceil().max(1.0);
+    let centre = (x / step).floor();
+    let buckets = (12.0 * scale / (width * step)).ceil() as i64 + 1;
+    let bucket = |m: f64| (((m - centre) / width).floor() as i64).clamp(-buckets, buckets);
+    let mut observed = vec![0; 2 * buckets as usize + 1];
+    for y in draws {
+        observed[(bucket(y / step) + buckets) as usize] += 1;
+    }
+    let edge = |b: i64| (centre + b as f64 * width - 0.5) * step;
+    let expected: Vec<f64> = (-buckets..=buckets)
+        .map(|b| {
+            let below = if b == -buckets { 0.0 } else { cdf(edge(b)) };
+            let above = if b == buckets { 1.0 } else { cdf(edge(b + 1)) };
+            draws.len() as f64 * (above - below)
+        })
+        .collect();
+    chi_square(&observed, &expected)
+}
+
+/// Values, scales and lattice exponents: coarse and fine lattices, on and off which the value lies.
+pub(super) const CASES: [(f64, f64, i32); 6] = [
+    (0.3, 1.0, 0),
+    (-7.7, 2.5, -2),
+    (0.1, 1.0, -30),
+    (1e-30, 3.0, 1),
+    (1234.5, 0.4, 0),
+    (-0.5, 0.5, 0),
+];
