@@ -18,9 +18,15 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+mod grounds;
+mod sample;
+
 use std::fmt::Debug;
 
 use crate::{Carrier, Codec, Distance, DistanceOn, Domain, Error, Metric, Transformation};
+
+pub use grounds::{Grounds, Tried};
+pub use sample::{Draw, Sample, SampleAtom};
 
 /// A case that breaks a law, told with its data.
 pub type Broken = String;

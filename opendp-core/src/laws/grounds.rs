@@ -1,0 +1,301 @@
+//! Spaces on which erased transformations can be tested.
+
+use std::{any::TypeId, collections::HashMap, fmt};
+
+use crate::arith::{InfCast, Number};
+use crate::erased::{AnyDistance, AnyDomain, AnyMetric, AnyTransformation, AnyValue};
+use crate::laws::{Broken, Draw, Sample, SampleAtom};
+use crate::{
+    AbsoluteDistance, AtomDomain, Carrier, ChangeOneDistance, Chunk, Codec, Distance, DistanceOn,
+    Domain, Error, HammingDistance, InsertDeleteDistance, L1Distance, L2Distance, LInfDistance,
+    OptionDomain, RangeDistance, Result, Space, SymmetricDistance, VectorDomain,
+};
+
+/// Spaces whose members can be drawn and whose distances can be computed, by their types.
+///
+/// With them a transformation that is known only by its name and signature can be put to the test:
+/// members and neighbours are drawn, it is run on them, and the distance of its outputs is compared
+/// with its map. A crate adds the spaces of its own domains and metrics with
+/// [`with`](Grounds::with).
+///
+/// ```
+/// use opendp_core::laws::{Draw, Grounds};
+/// use opendp_core::*;
+/// let rows = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
+/// let first = |map: u32| Transformation::new(
+///     rows.clone(),
+///     rows.clone(),
+///     Function::map(|rows: &Vec<i32>| Ok(rows.iter().copied().take(1).collect())),
+///     StabilityMap::from_constant(map),
+/// );
+/// let grounds = Grounds::new().records::<i32>();
+/// assert!(grounds.check(&first(2).erase(), &mut Draw::new(0)).is_ok());
+/// assert!(grounds.check(&first(1).erase(), &mut Draw::new(0)).is_err()); // one displaces another
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Default)]
+pub struct Grounds(HashMap<(TypeId, TypeId), Ground>);
+
+/// What is known of one pair of types.
+#[derive(Clone, Copy)]
+struct Ground {
+    few: fn(&AnyDomain, &mut Draw) -> Result<Vec<AnyValue>>,
+    one: fn(&AnyDomain, &mut Draw) -> Result<Option<AnyValue>>,
+    vary: fn(&AnyDomain, &AnyValue, &mut Draw) -> Result<AnyValue>,
+    distance: fn(&AnyMetric, &AnyValue, &AnyValue) -> Result<Option<AnyDistance>>,
+}
+
+/// What a test of a transformation tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tried {
+    /// Inputs whose outputs were members of the output domain.
+    pub members: usize,
+    /// Pairs of inputs whose outputs were as close as the map says.
+    pub pairs: usize,
+    /// Inputs that gave the same when they were divided into chunks.
+    pub divided: usize,
+    /// Whether the same input gave different outputs. The map of such a transformation is a claim
+    /// about distributions, which no pair of outputs can refute, so that no pairs are tried.
+    pub random: bool,
+}
+
+impl fmt::Debug for Grounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Grounds({} spaces)", self.0.len())
+    }
+}
+impl Grounds {
+    /// Begin without spaces.
+    pub fn new() -> Self {
+        Grounds::default()
+    }
+    /// Add the spaces of a domain and a metric.
+    #[must_use]
+    pub fn with<D: Sample, M: DistanceOn<D>>(mut self) -> Self {
+        let ground = Ground {
+            few: |domain, draw| {
+                let few = domain.downcast_ref::<D>()?.few(draw);
+                Ok(few.into_iter().map(AnyValue::new).collect())
+            },
+            one: |domain, draw| Ok(domain.downcast_ref::<D>()?.one(draw).map(AnyValue::new)),
+            vary: |domain, value, draw| {
+                let domain = domain.downcast_ref::<D>()?;
+                Ok(AnyValue::new(domain.vary(value.downcast_ref()?, draw)))
+            },
+            distance: |metric, left, right| {
+                let metric = metric.downcast_ref::<M>()?;
+                let distance = metric.distance(left.downcast_ref()?, right.downcast_ref()?)?;
+                Ok(distance.map(AnyDistance::new))
+            },
+        };
+        self.0.insert((TypeId::of::<D>(), TypeId::of::<M>()), ground);
+        self
+    }
+    /// Add the spaces of data sets whose records are of a type, or are that and may be missing.
+    #[must_use]
+    pub fn records<T: SampleAtom>(self) -> Self {
+        self.with::<VectorDomain<AtomDomain<T>>, SymmetricDistance>()
+            .with::<VectorDomain<AtomDomain<T>>, InsertDeleteDistance>()
+            .with::<VectorDomain<AtomDomain<T>>, ChangeOneDistance>()
+            .with::<VectorDomain<AtomDomain<T>>, HammingDistance>()
+            .with::<VectorDomain<OptionDomain<AtomDomain<T>>>, SymmetricDistance>()
+            .with::<VectorDomain<OptionDomain<AtomDomain<T>>>, InsertDeleteDistance>()
+            .with::<VectorDomain<OptionDomain<AtomDomain<T>>>, ChangeOneDistance>()
+            .with::<VectorDomain<OptionDomain<AtomDomain<T>>>, HammingDistance>()
+    }
+    /// Add the spaces of a number, and of vectors of it, whose distances are of type `Q`.
+    #[must_use]
+    pub fn numbers<T: SampleAtom + Number, Q>(self) -> Self
+    where
+        Q: Distance + Number + InfCast<T> + InfCast<f64>,
+        f64: InfCast<Q>,
+    {
+        self.with::<AtomDomain<T>, AbsoluteDistance<Q>>()
+            .with::<VectorDomain<AtomDomain<T>>, L1Distance<Q>>()
+            .with::<VectorDomain<AtomDomain<T>>, L2Distance<Q>>()
+            .with::<VectorDomain<AtomDomain<T>>, LInfDistance<Q>>()
+            .with::<VectorDomain<AtomDomain<T>>, RangeDistance<Q>>()
+    }
+    /// Put a transformation to the test: on all small inputs over a drawn alphabet, on a few larger
+    /// ones, and on changes of those.
+    ///
+    /// Checked are that it gives no error on a member, which would tell of the data; that outputs
+    /// are members of the output domain; that the outputs of any two inputs are at most as far
+    /// apart as the map says; and that dividing the input into chunks changes nothing. A pair at
+    /// which the map gives an error is passed over, since no claim is made there.
+    ///
+    /// # Errors
+    /// Describes the first case that breaks a law, or the space that is not known here.
+    pub fn check(
+        &self,
+        transformation: &AnyTransformation,
+        draw: &mut Draw,
+    ) -> Result<Tried, Broken> {
+        let tell = |error: Error| error.to_string();
+        let (start, end) = (self.of(transformation.input())?, self.of(transformation.output())?);
+        let domain = transformation.input().domain();
+        let mut inputs = (start.few)(domain, draw).map_err(tell)?;
+        for _ in 0..4 {
+            let Some(one) = (start.one)(domain, draw).map_err(tell)? else { break };
+            for _ in 0..4 {
+                inputs.push((start.vary)(domain, &one, draw).map_err(tell)?);
+            }
+            inputs.push(one);
+        }
+        inputs.retain(|input| domain.member(input));
+
+        let mut tried = Tried::default();
+        let mut outputs = Vec::with_capacity(inputs.len());
+        for input in &inputs {
+            let output = run(transformation, input)?;
+            if !transformation.output().domain().member(&output) {
+                let (input, output) = (input.to_json(), output.to_json());
+                return Err(format!("{input} gives {output}, which is not in the output domain"));
+            }
+            tried.random |= run(transformation, input)?.to_json() != output.to_json();
+            tried.members += 1;
+            outputs.push(output);
+        }
+        if tried.random {
+            return Ok(tried);
+        }
+        for (input, output) in inputs.iter().zip(&outputs) {
+            tried.divided += divided(transformation, input, output)?;
+        }
+        for (x, fx) in inputs.iter().zip(&outputs) {
+            for (y, fy) in inputs.iter().zip(&outputs) {
+                let metric = transformation.input().metric();
+                let Ok(Some(d_in)) = (start.distance)(metric, x, y) else { continue };
+                let Ok(bound) = transformation.map(&d_in) else { continue };
+                let found = (end.distance)(transformation.output().metric(), fx, fy);
+                let fits = match &found {
+                    Ok(Some(d_out)) => d_out.at_most(&bound).map_err(tell)?,
+                    _ => false,
+                };
+                if !fits {
+                    return Err(format!(
+                        "{} and {} at {d_in:?} give {} and {} at {found:?}, more than {bound:?}",
+                        x.to_json(),
+                        y.to_json(),
+                        fx.to_json(),
+                        fy.to_json(),
+                    ));
+                }
+                tried.pairs += 1;
+            }
+        }
+        Ok(tried)
+    }
+    fn of(&self, space: &Space<AnyDomain, AnyMetric>) -> Result<Ground, Broken> {
+        let types = (space.domain().inner_id(), space.metric().inner_id());
+        self.0.get(&types).copied().ok_or_else(|| {
+            format!(
+                "no ground for ({}, {}): add it by `Grounds::with`",
+                space.domain().inner_type(),
+                space.metric().inner_type()
+            )
+        })
+    }
+}
+fn run(transformation: &AnyTransformation, input: &AnyValue) -> Result<AnyValue, Broken> {
+    transformation.invoke(input).map_err(|error| format!("{}: {error}", input.to_json()))
+}
+/// Check that chunks of one row and of two give what the whole gives.
+fn divided(
+    transformation: &AnyTransformation,
+    input: &AnyValue,
+    output: &AnyValue,
+) -> Result<usize, Broken> {
+    if !transformation.function().streams() {
+        return Ok(0);
+    }
+    let rows = input.chunk().rows();
+    for size in [1, 2] {
+        let chunks = (0..rows).step_by(size).map(|from| {
+            let mut part = AnyValue::buffer();
+            part.append_rows(input.chunk().narrow(from..rows.min(from + size)));
+            Ok(part)
+        });
+        let found = transformation.invoke_chunks(chunks).map_err(|error| error.to_string())?;
+        if rows > 0 && found.to_json() != output.to_json() {
+            let (whole, found) = (output.to_json(), found.to_json());
+            return Err(format!("{} in chunks of {size} gives {found}, not {whole}", input.to_json()));
+        }
+    }
+    Ok(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Function, StabilityMap, Transformation};
+
+    type Rows = VectorDomain<AtomDomain<f64>>;
+    fn rows(domain: Rows) -> Space<Rows, SymmetricDistance> {
+        Space::new(domain, SymmetricDistance).unwrap()
+    }
+    fn check(
+        input: Rows,
+        output: Rows,
+        function: impl Fn(&Vec<f64>) -> Result<Vec<f64>> + Send + Sync + 'static,
+    ) -> Result<Tried, Broken> {
+        let made = Transformation::new(
+            rows(input),
+            rows(output),
+            Function::map(function),
+            StabilityMap::from_constant(1_u32),
+        );
+        Grounds::new().records::<f64>().check(&made.erase(), &mut Draw::new(7))
+    }
+
+    #[test]
+    fn accepts_the_identity_on_hostile_data() {
+        let all = Rows::default();
+        let tried = check(all.clone(), all, |rows| Ok(rows.clone())).unwrap();
+        assert!(tried.members > 40 && tried.pairs > 500 && !tried.random, "{tried:?}");
+    }
+    #[test]
+    fn refuses_an_output_that_is_not_declared() {
+        let real = VectorDomain::new(AtomDomain::non_nan());
+        let root = |rows: &Vec<f64>| Ok(rows.iter().map(|x| x - x).collect());
+        assert!(check(real.clone(), real, root).unwrap_err().contains("not in the output domain"));
+    }
+    #[test]
+    fn refuses_an_error_on_data() {
+        let all = Rows::default();
+        let strict = |rows: &Vec<f64>| match rows.iter().any(|x| x.is_infinite()) {
+            true => Err(Error::FailedFunction("infinite".into())),
+            false => Ok(rows.clone()),
+        };
+        assert!(check(all.clone(), all, strict).unwrap_err().contains("infinite"));
+    }
+    #[test]
+    fn refuses_a_map_that_is_too_small() {
+        let all = Rows::default();
+        let twice = |rows: &Vec<f64>| Ok([&rows[..], &rows[..]].concat());
+        assert!(check(all.clone(), all, twice).unwrap_err().contains("more than"));
+    }
+    #[test]
+    fn tells_random_outputs_from_repeatable_ones() {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        let all = Rows::default();
+        let calls = AtomicU32::new(0);
+        let counter = move |_: &Vec<f64>| Ok(vec![f64::from(calls.fetch_add(1, Ordering::SeqCst))]);
+        let tried = check(all.clone(), all, counter).unwrap();
+        assert!(tried.random && tried.pairs == 0);
+    }
+    #[test]
+    fn names_the_space_that_it_does_not_know() {
+        let space = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new());
+        let identity = Transformation::new(
+            space.clone().unwrap(),
+            space.unwrap(),
+            Function::map(|x: &i32| Ok(*x)),
+            StabilityMap::from_constant(1),
+        );
+        let unknown = Grounds::new().check(&identity.erase(), &mut Draw::new(0)).unwrap_err();
+        assert!(unknown.contains("AtomDomain<i32>, AbsoluteDistance<i32>"), "{unknown}");
+        let known = Grounds::new().numbers::<i32, i32>();
+        assert!(known.check(&identity.erase(), &mut Draw::new(0)).unwrap().pairs > 10);
+    }
+}

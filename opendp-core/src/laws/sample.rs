@@ -1,0 +1,177 @@
+//! Hostile members of domains, drawn for tests.
+
+use std::collections::HashMap;
+
+use crate::laws::vectors;
+use crate::random::{RandomSource, Seeded};
+use crate::{Atom, AtomDomain, Domain, HashableAtom, MapDomain, OptionDomain, VectorDomain};
+
+/// A repeatable stream of choices for tests. The same seed gives the same choices.
+#[derive(Debug)]
+pub struct Draw(Seeded);
+impl Draw {
+    /// Start the choices of a seed.
+    pub fn new(seed: u64) -> Self {
+        Draw(Seeded::new(seed))
+    }
+    /// Choose a number below `count`, or 0 when there is none. Slightly uneven, which tests do not
+    /// mind.
+    pub fn below(&mut self, count: usize) -> usize {
+        let word = self.0.word().unwrap_or(0);
+        (word % (count.max(1) as u64)) as usize
+    }
+    /// Choose an item of a list, unless it is empty.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+        items.get(self.below(items.len()))
+    }
+}
+
+/// A domain from which tests can draw members, extremes before all others.
+///
+/// Implement it for a domain of yours, and [`Grounds`](crate::laws::Grounds) can test each
+/// transformation that starts from it.
+pub trait Sample: Domain {
+    /// Draw a few members that are likely to break something: the ends of types and of bounds,
+    /// signed zeros, subnormals, infinities, NaN, missing values, empty and repeated data; for
+    /// small data, all there is over an alphabet.
+    fn few(&self, draw: &mut Draw) -> Vec<Self::Carrier>;
+    /// Draw a larger member.
+    fn one(&self, draw: &mut Draw) -> Option<Self::Carrier> {
+        let few = self.few(draw);
+        draw.pick(&few).cloned()
+    }
+    /// Change a member a little: by a few records, keys or steps. The change may leave the domain,
+    /// or change nothing.
+    fn vary(&self, member: &Self::Carrier, draw: &mut Draw) -> Self::Carrier {
+        self.one(draw).unwrap_or_else(|| member.clone())
+    }
+}
+
+/// An atomic type with values that are likely to break something.
+pub trait SampleAtom: Atom {
+    /// List extreme and ordinary values.
+    fn hostile() -> Vec<Self>;
+}
+macro_rules! integers {
+    ($($t:ident)*) => {$(
+        impl SampleAtom for $t {
+            fn hostile() -> Vec<Self> {
+                let low = $t::MIN.saturating_add(1);
+                vec![0, 1, 2, 3, 7, 100, $t::MIN, low, $t::MIN / 2, $t::MAX, $t::MAX - 1, $t::MAX / 2]
+            }
+        }
+    )*};
+}
+integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+macro_rules! floats {
+    ($($t:ident)*) => {$(
+        impl SampleAtom for $t {
+            fn hostile() -> Vec<Self> {
+                vec![
+                    0.0, -0.0, 1.0, -1.0, 0.1, 1.5, 3.0, 100.0, 1e-3, $t::EPSILON, $t::MAX, $t::MIN,
+                    $t::INFINITY, $t::NEG_INFINITY, $t::NAN, $t::MIN_POSITIVE, -$t::MIN_POSITIVE,
+                    $t::from_bits(1), -$t::from_bits(1), 1.0 + $t::EPSILON, 9007199254740992.0,
+                ]
+            }
+        }
+    )*};
+}
+floats!(f32 f64);
+impl SampleAtom for bool {
+    fn hostile() -> Vec<Self> {
+        vec![false, true]
+    }
+}
+impl SampleAtom for String {
+    fn hostile() -> Vec<Self> {
+        let long = "x".repeat(300);
+        ["", "a", "b", "0", "-0", "1", "1e400", "NaN", " 5", "٣", "9223372036854775808", &long]
+            .map(str::to_owned)
+            .to_vec()
+    }
+}
+
+/// Draw up to `count` different places of a list.
+fn some<T: Clone>(mut items: Vec<T>, count: usize, draw: &mut Draw) -> Vec<T> {
+    let mut chosen = Vec::new();
+    while chosen.len() < count && !items.is_empty() {
+        chosen.push(items.swap_remove(draw.below(items.len())));
+    }
+    chosen
+}
+
+impl<T: SampleAtom> Sample for AtomDomain<T> {
+    fn few(&self, draw: &mut Draw) -> Vec<T> {
+        let mut members = T::hostile();
+        members.extend(self.bounds().map(|bounds| bounds.lower()));
+        members.extend(self.bounds().map(|bounds| bounds.upper()));
+        members.retain(|value| self.member(value));
+        some(members, 12, draw)
+    }
+}
+impl<T: SampleAtom> Sample for OptionDomain<AtomDomain<T>> {
+    fn few(&self, draw: &mut Draw) -> Vec<Option<T>> {
+        let inner = self.element().few(draw).into_iter().map(Some);
+        std::iter::once(None).chain(inner).collect()
+    }
+}
+impl<D: Sample> Sample for VectorDomain<D> {
+    fn few(&self, draw: &mut Draw) -> Vec<Vec<D::Carrier>> {
+        let alphabet = some(self.element().few(draw), 3, draw);
+        let mut all = vectors(&alphabet, self.size().unwrap_or(3).min(3));
+        all.retain(|vector| self.size().is_none_or(|size| size == vector.len()));
+        all
+    }
+    fn one(&self, draw: &mut Draw) -> Option<Vec<D::Carrier>> {
+        let letters = 1 + draw.below(6);
+        let alphabet = some(self.element().few(draw), letters, draw);
+        let length = self.size().unwrap_or_else(|| draw.below(12));
+        (0..length).map(|_| draw.pick(&alphabet).cloned()).collect()
+    }
+    fn vary(&self, member: &Vec<D::Carrier>, draw: &mut Draw) -> Vec<D::Carrier> {
+        let mut varied = member.clone();
+        for _ in 0..=draw.below(3) {
+            let place = draw.below(varied.len());
+            let fresh = self.element().one(draw);
+            match (draw.below(if self.size().is_some() { 3 } else { 5 }), fresh) {
+                (0, Some(fresh)) if place < varied.len() => varied[place] = fresh,
+                (1, _) if place < varied.len() => {
+                    let changed = self.element().vary(&varied[place], draw);
+                    varied[place] = changed;
+                }
+                (2, _) if place < varied.len() => {
+                    let other = draw.below(varied.len());
+                    varied.swap(place, other);
+                }
+                (3, Some(fresh)) => varied.insert(place, fresh),
+                (4, _) if place < varied.len() => {
+                    varied.remove(place);
+                }
+                _ => {}
+            }
+        }
+        varied
+    }
+}
+impl<K: SampleAtom + HashableAtom, V: SampleAtom> Sample
+    for MapDomain<AtomDomain<K>, AtomDomain<V>>
+{
+    fn few(&self, draw: &mut Draw) -> Vec<HashMap<K, V>> {
+        let keys = some(self.key().few(draw), 2, draw);
+        let values = some(self.value().few(draw), 3, draw);
+        let pairs = |vector: Vec<V>| keys.iter().cloned().zip(vector).collect();
+        vectors(&values, 2).into_iter().map(pairs).collect()
+    }
+    fn vary(&self, member: &HashMap<K, V>, draw: &mut Draw) -> HashMap<K, V> {
+        let mut varied = member.clone();
+        if let (Some(key), Some(value)) = (self.key().one(draw), self.value().one(draw)) {
+            varied.insert(key, value);
+        }
+        if draw.below(2) == 0
+            && let Some(key) = varied.keys().next().cloned()
+        {
+            varied.remove(&key);
+        }
+        varied
+    }
+}
