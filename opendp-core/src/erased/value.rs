@@ -20,6 +20,7 @@ trait ErasedValue: Any + Send + Sync {
     /// Append rows of a value of the same type, or give them back.
     fn append(&mut self, chunk: AnyChunk<'_>) -> Result<()>;
     fn copy(&self) -> Arc<dyn ErasedValue>;
+    fn empty(&self) -> Arc<dyn ErasedValue>;
 }
 impl<T: Carrier> ErasedValue for T {
     fn name(&self) -> TypeName {
@@ -40,6 +41,9 @@ impl<T: Carrier> ErasedValue for T {
     }
     fn copy(&self) -> Arc<dyn ErasedValue> {
         Arc::new(self.clone())
+    }
+    fn empty(&self) -> Arc<dyn ErasedValue> {
+        Arc::new(T::buffer())
     }
 }
 
@@ -175,6 +179,9 @@ impl Carrier for AnyValue {
         }
     }
     fn append_rows(&mut self, chunk: AnyChunk<'_>) {
+        if let (None, Some(value)) = (&self.0, &chunk.value.0) {
+            self.0 = Some(value.empty());
+        }
         // Rows of another type are never appended to a typed buffer: stages are typed at both ends
         // when they are erased.
         if self.unique().is_none_or(|value| value.append(chunk).is_err()) {
@@ -301,6 +308,13 @@ mod tests {
         assert_eq!(shared.downcast_ref::<Vec<i32>>().unwrap(), &[1, 2]);
         value.append_rows(shared.chunk().narrow(1..2));
         assert_eq!(value.downcast_ref::<Vec<i32>>().unwrap(), &[2]);
+    }
+    #[test]
+    fn a_buffer_takes_the_type_and_only_the_rows_of_a_chunk() {
+        let value = AnyValue::new(vec![1, 2, 3]);
+        let mut buffer = AnyValue::buffer();
+        buffer.append_rows(value.chunk().narrow(1..2));
+        assert_eq!(buffer.downcast_ref::<Vec<i32>>().unwrap(), &[2]);
     }
     #[test]
     fn compares_distances_of_one_type() {

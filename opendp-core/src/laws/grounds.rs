@@ -219,7 +219,10 @@ fn divided(
         let found = transformation.invoke_chunks(chunks).map_err(|error| error.to_string())?;
         if rows > 0 && found.to_json() != output.to_json() {
             let (whole, found) = (output.to_json(), found.to_json());
-            return Err(format!("{} in chunks of {size} gives {found}, not {whole}", input.to_json()));
+            return Err(format!(
+                "{} in chunks of {size} gives {found}, not {whole}",
+                input.to_json()
+            ));
         }
     }
     Ok(1)

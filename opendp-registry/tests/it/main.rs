@@ -10,6 +10,7 @@ mod catalogue;
 mod documents;
 mod foreign;
 mod hostile;
+mod laws;
 mod resolution;
 mod solving;
 
