@@ -21,7 +21,7 @@ use crate::{
 /// ```
 /// use opendp_core::laws::{Draw, Grounds};
 /// use opendp_core::*;
-/// let rows = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
+/// let rows = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), InsertDeleteDistance)?;
 /// let first = |map: u32| Transformation::new(
 ///     rows.clone(),
 ///     rows.clone(),

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opendp_core::laws::{Draw, Grounds};
 use opendp_core::{
-    Arg, Args, AtomDomain, Function, Kind, Made, Parameter, Space, StabilityMap, SymmetricDistance,
-    Transformation, TypeName, VectorDomain,
+    Arg, Args, AtomDomain, Function, InsertDeleteDistance, Kind, Made, Parameter, Space,
+    StabilityMap, Transformation, TypeName, VectorDomain,
 };
 use opendp_registry::{Addition, Entry, Registry};
 use serde_json::{Value as Json, json};
@@ -242,10 +242,10 @@ fn a_map_that_claims_too_little_is_found_by_name_and_signature_alone() {
     type Rows = VectorDomain<AtomDomain<i32>>;
     let made = |claim: u32| {
         move |args: &Args| {
-            let input: Space<Rows, SymmetricDistance> = args.decode("input", None)?;
+            let input: Space<Rows, InsertDeleteDistance> = args.decode("input", None)?;
             let first = Function::map(|rows: &Vec<i32>| Ok(rows.iter().copied().take(1).collect()));
             let domain = input.domain().clone().without_size();
-            let output = Space::new(domain, SymmetricDistance)?;
+            let output = Space::new(domain, InsertDeleteDistance)?;
             let map = StabilityMap::from_constant(claim);
             Ok(Transformation::new(input, output, first, map).erased())
         }
@@ -253,7 +253,7 @@ fn a_map_that_claims_too_little_is_found_by_name_and_signature_alone() {
     for (name, claim) in [("first_claims_enough", 2), ("first_claims_too_little", 1)] {
         let registry = Registry::new();
         let addition = Addition::new(name, "app", Kind::Transformation, TypeName::plain("First"))
-            .parameter(Parameter::new::<Space<Rows, SymmetricDistance>>("input", None))
+            .parameter(Parameter::new::<Space<Rows, InsertDeleteDistance>>("input", None))
             .constructs(made(claim));
         registry.add(addition).unwrap();
         let entry = &registry.signatures(name).unwrap()[0];
