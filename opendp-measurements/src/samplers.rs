@@ -9,11 +9,13 @@
 //! [`RandomSource`]: opendp_core::random::RandomSource
 
 mod bernoulli;
+mod censored_laplace;
 mod discrete_gaussian;
 mod discrete_laplace;
 mod dyadic;
 mod exponential;
 mod gaussian;
+mod geometric;
 mod gumbel;
 mod laplace;
 mod lattice;
@@ -47,11 +49,13 @@ pub(crate) mod permute_and_flip_distribution;
 mod shuffle_distribution;
 
 pub use bernoulli::{bernoulli, bernoulli_constant_time, bernoulli_ratio};
+pub use censored_laplace::CensoredLaplace;
 pub use discrete_gaussian::discrete_gaussian;
 pub use discrete_laplace::discrete_laplace;
 pub use dyadic::{Dyadic, power_of_two};
 pub use exponential::LazyExponential;
 pub use gaussian::gaussian;
+pub use geometric::Geometric;
 pub use gumbel::{Optimize, gumbel_argmax};
 pub use laplace::laplace;
 pub use lattice::round_to_lattice;
