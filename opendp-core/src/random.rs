@@ -9,7 +9,7 @@ mod uniform_below;
 pub use secure::{SecureSource, with_secure};
 pub use shuffle::shuffle;
 pub use tape::{Failing, Seeded, Tape};
-pub use uniform_below::uniform_below;
+pub use uniform_below::{big_uniform_below, uniform_below};
 
 /// Report that no entropy can be had, or that a test tape ended.
 ///

@@ -1,4 +1,6 @@
-//! An exactly uniform index.
+//! An exactly uniform index, or a longer integer.
+
+use dashu_int::{UBig, ops::BitTest};
 
 use super::{NoEntropy, RandomSource};
 
@@ -36,6 +38,35 @@ pub fn uniform_below<S: RandomSource>(bound: u64, source: &mut S) -> Result<u64,
     }
 }
 
+/// Draw an integer of any length that is exactly uniform on `[0, bound)`.
+///
+/// The proof of [`uniform_below`] holds for it: it spells as many bits as hold `bound - 1`, and
+/// draws again until the number is below the bound. A bound of 0 counts as 1.
+///
+/// # Errors
+///
+/// [`NoEntropy`] if the source ends.
+pub fn big_uniform_below<S: RandomSource>(bound: &UBig, source: &mut S) -> Result<UBig, NoEntropy> {
+    if *bound <= UBig::ONE {
+        return Ok(UBig::ZERO);
+    }
+    let bits = (bound - UBig::ONE).bit_len();
+    let word_bits = S::BITS as usize;
+    loop {
+        let mut number = UBig::ZERO;
+        let mut drawn = 0;
+        while drawn < bits {
+            number = (number << word_bits) + source.word()?;
+            drawn += word_bits;
+        }
+        // The bits that are not needed are as independent of the rest as any.
+        let number = number >> (drawn - bits);
+        if number < *bound {
+            return Ok(number);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,5 +100,35 @@ mod tests {
         assert_eq!(uniform_below(2, &mut source), Err(NoEntropy));
         let mut tape = Tape::<64>::new(vec![u64::MAX, u64::MAX - 1]);
         assert_eq!(uniform_below(u64::MAX, &mut tape), Ok(u64::MAX - 1));
+    }
+    #[test]
+    fn all_tapes_together_give_every_long_number_equally_often() {
+        for bound in 2..=9_usize {
+            for n in [5, 9, 12] {
+                let mut counts = vec![0_u64; bound];
+                for number in 0..1 << n {
+                    let drawn =
+                        big_uniform_below(&bound.into(), &mut Tape::<1>::from_bits(number, n));
+                    if let Ok(index) = drawn {
+                        counts[usize::try_from(index).unwrap()] += 1;
+                    }
+                }
+                assert!(counts.iter().all(|count| *count == counts[0]), "{bound}: {counts:?}");
+                // At least half of the attempts succeed.
+                assert!((1 << n) <= 2 * counts[0] * bound as u64);
+            }
+        }
+    }
+    #[test]
+    fn a_long_number_spells_whole_words_and_stays_below() {
+        let bound = (UBig::ONE << 130) + UBig::ONE;
+        let mut tape =
+            Tape::<64>::new(vec![u64::MAX; 3].into_iter().chain([0, 0, 1 << 63]).collect());
+        // 131 bits of three words; all ones are not below the bound.
+        assert_eq!(big_uniform_below(&bound, &mut tape), Ok(UBig::from(4_u8)));
+        assert_eq!(tape.used(), 6);
+        assert_eq!(big_uniform_below(&bound, &mut tape), Err(NoEntropy));
+        assert_eq!(big_uniform_below(&UBig::ONE, &mut tape), Ok(UBig::ZERO));
+        assert_eq!(big_uniform_below(&UBig::ZERO, &mut tape), Ok(UBig::ZERO));
     }
 }
