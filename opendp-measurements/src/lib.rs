@@ -1,6 +1,7 @@
 //! Private mechanisms, their exact samplers, and the combinators that join them.
 //!
 //! - [`make_laplace`] and [`make_gaussian`] add noise to a number or to each number of a vector.
+//! - [`make_geometric`] adds such noise to integers in constant time, on an interval.
 //! - [`make_gumbel_max`] chooses the index of a good score.
 //! - [`make_noisy_max`] and [`make_noisy_top_k`] choose one or several, under two privacy measures.
 //! - [`make_randomized_response_bool`] and [`make_randomized_response`] tell the truth with a known
@@ -51,6 +52,7 @@ mod accuracy;
 mod combinators;
 mod gaussian;
 mod gaussian_accuracy;
+mod geometric;
 mod gumbel_max;
 mod laplace;
 mod laplace_accuracy;
@@ -67,6 +69,7 @@ mod temperature;
 
 pub use combinators::{make_chain_mt, make_chain_pm, make_chain_tt, make_composition};
 pub use gaussian::{GaussianMetric, GaussianNumber, make_gaussian};
+pub use geometric::{GeometricNumber, make_geometric};
 pub use gumbel_max::{ScoreMetric, make_gumbel_max};
 pub use laplace::{LaplaceMetric, LaplaceNumber, make_laplace};
 pub use noisy_max::make_noisy_max;

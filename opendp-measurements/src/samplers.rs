@@ -65,4 +65,4 @@ pub use saturating::{SaturatingNoise, add_noise};
 pub use score::Score;
 pub use uniform::LazyUniform;
 
-pub use opendp_core::random::{shuffle, uniform_below};
+pub use opendp_core::random::{big_uniform_below, shuffle, uniform_below};

@@ -106,9 +106,37 @@ impl Geometric {
     /// number below the limit.
     #[inline]
     pub fn draw<S: RandomSource>(&self, source: &mut S) -> Result<u128, NoEntropy> {
+        match self.fast(source)? {
+            Ok(floor) => Ok(floor),
+            Err(e) => {
+                let floor = self.exact(e, Some(128), source)?;
+                Ok(u128::try_from(floor).unwrap_or(u128::MAX))
+            }
+        }
+    }
+
+    /// Draw the number of failures, however many they are; trials that never succeed are not drawn,
+    /// and count as `u128::MAX` failures.
+    ///
+    /// # Errors
+    ///
+    /// [`NoEntropy`] if the source ends.
+    pub fn draw_unbounded<S: RandomSource>(&self, source: &mut S) -> Result<UBig, NoEntropy> {
+        match self.fast(source)? {
+            Ok(floor) => Ok(floor.into()),
+            Err(e) => self.exact(e, None, source),
+        }
+    }
+
+    /// Read the floor off floats, or give back what is drawn of `E`.
+    #[inline]
+    fn fast<S: RandomSource>(
+        &self,
+        source: &mut S,
+    ) -> Result<Result<u128, LazyExponential>, NoEntropy> {
         match self.rate {
-            Rate::Infinite => return Ok(0),
-            Rate::Zero => return Ok(u128::MAX),
+            Rate::Infinite => return Ok(Ok(0)),
+            Rate::Zero => return Ok(Ok(u128::MAX)),
             _ => {}
         }
         let digit = source.word()?;
@@ -118,20 +146,23 @@ impl Geometric {
         if hi < FAST_LIMIT {
             let floor = lo as i64;
             if hi < (floor + 1) as f64 {
-                return Ok(floor as u128);
+                return Ok(Ok(floor as u128));
             }
         }
-        self.exact(LazyExponential::from_first(digit, S::BITS), source)
+        Ok(Err(LazyExponential::from_first(digit, S::BITS)))
     }
 
     /// Decide the floor in integers, drawing as many digits as it takes.
+    ///
+    /// A result that surely has more bits than the limit is only a lower bound of that length.
     #[cold]
     #[inline(never)]
     fn exact<S: RandomSource>(
         &self,
         mut e: LazyExponential,
+        limit: Option<usize>,
         source: &mut S,
-    ) -> Result<u128, NoEntropy> {
+    ) -> Result<UBig, NoEntropy> {
         let zeros = self.rate.leading_zeros();
         loop {
             // As many significant bits of the rate as there are digits of E, and some more.
@@ -139,12 +170,12 @@ impl Geometric {
             let (rate_lo, rate_hi) = self.rate.enclose(precision);
             let (lo, hi) = e.enclose(precision);
             let floor = lo / rate_hi.max(UBig::ONE);
-            if 128 < floor.bit_len() {
-                return Ok(u128::MAX);
+            if limit.is_some_and(|limit| limit < floor.bit_len()) {
+                return Ok(floor);
             }
             let top = hi.filter(|_| !rate_lo.is_zero()).map(|hi| hi / rate_lo);
             if top.is_some_and(|top| top == floor) {
-                return Ok(u128::try_from(floor).unwrap_or(u128::MAX));
+                return Ok(floor);
             }
             e.refine(source)?;
         }
@@ -271,7 +302,8 @@ mod tests {
             for _ in 0..300 {
                 let digit = source.word().unwrap();
                 let e = LazyExponential::from_first(digit, 64);
-                let exact = distribution.exact(e, &mut Tape::<64>::new(vec![0; 4])).unwrap();
+                let exact = distribution.exact(e, None, &mut Tape::<64>::new(vec![0; 4]));
+                let exact = u128::try_from(exact.unwrap()).unwrap();
                 let fast = distribution.draw(&mut Tape::<64>::new(vec![digit]));
                 assert!(fast == Ok(exact) || fast == Err(NoEntropy), "{distribution:?}");
             }
@@ -307,7 +339,8 @@ mod tests {
         assert_eq!(Geometric::from_rate(5e-324).draw(&mut source), Ok(u128::MAX));
         let wide = Geometric::from_ratio(1, 1 << 100).draw(&mut source).unwrap();
         assert!(1 << 80 < wide && wide < 1 << 110);
-        // The upper bits of a long wait are as random as the lower ones.
+        let long = Geometric::from_rate(5e-324).draw_unbounded(&mut source).unwrap();
+        assert!((1060..1082).contains(&long.bit_len()), "{}", long.bit_len());
         assert_eq!(Geometric::from_rate(800.0).draw(&mut source), Ok(0));
     }
 }
