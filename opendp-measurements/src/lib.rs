@@ -5,7 +5,7 @@
 //! - [`make_gumbel_max`] chooses the index of a good score.
 //! - [`make_noisy_max`] and [`make_noisy_top_k`] choose one or several, under two privacy measures.
 //! - [`make_randomized_response_bool`] and [`make_randomized_response`] tell the truth with a known
-//!   probability.
+//!   probability; [`make_randomized_response_bitvec`] does so for each bit of a vector.
 //! - [`make_chain_tt`], [`make_chain_mt`], [`make_chain_pm`] chain two steps;
 //!   [`make_composition`] makes several releases of the same data.
 //! - [`samplers`] draw the noise, with exactly the probabilities that the proofs assume.
@@ -62,6 +62,7 @@ mod noisy_top_k;
 mod numbers;
 mod quotient;
 mod randomized_response;
+mod randomized_response_bitvec;
 pub mod samplers;
 mod scale;
 mod selection;
@@ -76,6 +77,9 @@ pub use noisy_max::make_noisy_max;
 pub use noisy_top_k::make_noisy_top_k;
 pub use numbers::Numbers;
 pub use randomized_response::{make_randomized_response, make_randomized_response_bool};
+pub use randomized_response_bitvec::{
+    debias_randomized_response_bitvec, make_randomized_response_bitvec,
+};
 pub use samplers::Optimize;
 pub use scale::Scale;
 pub use selection::SelectionMeasure;

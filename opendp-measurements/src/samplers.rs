@@ -9,6 +9,7 @@
 //! [`RandomSource`]: opendp_core::random::RandomSource
 
 mod bernoulli;
+mod bernoulli_lanes;
 mod censored_laplace;
 mod discrete_gaussian;
 mod discrete_laplace;
@@ -49,6 +50,7 @@ pub(crate) mod permute_and_flip_distribution;
 mod shuffle_distribution;
 
 pub use bernoulli::{bernoulli, bernoulli_constant_time, bernoulli_ratio};
+pub use bernoulli_lanes::BernoulliLanes;
 pub use censored_laplace::CensoredLaplace;
 pub use discrete_gaussian::discrete_gaussian;
 pub use discrete_laplace::discrete_laplace;
