@@ -2,6 +2,7 @@
 //!
 //! - [`make_laplace`] and [`make_gaussian`] add noise to a number or to each number of a vector.
 //! - [`make_geometric`] adds such noise to integers in constant time, on an interval.
+//! - [`make_canonical_noise`] spends an epsilon and a delta in full.
 //! - [`make_gumbel_max`] chooses the index of a good score.
 //! - [`make_noisy_max`] and [`make_noisy_top_k`] choose one or several, under two privacy measures.
 //! - [`make_randomized_response_bool`] and [`make_randomized_response`] tell the truth with a known
@@ -49,6 +50,7 @@
 )]
 
 mod accuracy;
+mod canonical_noise;
 mod combinators;
 mod gaussian;
 mod gaussian_accuracy;
@@ -68,6 +70,7 @@ mod scale;
 mod selection;
 mod temperature;
 
+pub use canonical_noise::make_canonical_noise;
 pub use combinators::{make_chain_mt, make_chain_pm, make_chain_tt, make_composition};
 pub use gaussian::{GaussianMetric, GaussianNumber, make_gaussian};
 pub use geometric::{GeometricNumber, make_geometric};

@@ -10,6 +10,7 @@
 
 mod bernoulli;
 mod bernoulli_lanes;
+mod canonical;
 mod censored_laplace;
 mod discrete_gaussian;
 mod discrete_laplace;
@@ -51,6 +52,7 @@ mod shuffle_distribution;
 
 pub use bernoulli::{bernoulli, bernoulli_constant_time, bernoulli_ratio};
 pub use bernoulli_lanes::BernoulliLanes;
+pub use canonical::CanonicalNoise;
 pub use censored_laplace::CensoredLaplace;
 pub use discrete_gaussian::discrete_gaussian;
 pub use discrete_laplace::discrete_laplace;
