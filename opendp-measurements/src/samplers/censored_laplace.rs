@@ -47,7 +47,7 @@ use std::hint::black_box;
 /// claimed of the processor; the masks are hidden from the optimiser as well as the language lets
 /// them be.
 ///
-/// Cost: about 7 ns a coin; for a width of 10^4 that is 17 words.
+/// Cost: a word and a few operations for each coin; for a width of 10^4 that is 17 words.
 #[derive(Clone, Debug)]
 pub struct CensoredLaplace {
     width: u128,
