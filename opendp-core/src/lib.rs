@@ -36,6 +36,7 @@
 mod args;
 pub mod arith;
 mod atom;
+mod bit_vector;
 mod bounds;
 mod carrier;
 pub mod codec;
@@ -62,13 +63,14 @@ mod type_name;
 
 pub use args::{Arg, Args, Argument, TheDomain, TheMeasure, TheMetric};
 pub use atom::{Atom, HashableAtom};
+pub use bit_vector::BitVector;
 pub use bounds::Bounds;
 pub use carrier::{CHUNK_ROWS, Carrier, Chunk, Whole};
 pub use codec::Codec;
 pub use constructor::{Constructor, Made, Spec};
 pub use distance::Distance;
 pub use domain::{Domain, descriptor};
-pub use domains::{AtomDomain, MapDomain, Nan, OptionDomain, VectorDomain};
+pub use domains::{AtomDomain, BitVectorDomain, MapDomain, Nan, OptionDomain, VectorDomain};
 pub use erased::{Constructed, Kind};
 pub use error::{Error, Result};
 pub use function::{Fold, Function, Partial};
@@ -95,7 +97,9 @@ pub mod descriptors {
     //!
     //! In Rust the types' own constructors are shorter; these are what `"atom_domain"` and its
     //! like resolve to.
-    pub use crate::domains::{atom_domain, map_domain, option_domain, vector_domain};
+    pub use crate::domains::{
+        atom_domain, bitvector_domain, map_domain, option_domain, vector_domain,
+    };
     pub use crate::measures::{
         approximate, fixed_smoothed_max_divergence, max_divergence, renyi_divergence,
         smoothed_max_divergence, zero_concentrated_divergence,

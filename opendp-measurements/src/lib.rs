@@ -1,10 +1,12 @@
 //! Private mechanisms, their exact samplers, and the combinators that join them.
 //!
 //! - [`make_laplace`] and [`make_gaussian`] add noise to a number or to each number of a vector.
+//! - [`make_geometric`] adds such noise to integers in constant time, on an interval.
+//! - [`make_canonical_noise`] spends an epsilon and a delta in full.
 //! - [`make_gumbel_max`] chooses the index of a good score.
 //! - [`make_noisy_max`] and [`make_noisy_top_k`] choose one or several, under two privacy measures.
 //! - [`make_randomized_response_bool`] and [`make_randomized_response`] tell the truth with a known
-//!   probability.
+//!   probability; [`make_randomized_response_bitvec`] does so for each bit of a vector.
 //! - [`make_chain_tt`], [`make_chain_mt`], [`make_chain_pm`] chain two steps;
 //!   [`make_composition`] makes several releases of the same data.
 //! - [`samplers`] draw the noise, with exactly the probabilities that the proofs assume.
@@ -48,9 +50,11 @@
 )]
 
 mod accuracy;
+mod canonical_noise;
 mod combinators;
 mod gaussian;
 mod gaussian_accuracy;
+mod geometric;
 mod gumbel_max;
 mod laplace;
 mod laplace_accuracy;
@@ -60,19 +64,25 @@ mod noisy_top_k;
 mod numbers;
 mod quotient;
 mod randomized_response;
+mod randomized_response_bitvec;
 pub mod samplers;
 mod scale;
 mod selection;
 mod temperature;
 
+pub use canonical_noise::make_canonical_noise;
 pub use combinators::{make_chain_mt, make_chain_pm, make_chain_tt, make_composition};
 pub use gaussian::{GaussianMetric, GaussianNumber, make_gaussian};
+pub use geometric::{GeometricNumber, make_geometric};
 pub use gumbel_max::{ScoreMetric, make_gumbel_max};
 pub use laplace::{LaplaceMetric, LaplaceNumber, make_laplace};
 pub use noisy_max::make_noisy_max;
 pub use noisy_top_k::make_noisy_top_k;
 pub use numbers::Numbers;
 pub use randomized_response::{make_randomized_response, make_randomized_response_bool};
+pub use randomized_response_bitvec::{
+    debias_randomized_response_bitvec, make_randomized_response_bitvec,
+};
 pub use samplers::Optimize;
 pub use scale::Scale;
 pub use selection::SelectionMeasure;

@@ -9,11 +9,15 @@
 //! [`RandomSource`]: opendp_core::random::RandomSource
 
 mod bernoulli;
+mod bernoulli_lanes;
+mod canonical;
+mod censored_laplace;
 mod discrete_gaussian;
 mod discrete_laplace;
 mod dyadic;
 mod exponential;
 mod gaussian;
+mod geometric;
 mod gumbel;
 mod laplace;
 mod lattice;
@@ -24,7 +28,6 @@ mod race;
 mod saturating;
 mod score;
 mod uniform;
-mod uniform_below;
 
 #[cfg(test)]
 pub(crate) mod chi_square;
@@ -44,13 +47,19 @@ mod lattice_fit;
 mod logarithm_bounds;
 #[cfg(test)]
 pub(crate) mod permute_and_flip_distribution;
+#[cfg(test)]
+mod shuffle_distribution;
 
 pub use bernoulli::{bernoulli, bernoulli_constant_time, bernoulli_ratio};
+pub use bernoulli_lanes::BernoulliLanes;
+pub use canonical::CanonicalNoise;
+pub use censored_laplace::CensoredLaplace;
 pub use discrete_gaussian::discrete_gaussian;
 pub use discrete_laplace::discrete_laplace;
 pub use dyadic::{Dyadic, power_of_two};
 pub use exponential::LazyExponential;
 pub use gaussian::gaussian;
+pub use geometric::Geometric;
 pub use gumbel::{Optimize, gumbel_argmax};
 pub use laplace::laplace;
 pub use lattice::round_to_lattice;
@@ -59,4 +68,5 @@ pub use permute_and_flip::permute_and_flip;
 pub use saturating::{SaturatingNoise, add_noise};
 pub use score::Score;
 pub use uniform::LazyUniform;
-pub use uniform_below::uniform_below;
+
+pub use opendp_core::random::{big_uniform_below, shuffle, uniform_below};

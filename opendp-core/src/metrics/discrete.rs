@@ -3,7 +3,10 @@
 use serde_json::Value as Json;
 
 use crate::domain::descriptor;
-use crate::{Atom, AtomDomain, DistanceOn, Metric, MetricOn, Result, TheMetric, named, register};
+use crate::{
+    Atom, AtomDomain, BitVector, BitVectorDomain, DistanceOn, Metric, MetricOn, Result, TheMetric,
+    named, register,
+};
 
 /// Whether two values differ: `d(x, x') = 0` when they are equal and 1 when they are not.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -21,6 +24,12 @@ impl<T: Atom> DistanceOn<AtomDomain<T>> for DiscreteDistance {
         Ok(Some(u32::from(left != right && !(left.is_null() && right.is_null()))))
     }
 }
+impl MetricOn<BitVectorDomain> for DiscreteDistance {}
+impl DistanceOn<BitVectorDomain> for DiscreteDistance {
+    fn distance(&self, left: &BitVector, right: &BitVector) -> Result<Option<u32>> {
+        Ok(Some(u32::from(left != right)))
+    }
+}
 named!(DiscreteDistance as "DiscreteDistance");
 
 /// Measure whether two values differ: 0 when they are equal and 1 when they are not.
@@ -32,10 +41,21 @@ register! { "discrete.rs": discrete_distance(); }
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Domain;
+
+    fn distance<D: Domain>(left: &D::Carrier, right: &D::Carrier) -> Option<u32>
+    where
+        DiscreteDistance: DistanceOn<D>,
+    {
+        DistanceOn::<D>::distance(&DiscreteDistance, left, right).unwrap()
+    }
 
     #[test]
     fn tells_equal_from_different() {
-        assert_eq!(DiscreteDistance.distance(&true, &false).unwrap(), Some(1));
-        assert_eq!(DiscreteDistance.distance(&f64::NAN, &f64::NAN).unwrap(), Some(0));
+        assert_eq!(distance::<AtomDomain<bool>>(&true, &false), Some(1));
+        assert_eq!(distance::<AtomDomain<f64>>(&f64::NAN, &f64::NAN), Some(0));
+        let (short, long) = (BitVector::zeros(3), BitVector::zeros(4));
+        assert_eq!(distance::<BitVectorDomain>(&short, &short), Some(0));
+        assert_eq!(distance::<BitVectorDomain>(&short, &long), Some(1));
     }
 }

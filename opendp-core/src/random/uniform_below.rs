@@ -1,6 +1,8 @@
-//! An exactly uniform index.
+//! An exactly uniform index, or a longer integer.
 
-use opendp_core::random::{NoEntropy, RandomSource};
+use dashu_int::{UBig, ops::BitTest};
+
+use super::{NoEntropy, RandomSource};
 
 /// Draw an integer that is exactly uniform on `[0, bound)`.
 ///
@@ -36,11 +38,39 @@ pub fn uniform_below<S: RandomSource>(bound: u64, source: &mut S) -> Result<u64,
     }
 }
 
+/// Draw an integer of any length that is exactly uniform on `[0, bound)`.
+///
+/// The proof of [`uniform_below`] holds for it: it spells as many bits as hold `bound - 1`, and
+/// draws again until the number is below the bound. A bound of 0 counts as 1.
+///
+/// # Errors
+///
+/// [`NoEntropy`] if the source ends.
+pub fn big_uniform_below<S: RandomSource>(bound: &UBig, source: &mut S) -> Result<UBig, NoEntropy> {
+    if *bound <= UBig::ONE {
+        return Ok(UBig::ZERO);
+    }
+    let bits = (bound - UBig::ONE).bit_len();
+    let word_bits = S::BITS as usize;
+    loop {
+        let mut number = UBig::ZERO;
+        let mut drawn = 0;
+        while drawn < bits {
+            number = (number << word_bits) + source.word()?;
+            drawn += word_bits;
+        }
+        // The bits that are not needed are as independent of the rest as any.
+        let number = number >> (drawn - bits);
+        if number < *bound {
+            return Ok(number);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samplers::chi_square::chi_square;
-    use opendp_core::random::{Failing, Seeded, Tape};
+    use crate::random::{Failing, Tape};
 
     #[test]
     fn all_tapes_together_give_every_number_equally_often() {
@@ -63,28 +93,6 @@ mod tests {
         }
     }
     #[test]
-    fn draws_are_uniform_whatever_the_size_of_a_word() {
-        fn counts<const B: u32>(bound: u64, draws: usize) -> Vec<u64> {
-            let (mut source, mut counts) = (Seeded::<B>::new(1), vec![0; bound as usize]);
-            for _ in 0..draws {
-                counts[uniform_below(bound, &mut source).unwrap() as usize] += 1;
-            }
-            counts
-        }
-        for bound in [2, 3, 7, 100] {
-            let expected = vec![1e5 / bound as f64; bound as usize];
-            assert!(chi_square(&counts::<64>(bound, 100_000), &expected) < 1.0);
-            assert!(chi_square(&counts::<4>(bound, 100_000), &expected) < 1.0);
-        }
-        // The remainder of a word of 4 bits would prefer 0 and 1 of 7.
-        let mut biased = vec![0; 7];
-        let mut source = Seeded::<4>::new(1);
-        for _ in 0..100_000 {
-            biased[(source.word().unwrap() % 7) as usize] += 1;
-        }
-        assert!(chi_square(&biased, &[1e5 / 7.0; 7]) > 1.0, "a bias goes unnoticed");
-    }
-    #[test]
     fn one_number_draws_nothing_and_the_largest_bound_one_word() {
         let mut source = Failing::default();
         assert_eq!([0, 1].map(|bound| uniform_below(bound, &mut source)), [Ok(0), Ok(0)]);
@@ -92,5 +100,35 @@ mod tests {
         assert_eq!(uniform_below(2, &mut source), Err(NoEntropy));
         let mut tape = Tape::<64>::new(vec![u64::MAX, u64::MAX - 1]);
         assert_eq!(uniform_below(u64::MAX, &mut tape), Ok(u64::MAX - 1));
+    }
+    #[test]
+    fn all_tapes_together_give_every_long_number_equally_often() {
+        for bound in 2..=9_usize {
+            for n in [5, 9, 12] {
+                let mut counts = vec![0_u64; bound];
+                for number in 0..1 << n {
+                    let drawn =
+                        big_uniform_below(&bound.into(), &mut Tape::<1>::from_bits(number, n));
+                    if let Ok(index) = drawn {
+                        counts[usize::try_from(index).unwrap()] += 1;
+                    }
+                }
+                assert!(counts.iter().all(|count| *count == counts[0]), "{bound}: {counts:?}");
+                // At least half of the attempts succeed.
+                assert!((1 << n) <= 2 * counts[0] * bound as u64);
+            }
+        }
+    }
+    #[test]
+    fn a_long_number_spells_whole_words_and_stays_below() {
+        let bound = (UBig::ONE << 130) + UBig::ONE;
+        let mut tape =
+            Tape::<64>::new(vec![u64::MAX; 3].into_iter().chain([0, 0, 1 << 63]).collect());
+        // 131 bits of three words; all ones are not below the bound.
+        assert_eq!(big_uniform_below(&bound, &mut tape), Ok(UBig::from(4_u8)));
+        assert_eq!(tape.used(), 6);
+        assert_eq!(big_uniform_below(&bound, &mut tape), Err(NoEntropy));
+        assert_eq!(big_uniform_below(&UBig::ONE, &mut tape), Ok(UBig::ZERO));
+        assert_eq!(big_uniform_below(&UBig::ZERO, &mut tape), Ok(UBig::ZERO));
     }
 }

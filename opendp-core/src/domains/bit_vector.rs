@@ -1,0 +1,104 @@
+//! Vectors of bits, maybe of a known length and with few ones.
+
+use serde_json::{Value as Json, json};
+
+use crate::domain::descriptor;
+use crate::{BitVector, Domain, Result, TheDomain, named, register};
+
+/// The set of all vectors of bits, maybe of one length and with a limit to the number of ones.
+///
+/// It prints as, and is read from, `{"bitvector_domain": {"max_weight": 4, "size": 24}}`. A release
+/// that has as many bits as its input tells the length, so that mechanisms ask for one that is
+/// public.
+///
+/// ```
+/// # use opendp_core::{BitVector, BitVectorDomain, Domain};
+/// let domain = BitVectorDomain::new().with_max_weight(1).with_size(3);
+/// assert!(domain.member(&BitVector::zeros(3)) && !domain.member(&BitVector::zeros(4)));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BitVectorDomain {
+    max_weight: Option<usize>,
+    size: Option<usize>,
+}
+impl BitVectorDomain {
+    /// Make the set of all vectors of bits.
+    pub fn new() -> Self {
+        BitVectorDomain::default()
+    }
+    /// Keep only the vectors with at most so many ones.
+    #[must_use]
+    pub fn with_max_weight(self, max_weight: usize) -> Self {
+        BitVectorDomain { max_weight: Some(max_weight), ..self }
+    }
+    /// Keep only the vectors of length `size`.
+    #[must_use]
+    pub fn with_size(self, size: usize) -> Self {
+        BitVectorDomain { size: Some(size), ..self }
+    }
+    /// The largest number of ones, if there is a limit.
+    pub fn max_weight(&self) -> Option<usize> {
+        self.max_weight
+    }
+    /// The length, if it is known.
+    pub fn size(&self) -> Option<usize> {
+        self.size
+    }
+}
+
+impl Domain for BitVectorDomain {
+    type Carrier = BitVector;
+    fn member(&self, value: &BitVector) -> bool {
+        self.size.is_none_or(|size| size == value.len())
+            && self.max_weight.is_none_or(|most| value.count_ones() <= most)
+    }
+    fn to_json(&self) -> Json {
+        descriptor(
+            "bitvector_domain",
+            [
+                ("max_weight", self.max_weight.map(|most| json!(most))),
+                ("size", self.size.map(|size| json!(size))),
+            ],
+        )
+    }
+}
+named!(BitVectorDomain as "BitVectorDomain");
+
+/// Make the set of all vectors of bits.
+///
+/// # Arguments
+/// * `max_weight` - the largest number of ones; any number when absent
+/// * `size` - the length of every vector, if it is public; any length when absent
+pub fn bitvector_domain(
+    max_weight: Option<usize>,
+    size: Option<usize>,
+) -> Result<TheDomain<BitVectorDomain>> {
+    Ok(TheDomain(BitVectorDomain { max_weight, size }))
+}
+
+register! { "bit_vector.rs": bitvector_domain(max_weight = null, size = null); }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decides_membership_by_weight_and_length() {
+        let bits = |text: &str| text.bytes().map(|digit| digit == b'1').collect::<BitVector>();
+        let any = BitVectorDomain::new();
+        assert!(any.member(&bits("")) && any.member(&bits("111")));
+        let light = any.with_max_weight(2);
+        assert!(light.member(&bits("01010")) && !light.member(&bits("111")));
+        let short = light.with_size(3);
+        assert!(short.member(&bits("110")) && !short.member(&bits("1100")));
+        assert_eq!((short.max_weight(), short.size()), (Some(2), Some(3)));
+    }
+    #[test]
+    fn is_written_with_what_is_known() {
+        assert_eq!(BitVectorDomain::new().to_json(), json!("bitvector_domain"));
+        let domain = BitVectorDomain::new().with_max_weight(4);
+        assert_eq!(domain.to_json(), json!({"bitvector_domain": {"max_weight": 4}}));
+        let domain = domain.with_size(24);
+        assert_eq!(domain.to_json(), json!({"bitvector_domain": {"max_weight": 4, "size": 24}}));
+    }
+}

@@ -1,0 +1,189 @@
+//! Randomized response for each bit of a vector.
+
+use opendp_core::arith::{Directed, DirectedFloat, InfCast};
+use opendp_core::random::{NoEntropy, RandomSource, with_secure};
+use opendp_core::{
+    BitVector, BitVectorDomain, DiscreteDistance, Error, Function, MaxDivergence, Measurement,
+    PrivacyMap, Result, Space, register,
+};
+
+use crate::samplers::BernoulliLanes;
+
+type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, BitVector>;
+
+/// Make a measurement that flips each bit of a vector with probability `f / 2`.
+///
+/// This is the permanent randomized response of RAPPOR (Erlingsson, Pihur, Korolova 2014): with
+/// probability `f` a bit is replaced by a fair one.
+///
+/// # Arguments
+/// * `input` - vectors of bits of a known length, maybe with a limit to the number of ones
+/// * `f` - the probability that a bit is replaced, above 0 and up to 1
+/// * `constant_time` - whether to draw a number of words that depends on `f` and the length alone
+///
+/// # Precondition
+/// The domain has a size, because the release tells it. `f` is above 0 and up to 1, and stands for
+/// exactly the rational number that the float is.
+///
+/// # Postcondition
+/// Any two members at distance at most `d_in` give releases whose max-divergence is at most
+/// `map(d_in)`. A release has as many bits as its input.
+///
+/// # Map
+/// 0 for 0. Otherwise `k ln((2 - f) / f)`, rounded up, where `k` is the size of the vectors, or twice
+/// the limit to the number of ones if that is less.
+///
+/// # Proof
+/// Two members of size `n` with at most `m` ones differ in at most `n` places, and only in places where
+/// one of them has a one, of which there are at most `2m`: in at most `k = min(2m, n)`. Every bit is
+/// flipped independently with probability exactly `f / 2`, by [`BernoulliLanes`]. So the probability
+/// of a release is a product over places, of `1 - f / 2` where it agrees with the data and `f / 2`
+/// where not, and its ratio between the two members has a factor other than 1 only where they differ:
+/// at most `(1 - f / 2) / (f / 2) = (2 - f) / f`, which is at least 1 (Erlingsson, Pihur, Korolova
+/// 2014, Theorem 1). The product of `k` such bounds each release, and hence every event. If the data
+/// are equal, so are the distributions.
+///
+/// Without a size, members may be of different lengths, and no finite loss holds for a release that
+/// tells the length.
+///
+/// *Rounding.* `(2 - f) / f - 1` is a quotient of two floats, `2 - 2f` exact for `f` from 1/2 and
+/// rounded up below, and is rounded up; so are `ln(1 + x)`, which increases with `x`, and the product.
+///
+/// *Time.* The words that decide which bits to flip are drawn without a look at the data, and joined
+/// to it by exclusive or. With `constant_time` their number is the same for every release, too;
+/// without, it depends on the words, so that the time may tell something of which bits were flipped.
+/// The language promises no duration.
+///
+/// # Errors
+/// `MakeMeasurement` when the domain has no size, or `f` is out of range. A release of data of another
+/// size fails with `FailedFunction`.
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::make_randomized_response_bitvec;
+/// let reports = BitVectorDomain::new().with_max_weight(4).with_size(24);
+/// let release =
+///     make_randomized_response_bitvec(Space::new(reports, DiscreteDistance)?, 0.95, false)?;
+/// assert!((release.map(&1)? - 0.8006676684558611).abs() < 1e-14);
+/// assert_eq!(release.invoke(&BitVector::zeros(24))?.len(), 24);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_randomized_response_bitvec(
+    input: Space<BitVectorDomain, DiscreteDistance>,
+    f: f64,
+    constant_time: bool,
+) -> Result<Response> {
+    let Some(size) = input.domain().size() else {
+        return Err(Error::MakeMeasurement(
+            "input: expected a bitvector_domain with a size, because a release tells the length of \
+             its input"
+                .into(),
+        ));
+    };
+    if !(0.0 < f && f <= 1.0) {
+        return Err(Error::MakeMeasurement(format!(
+            "f: expected a number above 0 and up to 1, found {f}"
+        )));
+    }
+    let places = input.domain().max_weight().map_or(size, |most| most.saturating_mul(2).min(size));
+    let excess = 2.0.inf_sub(2.0 * f)?.inf_div(f);
+    let constant = match (places, excess) {
+        (0, _) => 0.0,
+        (_, Ok(excess)) => f64::inf_cast(places)?.inf_mul(excess.inf_ln_1p()?)?,
+        // The quotient is below 2^1076.
+        (_, Err(_)) => f64::inf_cast(places)?.inf_mul(746.0)?,
+    };
+    let coins = BernoulliLanes::new(f, 1);
+    let function = Function::map(move |data: &BitVector| {
+        if data.len() != size {
+            return Err(Error::FailedFunction(
+                "expected a bit vector of the size of the domain, found another length".into(),
+            ));
+        }
+        Ok(with_secure(|source| flip(data, coins, constant_time, source))?)
+    });
+    let map = PrivacyMap::new(move |d_in: &u32| Ok(if *d_in == 0 { 0.0 } else { constant }));
+    Ok(Measurement::new(input, MaxDivergence, function, map))
+}
+register! {
+    "randomized_response_bitvec.rs":
+        make_randomized_response_bitvec(input, f, constant_time = false);
+}
+
+/// Flip each bit whose coin shows true, a word at a time.
+fn flip<S: RandomSource>(
+    data: &BitVector,
+    coins: BernoulliLanes,
+    constant_time: bool,
+    source: &mut S,
+) -> Result<BitVector, NoEntropy> {
+    let lanes = u64::MAX >> (u64::BITS - S::BITS);
+    let mut flipped = Vec::with_capacity(data.words().len());
+    for (index, word) in data.words().iter().enumerate() {
+        let wanted = data.mask(index);
+        let mut flips = 0;
+        // Once, unless the words of a test have fewer bits.
+        let mut first = 0;
+        while first < u64::BITS {
+            let wanted = wanted >> first & lanes;
+            let some = if constant_time {
+                coins.flip_constant_time(wanted, source)?
+            } else {
+                coins.flip(wanted, source)?
+            };
+            flips |= some << first;
+            first += S::BITS;
+        }
+        flipped.push(word ^ flips);
+    }
+    Ok(BitVector::from_words(flipped, data.len()))
+}
+
+/// Estimate, for each place, in how many of the true vectors the bit was 1.
+///
+/// A bit that was 1 in `t` of `n` vectors is reported by `y` of them, `t + (n - 2t) f / 2` on average
+/// (Erlingsson, Pihur, Korolova 2014), so that `(y - n f / 2) / (1 - f)` is an estimate without bias.
+/// It is computed from releases alone and costs no privacy; it may be negative, or above `n`.
+///
+/// # Errors
+/// `FailedFunction` when there are no answers, their lengths differ, or `f` is not at least 0 and below
+/// 1: at 1 the answers tell nothing.
+///
+/// # Example
+/// ```
+/// use opendp_core::BitVector;
+/// use opendp_measurements::debias_randomized_response_bitvec;
+/// let answers = [[1, 255], [1, 255], [1, 255]].map(|bytes| BitVector::from_bytes(&bytes));
+/// let counts = debias_randomized_response_bitvec(&answers, 0.5)?;
+/// assert_eq!((counts[0], counts[1]), (4.5, -1.5));
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn debias_randomized_response_bitvec(answers: &[BitVector], f: f64) -> Result<Vec<f64>> {
+    if !(0.0..1.0).contains(&f) {
+        return Err(Error::FailedFunction(format!(
+            "f: expected a number from 0 to below 1, found {f}"
+        )));
+    }
+    let Some(first) = answers.first() else {
+        return Err(Error::FailedFunction("answers: expected at least one, found none".into()));
+    };
+    if answers.iter().any(|answer| answer.len() != first.len()) {
+        return Err(Error::FailedFunction(
+            "answers: expected all of the same length, found two lengths".into(),
+        ));
+    }
+    let mut counts = vec![0_u64; first.len()];
+    for answer in answers {
+        for (word, counts) in answer.words().iter().zip(counts.chunks_mut(64)) {
+            for (place, count) in counts.iter_mut().enumerate() {
+                *count += word >> place & 1;
+            }
+        }
+    }
+    let expected = answers.len() as f64 * (f / 2.0);
+    Ok(counts.into_iter().map(|count| (count as f64 - expected) / (1.0 - f)).collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! Many exact coin flips at once, one in each bit of a word.
+
+use super::dyadic::Dyadic;
+use opendp_core::random::{NoEntropy, RandomSource};
+
+/// Flip a coin of the same probability in each lane of a word.
+///
+/// # Exactness
+///
+/// Lane `i` compares a uniform real `U_i` with the probability `p`, as
+/// [`bernoulli`](super::bernoulli) does: `U_i < p` is decided at the first binary digit that differs,
+/// or when `p` has no digits left. The `j`th word drawn holds the `j`th digit of every `U_i`, in bit
+/// `i`. Its bits are independent and uniform, so the `U_i` are, and each coin has exactly the
+/// probability that the float stands for, subnormal or next to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BernoulliLanes {
+    /// `p` is `mantissa 2^-places`.
+    mantissa: u64,
+    places: u32,
+}
+
+impl BernoulliLanes {
+    /// Let each coin show true with probability `f 2^-halvings`; always from 1 on, never up to 0 or
+    /// at NaN.
+    ///
+    /// The quotient need not be a float: half of the least one is exact too.
+    pub fn new(f: f64, halvings: u32) -> Self {
+        if f.is_nan() || f <= 0.0 {
+            return Self { mantissa: 0, places: 0 };
+        }
+        let parts = Dyadic::new(f);
+        let zeros = parts.mantissa.trailing_zeros();
+        let mantissa = parts.mantissa >> zeros;
+        let places = i64::from(halvings) - i64::from(parts.exponent) - i64::from(zeros);
+        // An odd mantissa with no place behind the point is at least 1.
+        match u32::try_from(places) {
+            Ok(places @ 1..) if places >= u64::BITS || mantissa >> places == 0 => {
+                Self { mantissa, places }
+            }
+            _ => Self { mantissa: 1, places: 0 },
+        }
+    }
+
+    /// Flip the coins of some lanes, out of the lowest [`RandomSource::BITS`]; others show 0.
+    ///
+    /// Cost: each word decides half of the lanes that are left, so that 64 of them take 7.3 words on
+    /// average, and no more than there are binary places in the probability.
+    ///
+    /// # Errors
+    ///
+    /// [`NoEntropy`] if the source ends.
+    #[inline]
+    pub fn flip<S: RandomSource>(&self, lanes: u64, source: &mut S) -> Result<u64, NoEntropy> {
+        let Some(mut coins) = self.certain() else { return Ok(lanes) };
+        coins.open = lanes;
+        for place in (0..self.places).rev() {
+            if coins.open == 0 {
+                break;
+            }
+            coins.compare(self.digit(place), source.word()?);
+        }
+        Ok(coins.less)
+    }
+
+    /// Flip the coins as [`flip`](Self::flip) does, with a number of words that depends on the
+    /// probability alone: as many as it has binary places.
+    ///
+    /// There is no branch on a word. What the compiler and the processor make of it is theirs: the
+    /// language promises no duration.
+    ///
+    /// # Errors
+    ///
+    /// [`NoEntropy`] if the source ends.
+    pub fn flip_constant_time<S: RandomSource>(
+        &self,
+        lanes: u64,
+        source: &mut S,
+    ) -> Result<u64, NoEntropy> {
+        let Some(mut coins) = self.certain() else { return Ok(lanes) };
+        coins.open = lanes;
+        for place in (0..self.places).rev() {
+            coins.compare(self.digit(place), source.word()?);
+        }
+        Ok(coins.less)
+    }
+
+    /// Begin, unless every coin shows true.
+    #[inline]
+    fn certain(&self) -> Option<Coins> {
+        (self.mantissa == 0 || 0 < self.places).then_some(Coins { less: 0, open: 0 })
+    }
+    /// The digit of the probability with so many others behind it, in all lanes.
+    #[inline]
+    fn digit(&self, place: u32) -> u64 {
+        (self.mantissa.checked_shr(place).unwrap_or(0) & 1).wrapping_neg()
+    }
+}
+
+/// Comparisons of uniforms with a probability, by lanes.
+struct Coins {
+    /// The lanes known to be less.
+    less: u64,
+    /// The lanes that agree so far.
+    open: u64,
+}
+impl Coins {
+    #[inline]
+    fn compare(&mut self, digit: u64, word: u64) {
+        self.less |= self.open & digit & !word;
+        self.open &= !(digit ^ word);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opendp_core::random::{Failing, Seeded, Tape};
+
+    type Flip = fn(&BernoulliLanes, u64, &mut Tape<2>) -> Result<u64, NoEntropy>;
+
+    /// Count the tapes of n words of two lanes for each pair of coins, and those left open.
+    fn enumerate(coins: &BernoulliLanes, n: u32, flip: Flip) -> ([u64; 4], u64) {
+        let (mut counts, mut open) = ([0; 4], 0);
+        for number in 0..1 << (2 * n) {
+            match flip(coins, 3, &mut Tape::from_bits(number, n)) {
+                Ok(pair) => counts[pair as usize] += 1,
+                Err(NoEntropy) => open += 1,
+            }
+        }
+        (counts, open)
+    }
+
+    #[test]
+    fn all_tapes_together_give_independent_coins_of_the_exact_probability() {
+        for (f, halvings, numerator, places) in [
+            (1.0, 1, 1_u64, 1),
+            (0.5, 1, 1, 2),
+            (0.625, 0, 5, 3),
+            (0.625, 1, 5, 4),
+            (0.96875, 0, 31, 5),
+        ] {
+            let coins = BernoulliLanes::new(f, halvings);
+            let other = (1 << places) - numerator;
+            for flip in [BernoulliLanes::flip as Flip, BernoulliLanes::flip_constant_time] {
+                let (counts, open) = enumerate(&coins, places, flip);
+                let pair = |a: u64, b: u64| a * b;
+                let exact = [
+                    pair(other, other),
+                    pair(other, numerator),
+                    pair(numerator, other),
+                    pair(numerator, numerator),
+                ];
+                assert_eq!((counts, open), (exact, 0), "{f} 2^-{halvings}");
+                // The neighbouring probability is not taken for this one.
+                let (wrong, _) = enumerate(&BernoulliLanes::new(f, halvings + 1), places, flip);
+                assert_ne!(wrong, exact);
+            }
+        }
+        // A probability of many places stays open on few words, within brackets.
+        let coins = BernoulliLanes::new(0.3, 0);
+        let (counts, open) = enumerate(&coins, 7, BernoulliLanes::flip);
+        let both = 0.3 * 0.3 * f64::from(1 << 14);
+        assert!(counts[3] as f64 <= both && both <= (counts[3] + open) as f64);
+        assert!(open <= 2 * 128);
+    }
+    #[test]
+    fn constant_time_gives_the_same_coins_and_always_draws_as_much() {
+        for (f, halvings, words) in
+            [(1.0, 1, 1), (0.5, 1, 2), (0.95, 1, 53), (1e-300, 1, 1050), (5e-324, 1, 1075)]
+        {
+            let coins = BernoulliLanes::new(f, halvings);
+            for seed in 0..200 {
+                let (mut one, mut two) = (Seeded::<64>::new(seed), Seeded::<64>::new(seed));
+                let flipped = coins.flip_constant_time(u64::MAX, &mut one);
+                assert_eq!(flipped, coins.flip(u64::MAX, &mut two));
+                assert_eq!(one.used(), words);
+                assert!(two.used() <= words);
+            }
+        }
+    }
+    #[test]
+    fn few_words_decide_all_lanes() {
+        let mut source = Seeded::<64>::new(1);
+        let coins = BernoulliLanes::new(0.3, 0);
+        for _ in 0..10_000 {
+            coins.flip(u64::MAX, &mut source).unwrap();
+        }
+        assert!((72_000..75_000).contains(&source.used()), "{}", source.used());
+    }
+    #[test]
+    fn every_lane_has_its_share_and_a_wrong_probability_is_noticed() {
+        let draws = 100_000;
+        let mut source = Seeded::<64>::new(2);
+        let coins = BernoulliLanes::new(0.6, 1);
+        let mut counts = [0_u32; 64];
+        for _ in 0..draws {
+            let word = coins.flip(u64::MAX, &mut source).unwrap();
+            for (lane, count) in counts.iter_mut().enumerate() {
+                *count += (word >> lane & 1) as u32;
+            }
+        }
+        let draws = f64::from(draws);
+        let worst = |p: f64| {
+            let z = |n: &u32| ((f64::from(*n) - draws * p) / (draws * p * (1.0 - p)).sqrt()).abs();
+            counts.iter().map(z).fold(0.0, f64::max)
+        };
+        assert!(worst(0.3) < 6.5, "{}", worst(0.3));
+        assert!(worst(0.307) > 6.5);
+    }
+    #[test]
+    fn certain_coins_draw_nothing_and_other_lanes_stay_zero() {
+        let mut source = Failing::default();
+        for (f, expected) in
+            [(0.0, 0), (-1.0, 0), (f64::NAN, 0), (1.0, 5), (3.0, 5), (f64::INFINITY, 5)]
+        {
+            let coins = BernoulliLanes::new(f, 0);
+            assert_eq!(coins.flip(5, &mut source), Ok(expected), "{f}");
+            assert_eq!(coins.flip_constant_time(5, &mut source), Ok(expected), "{f}");
+        }
+        assert_eq!(source.attempts(), 0);
+        let coins = BernoulliLanes::new(1.0, 1);
+        assert_eq!(coins.flip(0, &mut source), Ok(0));
+        assert_eq!(coins.flip(1, &mut source), Err(NoEntropy));
+        assert_eq!(coins.flip(0b101, &mut Tape::<64>::new(vec![0])), Ok(0b101));
+    }
+}

@@ -1,0 +1,280 @@
+//! The canonical noise of approximate differential privacy.
+
+use super::{geometric::Geometric, uniform::LazyUniform};
+use dashu_int::{IBig, Sign, UBig};
+use opendp_core::arith::{dyadic, fixed};
+use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
+
+/// Noise `N` for which `x + N` is (epsilon, delta)-differentially private when `x` moves by up to 1.
+///
+/// It is the canonical noise distribution of that guarantee (Awan, Vadhan 2023, "Canonical noise
+/// distributions and private hypothesis tests", Definition 3.1 and Theorem 3.3): no noise of the same
+/// privacy makes better tests.
+///
+/// # Distribution
+///
+/// Let `b = e^-epsilon`, `c = (1 - delta) b / (1 + b)` and `D = 1 - 2c`. The density of `N` is
+/// `D b^m` at `y`, with `m = floor(|y| + 1/2)` the nearest integer, for `|y| < t = k - 1/2 + theta`, and
+/// 0 beyond. Here `k` and `theta` from 0 to 1 are such that the outermost interval of length 1 has
+/// probability `delta`; for delta 0 there is no end. With `c_j` the probability of `y < -1/2 - j`,
+/// this is the recursion `c_0 = c`, `c_(j+1) = b (c_j - delta)` while `c_j > delta`; at the first `j`
+/// with `c_j <= delta`, `k = j + 1` and `theta = c_j / (D b^k)`. Solved,
+///
+/// `j = max(0, ceil(ln A / epsilon))`, `A = b + (1 - delta) b (1 - b) / (delta (1 + b))`,
+/// `theta = (1 - delta - delta (b^-j - 1) (1 + b) / (1 - b)) / (1 - b + 2 delta b)`.
+///
+/// `ln A / epsilon` is no integer, since `b` is transcendental (Lindemann 1882) and would be the root of
+/// a polynomial with rational coefficients of which the constant one is delta, not 0. So a finite
+/// precision decides `j`.
+///
+/// # Sampling
+///
+/// `|N|` lies in step `m` if it rounds to `m`, and uniformly in it. Steps are drawn with probability
+/// proportional to `b^m` and, but for 0, a fair sign; and step `k` at a place up to `theta`. Two
+/// proposals do this, each exact and accepted at least once in three times on average:
+///
+/// * If `k epsilon >= 1`, the difference of two independent numbers of failures at `e^-epsilon` each,
+///   which is `z` with probability proportional to `b^|z|`; refused beyond `k`.
+/// * Otherwise `z` uniform from `-k` to `k`, accepted if a third such number of failures is at least
+///   `|z|`, which has probability `b^|z|`.
+///
+/// The place in the step is a uniform real `W`, of which digits are drawn until they decide, in step
+/// `k`, whether `W < theta`, and then to which float the sum rounds. `theta` is enclosed as narrowly as
+/// this takes. No probability is rounded; `e^epsilon` never is.
+#[derive(Clone, Debug)]
+pub struct CanonicalNoise {
+    epsilon: Positive,
+    failures: Geometric,
+    end: Option<End>,
+}
+
+/// A positive number `mantissa 2^exponent`.
+#[derive(Clone, Debug)]
+struct Positive {
+    mantissa: UBig,
+    exponent: i64,
+}
+impl Positive {
+    fn new(x: f64) -> Option<Self> {
+        let (mantissa, exponent) = dyadic::dyadic(x).filter(|_| 0.0 < x)?;
+        Some(Self { mantissa: mantissa.into_parts().1, exponent: exponent.into() })
+    }
+    /// Bits behind the point.
+    fn places(&self) -> usize {
+        usize::try_from(-self.exponent).unwrap_or(0)
+    }
+    /// The number in units of `2^-bits`, for at least as many bits as it has places.
+    fn units(&self, bits: usize) -> IBig {
+        let shift = usize::try_from(self.exponent + bits as i64).unwrap_or(0);
+        IBig::from(&self.mantissa << shift)
+    }
+}
+
+/// Where the noise ends.
+#[derive(Clone, Debug)]
+struct End {
+    delta: Positive,
+    /// The outermost step, `k`.
+    step: UBig,
+    /// Whether steps are proposed uniformly.
+    flat: bool,
+}
+
+/// A lower and an upper bound, in some unit.
+type Enclosure = (IBig, IBig);
+
+impl CanonicalNoise {
+    /// Solve for the end of the noise; `None` unless epsilon is positive and finite and delta is from 0
+    /// to 1.
+    pub fn new(epsilon: f64, delta: f64) -> Option<Self> {
+        if !(0.0..=1.0).contains(&delta) {
+            return None;
+        }
+        let failures = Geometric::from_rate(epsilon);
+        let epsilon = Positive::new(epsilon)?;
+        let end = Positive::new(delta).map(|delta| {
+            let step = last_full_step(&epsilon, &delta) + UBig::ONE;
+            // k epsilon < 1.
+            let product = &step * &epsilon.mantissa;
+            let one = UBig::ONE << epsilon.places();
+            let flat = epsilon.exponent < 0 && product < one;
+            End { delta, step, flat }
+        });
+        Some(Self { epsilon, failures, end })
+    }
+
+    /// Draw the float nearest to `x + d N`; beyond the largest it is the largest.
+    ///
+    /// Both numbers must be finite. Digits of the noise are drawn until all numbers that begin with
+    /// them give the same float, so that this is a function of the exact sum.
+    ///
+    /// # Errors
+    ///
+    /// [`NoEntropy`] if the source ends.
+    pub fn add<S: RandomSource>(&self, x: f64, d: f64, source: &mut S) -> Result<f64, NoEntropy> {
+        let (step, mut place) = self.draw(source)?;
+        let (x, x_exponent) = dyadic::dyadic(x).unwrap_or_default();
+        let (d, d_exponent) = dyadic::dyadic(d).unwrap_or_default();
+        // N = ±(m - 1/2 + W), in step 0 with the sign +.
+        let negative = step.sign() == Sign::Negative;
+        let (_, magnitude) = step.into_parts();
+        let before = IBig::from(magnitude << 1_usize) - IBig::ONE;
+        loop {
+            let bits = place.bits();
+            let sum = |numerator: &UBig| {
+                // |N| in units of 2^-(bits + 1), then all in the smaller unit of the two terms.
+                let noise = (&before << bits) + (IBig::from(numerator.clone()) << 1_usize);
+                let term = if negative { -(&d * noise) } else { &d * noise };
+                let exponent = i64::from(d_exponent) - bits as i64 - 1;
+                let unit = exponent.min(x_exponent.into());
+                let up = |n: IBig, exponent: i64| n << (exponent - unit).unsigned_abs() as usize;
+                let exact = up(x.clone(), x_exponent.into()) + up(term, exponent);
+                dyadic::to_f64_nearest(&exact, unit).clamp(-f64::MAX, f64::MAX) + 0.0
+            };
+            let (one, other) = (sum(place.numerator()), sum(&(place.numerator() + UBig::ONE)));
+            if one.to_bits() == other.to_bits() {
+                return Ok(one);
+            }
+            place.refine(source)?;
+        }
+    }
+
+    /// Draw the step, with a sign, and the place in it, counted away from 0.
+    fn draw<S: RandomSource>(&self, source: &mut S) -> Result<(IBig, LazyUniform), NoEntropy> {
+        loop {
+            let step = self.propose(source)?;
+            let Some(end) = &self.end else { return Ok((step, LazyUniform::draw(source)?)) };
+            let (_, magnitude) = step.clone().into_parts();
+            if end.flat && self.failures.draw_unbounded(source)? < magnitude {
+                continue;
+            }
+            if end.step < magnitude {
+                continue;
+            }
+            let mut place = LazyUniform::draw(source)?;
+            if magnitude < end.step || self.is_inside(end, &mut place, source)? {
+                return Ok((step, place));
+            }
+        }
+    }
+    fn propose<S: RandomSource>(&self, source: &mut S) -> Result<IBig, NoEntropy> {
+        match &self.end {
+            Some(end) if end.flat => {
+                let count = (&end.step << 1_usize) + UBig::ONE;
+                Ok(IBig::from(big_uniform_below(&count, source)?) - IBig::from(end.step.clone()))
+            }
+            _ => {
+                let up = self.failures.draw_unbounded(source)?;
+                Ok(IBig::from(up) - IBig::from(self.failures.draw_unbounded(source)?))
+            }
+        }
+    }
+    /// Decide whether a place in the outermost step is before the end.
+    fn is_inside<S: RandomSource>(
+        &self,
+        end: &End,
+        place: &mut LazyUniform,
+        source: &mut S,
+    ) -> Result<bool, NoEntropy> {
+        loop {
+            let more = 8;
+            let (lo, hi) = self.last_part(end, place.bits() + more);
+            let n = place.numerator();
+            if IBig::from((n + UBig::ONE) << more) <= lo {
+                return Ok(true);
+            }
+            if hi <= IBig::from(n << more) {
+                return Ok(false);
+            }
+            place.refine(source)?;
+        }
+    }
+    /// Enclose `theta` in units of `2^-bits`, within 4 of them.
+    fn last_part(&self, end: &End, bits: usize) -> Enclosure {
+        let (epsilon, delta) = (&self.epsilon, &end.delta);
+        let full = IBig::from(&end.step - UBig::ONE);
+        let mut w = bits + 64 + delta.places();
+        loop {
+            let one = IBig::ONE << w;
+            let (b, d) = (decay(epsilon, &IBig::ONE, w), delta.units(w));
+            let odds = odds(&b, &one);
+            let growth = decay(epsilon, &-&full, w);
+            // Products are shifted back to the unit: floors below, ceilings above.
+            let lost_hi = odds.1.map(|odds| up(&d * up((growth.1 - &one) * odds, w), w));
+            let lost_lo = (&d * (((growth.0 - &one) * odds.0) >> w)) >> w;
+            let twice = &d << 1_usize;
+            let rest_lo = &one - &b.1 + ((&twice * &b.0) >> w);
+            let rest_hi = &one - &b.0 + up(&twice * &b.1, w);
+            if let Some(lost_hi) = lost_hi.filter(|_| IBig::ZERO < rest_lo) {
+                let (least, most) = (&one - &d - lost_hi, &one - &d - lost_lo);
+                let lo = (least.max(IBig::ZERO) << bits) / rest_hi;
+                let hi = ceiling(most.max(IBig::ZERO) << bits, &rest_lo).min(IBig::ONE << bits);
+                if &hi - &lo <= IBig::from(4) {
+                    return (lo, hi);
+                }
+            }
+            w *= 2;
+        }
+    }
+}
+
+/// Find `j`, the number of whole steps on each side of the middle one.
+fn last_full_step(epsilon: &Positive, delta: &Positive) -> UBig {
+    let mut w = 128 + delta.places() + epsilon.places();
+    loop {
+        let one = IBig::ONE << w;
+        let (b, d) = (decay(epsilon, &IBig::ONE, w), delta.units(w));
+        // A = b + (1 - delta) b / (delta odds).
+        let odds = odds(&b, &one);
+        let gain = (&one - &d) << (2 * w);
+        let hi = &b.1 + ceiling(&gain * &b.1, &((&d * odds.0) << w));
+        if hi <= one {
+            return UBig::ZERO;
+        }
+        let lo = odds.1.map_or(IBig::ZERO, |odds| &b.0 + &gain * &b.0 / ((&d * odds) << w));
+        if one < lo {
+            // ceil(ln A / epsilon), with ln A in units of 2^-w.
+            let quotient = |ln: IBig| {
+                let shift = w as i64 + epsilon.exponent;
+                let count = shift.unsigned_abs() as usize;
+                let mantissa = IBig::from(epsilon.mantissa.clone());
+                if shift < 0 {
+                    ceiling(ln << count, &mantissa)
+                } else {
+                    ceiling(ln, &(mantissa << count))
+                }
+            };
+            let ln = |a: IBig| fixed::ln(&a.into_parts().1, -(w as i64), w);
+            let (least, most) = (quotient(ln(lo).0), quotient(ln(hi).1));
+            if least == most {
+                return most.into_parts().1;
+            }
+        }
+        w *= 2;
+    }
+}
+
+/// Enclose `e^(-times epsilon)` in units of `2^-bits`.
+fn decay(epsilon: &Positive, times: &IBig, bits: usize) -> Enclosure {
+    let places = epsilon.places();
+    let (lo, hi) = fixed::exp(&-(epsilon.units(places) * times), places, bits);
+    (lo.into(), hi.into())
+}
+/// Enclose `(1 + b) / (1 - b)`; there may be no upper bound.
+fn odds(b: &Enclosure, one: &IBig) -> (IBig, Option<IBig>) {
+    let bits = one.trailing_zeros().unwrap_or(0);
+    let lo = ((one + &b.0) << bits) / (one - &b.0);
+    let hi = (b.1 < *one).then(|| ceiling((one + &b.1) << bits, &(one - &b.1)));
+    (lo, hi)
+}
+/// Divide numbers that are not negative, rounding up.
+fn ceiling(dividend: IBig, divisor: &IBig) -> IBig {
+    (dividend + divisor - IBig::ONE) / divisor
+}
+/// Shift to the right, rounding up.
+fn up(n: IBig, count: usize) -> IBig {
+    fixed::ceil_shift(&n, count)
+}
+
+#[cfg(test)]
+mod tests;
