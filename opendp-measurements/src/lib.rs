@@ -49,12 +49,16 @@
 
 mod accuracy;
 mod combinators;
+mod confidence_interval;
 mod gaussian;
 mod gaussian_accuracy;
+mod gaussian_threshold;
 mod gumbel_max;
 mod laplace;
 mod laplace_accuracy;
+mod laplace_threshold;
 mod noise;
+mod noise_threshold;
 mod noisy_max;
 mod noisy_top_k;
 mod numbers;
@@ -62,21 +66,35 @@ mod quotient;
 mod randomized_response;
 pub mod samplers;
 mod scale;
+mod scale_accuracy;
 mod selection;
+pub mod tails;
 mod temperature;
+mod threshold;
 
 pub use combinators::{make_chain_mt, make_chain_pm, make_chain_tt, make_composition};
+pub use confidence_interval::{Released, confidence_interval, confidence_interval_of_each};
 pub use gaussian::{GaussianMetric, GaussianNumber, make_gaussian};
+pub use gaussian_threshold::make_gaussian_threshold;
 pub use gumbel_max::{ScoreMetric, make_gumbel_max};
 pub use laplace::{LaplaceMetric, LaplaceNumber, make_laplace};
+pub use laplace_threshold::make_laplace_threshold;
+pub use noise::{NoiseMeasure, make_noise};
+pub use noise_threshold::{NoiseThresholdMeasure, make_noise_threshold};
 pub use noisy_max::make_noisy_max;
 pub use noisy_top_k::make_noisy_top_k;
 pub use numbers::Numbers;
 pub use randomized_response::{make_randomized_response, make_randomized_response_bool};
 pub use samplers::Optimize;
 pub use scale::Scale;
+pub use scale_accuracy::{
+    accuracy_to_discrete_gaussian_scale, accuracy_to_discrete_laplacian_scale,
+    accuracy_to_gaussian_scale, accuracy_to_laplacian_scale, discrete_gaussian_scale_to_accuracy,
+    discrete_laplacian_scale_to_accuracy, gaussian_scale_to_accuracy, laplacian_scale_to_accuracy,
+};
 pub use selection::SelectionMeasure;
 pub use temperature::Temperature;
+pub use threshold::{ThresholdMeasure, ThresholdNumber};
 
 #[cfg(test)]
 mod privacy;
