@@ -1,11 +1,14 @@
 //! Intervals around released numbers that contain the true ones, except with probability alpha.
 
-use opendp_core::arith::{Directed, InfCast};
+use opendp_core::arith::{Directed, Float, InfCast};
 use opendp_core::{Carrier, Domain, Error, Measure, Measurement, Metric, Result};
 
 use crate::accuracy;
 
-/// A number that can be released, or several.
+/// A number that noise was added to, or several.
+///
+/// There are no intervals around a `usize`, the type of a chosen index: the accuracy of a choice is
+/// that of its score.
 pub trait Released: Carrier {
     /// What holds an interval for each number.
     type Intervals;
@@ -131,30 +134,31 @@ macro_rules! released {
         }
     )*};
 }
-released!(i8 i16 i32 i64 i128 u8 u16 u32 u64 usize =>
+released!(i8 i16 i32 i64 i128 u8 u16 u32 u64 =>
     |number| (f64::neg_inf_cast(number)?, f64::inf_cast(number)?));
 // The nearest float was released instead of a sum.
-released!(f32 f64 => |number| (f64::from(number.next_down()), f64::from(number.next_up())));
+released!(f32 f64 => |number| (number.next_down().to_f64(), number.next_up().to_f64()));
 
 #[cfg(test)]
 mod tests {
     use opendp_core::{
-        AbsoluteDistance, AtomDomain, Function, L1Distance, L2Distance, LInfDistance, MetricOn,
-        Space, VectorDomain,
+        AbsoluteDistance, AtomDomain, Function, L1Distance, L2Distance, MetricOn, Space,
+        VectorDomain,
     };
 
     use super::*;
-    use crate::{Numbers, Scale, make_gaussian, make_laplace, make_noisy_max};
+    use crate::{Numbers, Scale, make_gaussian, make_laplace, make_randomized_response};
 
     fn space<D: Domain, M: MetricOn<D>>(domain: D, metric: M) -> Space<D, M> {
         Space::new(domain, metric).unwrap()
     }
-    /// How many of many intervals miss a number.
+    /// How often the interval around a release misses a number, which is how often the release is
+    /// outside of the interval around that number.
     fn misses<D, M, MO>(
         release: &Measurement<D, M, MO, D::Carrier>,
         truth: &D::Carrier,
-        alpha: f64,
-        miss: impl Fn(<D::Carrier as Released>::Intervals) -> bool,
+        interval: &<D::Carrier as Released>::Intervals,
+        miss: impl Fn(&D::Carrier, &<D::Carrier as Released>::Intervals) -> bool,
     ) -> f64
     where
         D: Numbers,
@@ -162,14 +166,11 @@ mod tests {
         M: Metric,
         MO: Measure,
     {
-        let missed = |_: &i32| {
-            let noisy = release.invoke(truth).unwrap();
-            miss(confidence_interval(release, &noisy, alpha).unwrap())
-        };
+        let missed = |_: &i32| miss(&release.invoke(truth).unwrap(), interval);
         (0..4000).filter(missed).count() as f64 / 4000.0
     }
-    fn outside(truth: f64) -> impl Fn((f64, f64)) -> bool {
-        move |(lower, upper)| truth < lower || upper < truth
+    fn outside(number: f64, (lower, upper): (f64, f64)) -> bool {
+        number < lower || upper < number
     }
 
     // Of 4000 draws at alpha 0.1, six standard deviations are 0.028.
@@ -177,44 +178,49 @@ mod tests {
     fn intervals_contain_the_true_number_as_often_as_they_say() {
         let numbers = space(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new());
         let scale = Scale::new(3.0).unwrap();
+        let miss = |noisy: &f64, interval: &(f64, f64)| outside(*noisy, *interval);
         let release = make_laplace(numbers.clone(), scale, None).unwrap();
-        let missed = misses(&release, &10.5, 0.1, outside(10.5));
+        let interval = confidence_interval(&release, &10.5, 0.1).unwrap();
+        let missed = misses(&release, &10.5, &interval, miss);
         assert!((missed - 0.1).abs() < 0.028, "{missed}");
         let release = make_gaussian(numbers, scale, None).unwrap();
-        let missed = misses(&release, &10.5, 0.1, outside(10.5));
+        let interval = confidence_interval(&release, &10.5, 0.1).unwrap();
+        let missed = misses(&release, &10.5, &interval, miss);
         assert!((missed - 0.1).abs() < 0.028, "{missed}");
         // The control: another number is missed more often.
-        assert!(0.128 < misses(&release, &10.5, 0.1, outside(12.5)));
+        assert!(0.128 < misses(&release, &12.5, &interval, miss));
         // P[|Z| > 6] is just below 0.1 for integers.
         let integers = space(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new());
         let release = make_laplace(integers, scale, None).unwrap();
-        assert!(misses(&release, &-7, 0.1, outside(-7.0)) < 0.128);
+        let interval = confidence_interval(&release, &-7, 0.1).unwrap();
+        let missed =
+            misses(&release, &-7, &interval, |noisy, interval| outside(*noisy as f64, *interval));
+        assert!(missed < 0.128, "{missed}");
     }
     #[test]
     fn intervals_of_a_vector_hold_all_at_once() {
         let numbers = VectorDomain::new(AtomDomain::<f64>::non_nan());
         let scale = Scale::new(1.0).unwrap();
         let truth = vec![1.0, -2.0, 0.0, 5.0, 1e6];
-        let any = |intervals: Vec<(f64, f64)>| {
-            intervals.into_iter().zip([1.0, -2.0, 0.0, 5.0, 1e6]).any(|(i, x)| outside(x)(i))
+        let any = |noisy: &Vec<f64>, intervals: &Vec<(f64, f64)>| {
+            noisy.iter().zip(intervals).any(|(number, interval)| outside(*number, *interval))
         };
         for size in [None, Some(5)] {
             let domain = size.map_or(numbers.clone(), |size| numbers.clone().with_size(size));
-            let release =
-                make_laplace(space(domain.clone(), L1Distance::<f64>::new()), scale, None).unwrap();
-            let missed = misses(&release, &truth, 0.1, any);
+            let input = space(domain.clone(), L1Distance::<f64>::new());
+            let release = make_laplace(input, scale, None).unwrap();
+            let intervals = confidence_interval(&release, &truth, 0.1).unwrap();
+            let missed = misses(&release, &truth, &intervals, any);
             assert!((missed - 0.096).abs() < 0.028, "{missed}");
-            let release =
-                make_gaussian(space(domain, L2Distance::<f64>::new()), scale, None).unwrap();
-            let missed = misses(&release, &truth, 0.1, any);
+            let input = space(domain, L2Distance::<f64>::new());
+            let release = make_gaussian(input, scale, None).unwrap();
+            let intervals = confidence_interval(&release, &truth, 0.1).unwrap();
+            let missed = misses(&release, &truth, &intervals, any);
             assert!((missed - 0.096).abs() < 0.028, "{missed}");
             // Each for itself, some miss far more often: 0.41.
-            let single = |_: &i32| {
-                let noisy = release.invoke(&truth).unwrap();
-                any(confidence_interval_of_each(&release, &noisy, 0.1).unwrap())
-            };
-            let missed = (0..1000).filter(single).count();
-            assert!((300..520).contains(&missed), "{missed}");
+            let intervals = confidence_interval_of_each(&release, &truth, 0.1).unwrap();
+            let missed = misses(&release, &truth, &intervals, any);
+            assert!((missed - 0.41).abs() < 0.047, "{missed}");
         }
     }
     #[test]
@@ -234,10 +240,8 @@ mod tests {
     }
     #[test]
     fn refuses_what_is_not_known_or_no_probability() {
-        let scores = space(VectorDomain::new(AtomDomain::<i32>::default()), LInfDistance::new(true));
-        let measure = opendp_core::TheMeasure(opendp_core::MaxDivergence);
-        let choice = make_noisy_max(scores, measure, Scale::new(1.0).unwrap(), false).unwrap();
-        let kind = |alpha| confidence_interval(&choice, &3, alpha).unwrap_err().kind();
+        let answer = make_randomized_response(vec![1, 2, 3], 0.5).unwrap();
+        let kind = |alpha| confidence_interval(&answer, &3, alpha).unwrap_err().kind();
         assert_eq!(kind(0.5), "NotImplemented");
         assert_eq!(kind(0.0), "InvalidDistance");
         assert_eq!(kind(f64::NAN), "InvalidDistance");
@@ -251,7 +255,8 @@ mod tests {
         assert_eq!(kind(vec![1, 2], 5e-324), Err("InvalidDistance"));
         assert!(kind(vec![1, 2], 1e-323).is_ok());
         // What follows a release has an error that nobody knows.
-        let after = release.then(|| Ok(Function::map(|numbers: &Vec<i32>| Ok(numbers[0])))).unwrap();
+        let after =
+            release.then(|| Ok(Function::map(|numbers: &Vec<i32>| Ok(numbers[0])))).unwrap();
         assert_eq!(confidence_interval(&after, &1, 0.5).unwrap_err().kind(), "NotImplemented");
     }
 }

@@ -137,9 +137,9 @@ register_at! {
 
 impl<V: ThresholdNumber> ThresholdNoise<2, V> for Gaussian {
     /// `min(norm^2, parts change^2) / (2 scale^2)`.
-    fn loss<Q: Number>(parts: u32, norm: Q, change: Q, scale: Scale) -> Result<f64>
+    fn loss<Q>(parts: u32, norm: Q, change: Q, scale: Scale) -> Result<f64>
     where
-        Q: InfCast<u32>,
+        Q: Number + InfCast<u32>,
         f64: InfCast<Q>,
         i128: InfCast<Q>,
     {

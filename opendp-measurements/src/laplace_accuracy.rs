@@ -3,8 +3,8 @@
 use opendp_core::Result;
 use opendp_core::arith::{Directed, DirectedFloat};
 
-use crate::{Scale, discrete_laplacian_scale_to_accuracy};
 use crate::samplers::power_of_two;
+use crate::{Scale, discrete_laplacian_scale_to_accuracy};
 
 /// Bound the error of a float: `scale ln(1 / alpha) + 2^k / 2`, rounded up.
 ///

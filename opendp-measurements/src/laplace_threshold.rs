@@ -162,9 +162,9 @@ register_at! {
 
 impl<V: ThresholdNumber> ThresholdNoise<1, V> for Laplace {
     /// `min(norm, parts change) / scale`.
-    fn loss<Q: Number>(parts: u32, norm: Q, change: Q, scale: Scale) -> Result<f64>
+    fn loss<Q>(parts: u32, norm: Q, change: Q, scale: Scale) -> Result<f64>
     where
-        Q: InfCast<u32>,
+        Q: Number + InfCast<u32>,
         f64: InfCast<Q>,
         i128: InfCast<Q>,
     {

@@ -1,6 +1,12 @@
 //! Private mechanisms, their exact samplers, and the combinators that join them.
 //!
 //! - [`make_laplace`] and [`make_gaussian`] add noise to a number or to each number of a vector.
+//! - [`make_noise`] adds the one or the other, as the privacy measure says.
+//! - [`make_laplace_threshold`], [`make_gaussian_threshold`] and [`make_noise_threshold`] do so to
+//!   the numbers of a map, and release the keys whose noisy numbers reach a threshold.
+//! - [`confidence_interval`] puts an interval around a noisy number; functions such as
+//!   [`laplacian_scale_to_accuracy`] and [`accuracy_to_laplacian_scale`] relate scale and error;
+//!   [`tails`] are the certified bounds behind them.
 //! - [`make_gumbel_max`] chooses the index of a good score.
 //! - [`make_noisy_max`] and [`make_noisy_top_k`] choose one or several, under two privacy measures.
 //! - [`make_randomized_response_bool`] and [`make_randomized_response`] tell the truth with a known

@@ -169,9 +169,7 @@ pub fn accuracy_to_discrete_gaussian_scale(accuracy: f64, alpha: f64) -> Result<
     // Discrete noise strays further than continuous noise of the same scale, or as far.
     let most = accuracy_to_gaussian_scale(accuracy, alpha)?;
     let accuracy = accuracy.floor();
-    largest(most, |scale| {
-        Ok(2.0 * discrete_gaussian_tail(Scale::new(scale)?, accuracy)? <= alpha)
-    })
+    largest(most, |scale| Ok(2.0 * discrete_gaussian_tail(Scale::new(scale)?, accuracy)? <= alpha))
 }
 
 /// Find a large scale up to `most` for which a check succeeds; 0 when there is none.

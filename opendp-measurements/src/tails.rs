@@ -276,11 +276,8 @@ fn integrated(scale: Scale, m: f64) -> Result<f64> {
     let s = scale.value();
     let (low, high) = (m.neg_inf_div(s)?, m.inf_div(s)?);
     let weight = (0.0 - low.neg_inf_mul(low)? / 2.0).inf_exp()?;
-    let variation = if 1.732_1 < low {
-        high.inf_mul(high)?.inf_sub(1.0)?.inf_mul(weight)?
-    } else {
-        VARIATION
-    };
+    let variation =
+        if 1.732_1 < low { high.inf_mul(high)?.inf_sub(1.0)?.inf_mul(weight)? } else { VARIATION };
     let ends = weight.inf_mul(high.inf_div(s)?.inf_div(12.0)?.inf_add(0.5)?)?;
     let remainder = variation.inf_mul(REMAINDER)?.inf_div(s)?.inf_div(s)?;
     let rest = ends.inf_add(remainder)?.inf_div(ROOT)?.inf_div(s)?;

@@ -65,9 +65,9 @@ pub trait ThresholdNumber: GaussianNumber {
 pub(crate) trait ThresholdNoise<const P: usize, V>: Noise<V> {
     /// Bound the loss of numbers that change by `norm` in the `P`-norm, at most `parts` of them,
     /// each by `change` at most. The scale is not 0.
-    fn loss<Q: Number>(parts: u32, norm: Q, change: Q, scale: Scale) -> Result<f64>
+    fn loss<Q>(parts: u32, norm: Q, change: Q, scale: Scale) -> Result<f64>
     where
-        Q: InfCast<u32>,
+        Q: Number + InfCast<u32>,
         f64: InfCast<Q>,
         i128: InfCast<Q>;
     /// Bound the probability that noise is at least `t`.
@@ -94,23 +94,50 @@ where
 {
     threshold.check_threshold()?;
     let lattice = lattice(V::LATTICES, scale, k)?;
-    let (s, k) = (scale.value(), lattice.unwrap_or(0));
-    let function = Function::map(move |data: &HashMap<K, V>| {
-        let kept = if s == 0.0 {
-            // There is nothing to draw, and this source has nothing to give.
-            reaching::<P, N, K, V, _>(data, threshold, 0.0, k, &mut Failing::default())
-        } else {
-            with_secure(|source| reaching::<P, N, K, V, _>(data, threshold, s, k, source))
-        };
-        Ok(in_no_order(kept?))
-    });
-    let map = PrivacyMap::new(move |d_in: &(u32, Q, Q)| {
-        loss::<P, N, V, Q>(*d_in, scale, threshold, lattice)
-    });
+    let function = keeping::<P, N, K, V>(scale.value(), threshold, lattice.unwrap_or(0));
+    let map = losing::<P, N, V, Q, MO>(scale, threshold, lattice);
     Ok(Measurement::new(input, MO::default(), function, map).with_accuracy(move |alpha| {
         accuracy::check(alpha)?;
         Ok(accuracy::each(N::accuracy(scale, lattice, alpha)?, None))
     }))
+}
+
+/// The function, which is the same for all types of distances.
+fn keeping<const P: usize, N, K, V>(
+    scale: f64,
+    threshold: V,
+    k: i32,
+) -> Function<HashMap<K, V>, HashMap<K, V>>
+where
+    N: ThresholdNoise<P, V>,
+    K: HashableAtom,
+    V: ThresholdNumber,
+{
+    Function::map(move |data: &HashMap<K, V>| {
+        let kept = if scale == 0.0 {
+            // There is nothing to draw, and this source has nothing to give.
+            reaching::<P, N, K, V, _>(data, threshold, 0.0, k, &mut Failing::default())
+        } else {
+            with_secure(|source| reaching::<P, N, K, V, _>(data, threshold, scale, k, source))
+        };
+        Ok(in_no_order(kept?))
+    })
+}
+/// The privacy map, which is the same for all types of keys.
+fn losing<const P: usize, N, V, Q, MO>(
+    scale: Scale,
+    threshold: V,
+    lattice: Option<i32>,
+) -> PrivacyMap<L0PInfDistance<P, AbsoluteDistance<Q>>, MO>
+where
+    N: ThresholdNoise<P, V>,
+    V: ThresholdNumber,
+    Q: Distance + Number + InfCast<u32>,
+    f64: InfCast<Q>,
+    i128: InfCast<Q>,
+    MO: ThresholdMeasure<P>,
+{
+    PrivacyMap::new(move |d_in: &(u32, Q, Q)| loss::<P, N, V, Q>(*d_in, scale, threshold, lattice))
 }
 
 /// Add noise to each number other than 0 and keep those that reach the threshold.
@@ -257,7 +284,7 @@ macro_rules! floats {
     ($($t:ty)*) => {$(
         impl ThresholdNumber for $t {
             fn check_threshold(self) -> Result<()> {
-                if 0.0 <= self && self <= <$t>::MAX {
+                if (0.0..=<$t>::MAX).contains(&self) {
                     Ok(())
                 } else {
                     Err(Error::MakeMeasurement(format!(

@@ -106,7 +106,8 @@ fn tails_fall_with_t_and_rise_with_the_scale() {
                 let found = tail(scale(s), (ratio * s).min(f64::MAX)).unwrap();
                 assert!(0.0 < found && found <= last, "{s} {ratio}: {found}");
                 let wider = tail(scale(s * 1.5), (ratio * s).min(f64::MAX)).unwrap();
-                assert!(found <= wider, "{s} {ratio}");
+                // At 0 the discrete distributions count their largest weight.
+                assert!(ratio == 0.0 || found <= wider, "{s} {ratio}");
                 last = found;
             }
             assert_eq!(last, 5e-324);
