@@ -35,7 +35,7 @@ const SUMMED: f64 = 256.0;
 ///
 /// ```
 /// use opendp_measurements::{Scale, tails::laplacian_tail};
-/// assert_eq!(laplacian_tail(Scale::new(1.0)?, 4.0)?, 0.00915781944436709);
+/// assert_eq!(laplacian_tail(Scale::new(1.0)?, 4.0)?, 0.009157819444367091);
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub fn laplacian_tail(scale: Scale, t: f64) -> Result<f64> {
