@@ -174,7 +174,7 @@ register_at! {
 }
 
 /// Noise of the Gaussian distributions.
-struct Gaussian;
+pub(crate) struct Gaussian;
 impl<T: GaussianNumber> Noise<T> for Gaussian {
     #[inline]
     fn add<S: RandomSource>(x: T, scale: f64, k: i32, source: &mut S) -> Result<T, NoEntropy> {

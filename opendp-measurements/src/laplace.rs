@@ -138,7 +138,7 @@ where
 }
 
 /// Noise of the Laplace distributions.
-struct Laplace;
+pub(crate) struct Laplace;
 impl<T: LaplaceNumber> Noise<T> for Laplace {
     #[inline]
     fn add<S: RandomSource>(x: T, scale: f64, k: i32, source: &mut S) -> Result<T, NoEntropy> {

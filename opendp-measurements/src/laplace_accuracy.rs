@@ -3,8 +3,8 @@
 use opendp_core::Result;
 use opendp_core::arith::{Directed, DirectedFloat};
 
-use crate::Scale;
 use crate::samplers::power_of_two;
+use crate::{Scale, discrete_laplacian_scale_to_accuracy};
 
 /// Bound the error of a float: `scale ln(1 / alpha) + 2^k / 2`, rounded up.
 ///
@@ -35,18 +35,12 @@ pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f6
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
 pub(crate) fn discrete_accuracy(scale: Scale, alpha: f64) -> Result<f64> {
-    let scale = scale.value();
-    if scale == 0.0 {
-        return Ok(0.0);
-    }
-    // At most q: a scale so small that its inverse is no float has a q of less than any float.
-    let q = 1.0.inf_div(scale).and_then(|inverse| (-inverse).neg_inf_exp()).unwrap_or(0.0);
-    let logarithm = 2.0.inf_ln()?.inf_add(negative_ln(alpha)?)?.inf_sub(q.neg_inf_ln_1p()?)?;
-    Ok(logarithm.inf_mul(scale)?.inf_sub(1.0)?.ceil().max(0.0))
+    let real = discrete_laplacian_scale_to_accuracy(scale.value(), alpha)?;
+    Ok(real.inf_sub(1.0)?.ceil().max(0.0))
 }
 
 /// An upper bound of `-ln(alpha)`.
-fn negative_ln(alpha: f64) -> Result<f64> {
+pub(crate) fn negative_ln(alpha: f64) -> Result<f64> {
     Ok(0.0 - alpha.neg_inf_ln()?)
 }
 

@@ -3,6 +3,12 @@
 //! - [`make_laplace`] and [`make_gaussian`] add noise to a number or to each number of a vector.
 //! - [`make_geometric`] adds such noise to integers in constant time, on an interval.
 //! - [`make_canonical_noise`] spends an epsilon and a delta in full.
+//! - [`make_noise`] adds the one or the other, as the privacy measure says.
+//! - [`make_laplace_threshold`], [`make_gaussian_threshold`] and [`make_noise_threshold`] do so to
+//!   the numbers of a map, and release the keys whose noisy numbers reach a threshold.
+//! - [`confidence_interval`] puts an interval around a noisy number; functions such as
+//!   [`laplacian_scale_to_accuracy`] and [`accuracy_to_laplacian_scale`] relate scale and error;
+//!   [`tails`] are the certified bounds behind them.
 //! - [`make_gumbel_max`] chooses the index of a good score.
 //! - [`make_noisy_max`] and [`make_noisy_top_k`] choose one or several, under two privacy measures.
 //! - [`make_randomized_response_bool`] and [`make_randomized_response`] tell the truth with a known
@@ -52,13 +58,17 @@
 mod accuracy;
 mod canonical_noise;
 mod combinators;
+mod confidence_interval;
 mod gaussian;
 mod gaussian_accuracy;
 mod geometric;
+mod gaussian_threshold;
 mod gumbel_max;
 mod laplace;
 mod laplace_accuracy;
+mod laplace_threshold;
 mod noise;
+mod noise_threshold;
 mod noisy_max;
 mod noisy_top_k;
 mod numbers;
@@ -67,15 +77,23 @@ mod randomized_response;
 mod randomized_response_bitvec;
 pub mod samplers;
 mod scale;
+mod scale_accuracy;
 mod selection;
+pub mod tails;
 mod temperature;
+mod threshold;
 
 pub use canonical_noise::make_canonical_noise;
 pub use combinators::{make_chain_mt, make_chain_pm, make_chain_tt, make_composition};
+pub use confidence_interval::{Released, confidence_interval, confidence_interval_of_each};
 pub use gaussian::{GaussianMetric, GaussianNumber, make_gaussian};
 pub use geometric::{GeometricNumber, make_geometric};
+pub use gaussian_threshold::make_gaussian_threshold;
 pub use gumbel_max::{ScoreMetric, make_gumbel_max};
 pub use laplace::{LaplaceMetric, LaplaceNumber, make_laplace};
+pub use laplace_threshold::make_laplace_threshold;
+pub use noise::{NoiseMeasure, make_noise};
+pub use noise_threshold::{NoiseThresholdMeasure, make_noise_threshold};
 pub use noisy_max::make_noisy_max;
 pub use noisy_top_k::make_noisy_top_k;
 pub use numbers::Numbers;
@@ -85,8 +103,14 @@ pub use randomized_response_bitvec::{
 };
 pub use samplers::Optimize;
 pub use scale::Scale;
+pub use scale_accuracy::{
+    accuracy_to_discrete_gaussian_scale, accuracy_to_discrete_laplacian_scale,
+    accuracy_to_gaussian_scale, accuracy_to_laplacian_scale, discrete_gaussian_scale_to_accuracy,
+    discrete_laplacian_scale_to_accuracy, gaussian_scale_to_accuracy, laplacian_scale_to_accuracy,
+};
 pub use selection::SelectionMeasure;
 pub use temperature::Temperature;
+pub use threshold::{ThresholdMeasure, ThresholdNumber};
 
 #[cfg(test)]
 mod privacy;

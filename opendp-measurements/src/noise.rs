@@ -1,11 +1,141 @@
-//! What all mechanisms of additive noise share: the release, its lattice, and its accuracy.
+//! What all mechanisms of additive noise share, and the one whose noise a privacy measure decides.
 
 use opendp_core::random::{Failing, NoEntropy, RandomSource, with_secure};
-use opendp_core::{Error, Function, Measure, Measurement, MetricOn, PrivacyMap, Result, Space};
+use opendp_core::{
+    AbsoluteDistance, AtomDomain, Error, Function, L1Distance, L2Distance, MaxDivergence, Measure,
+    Measurement, MetricOn, PrivacyMap, Result, Space, TheMeasure, VectorDomain,
+    ZeroConcentratedDivergence, register,
+};
 
 use crate::numbers::Numbers;
 use crate::samplers::Dyadic;
-use crate::{Scale, accuracy};
+use crate::{
+    GaussianMetric, GaussianNumber, LaplaceMetric, LaplaceNumber, Scale, accuracy, make_gaussian,
+    make_laplace,
+};
+
+/// A privacy measure that has a mechanism of additive noise on the space of `D` and `M`.
+pub trait NoiseMeasure<D: Numbers, M: MetricOn<D>>: Measure {
+    /// Make that mechanism.
+    ///
+    /// # Errors
+    /// Those of its constructor.
+    fn make(
+        input: Space<D, M>,
+        scale: Scale,
+        k: Option<i32>,
+    ) -> Result<Measurement<D, M, Self, D::Carrier>>
+    where
+        Self: Sized;
+}
+impl<D, M> NoiseMeasure<D, M> for MaxDivergence
+where
+    D: Numbers,
+    D::Number: LaplaceNumber,
+    M: MetricOn<D> + LaplaceMetric<MaxDivergence>,
+{
+    fn make(
+        input: Space<D, M>,
+        scale: Scale,
+        k: Option<i32>,
+    ) -> Result<Measurement<D, M, Self, D::Carrier>> {
+        make_laplace(input, scale, k)
+    }
+}
+impl<D, M> NoiseMeasure<D, M> for ZeroConcentratedDivergence
+where
+    D: Numbers,
+    D::Number: GaussianNumber,
+    M: MetricOn<D> + GaussianMetric<ZeroConcentratedDivergence>,
+{
+    fn make(
+        input: Space<D, M>,
+        scale: Scale,
+        k: Option<i32>,
+    ) -> Result<Measurement<D, M, Self, D::Carrier>> {
+        make_gaussian(input, scale, k)
+    }
+}
+
+/// Make a measurement that adds noise to each number, where the privacy measure decides the noise.
+///
+/// # Arguments
+/// * `input` - a number under the absolute distance, or a vector under the L1 distance for Laplace
+///   noise, the L2 distance for Gaussian noise
+/// * `output_measure` - max-divergence, for Laplace noise, or zero-concentrated divergence, for
+///   Gaussian noise
+/// * `scale` - the scale of the noise; 0 for none, in which case nothing is drawn
+/// * `k` - the exponent of the lattice that float releases lie on. Integers take none, or 0
+///
+/// # Precondition
+/// That of [`make_laplace`] or [`make_gaussian`].
+///
+/// # Postcondition
+/// The measurement is the one that [`make_laplace`] or [`make_gaussian`] makes of the other
+/// arguments.
+///
+/// # Map
+/// That of the one or the other.
+///
+/// # Proof
+/// Each measure calls the one constructor whose loss it states.
+///
+/// # Errors
+/// Those of the one or the other.
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_noise};
+/// let sums = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
+/// let scale = Scale::new(2.0)?;
+/// let laplace = make_noise(sums.clone(), TheMeasure(MaxDivergence), scale, None)?;
+/// assert_eq!(laplace.map(&1)?, 0.5); // epsilon
+/// let gaussian = make_noise(sums, TheMeasure(ZeroConcentratedDivergence), scale, None)?;
+/// assert_eq!(gaussian.map(&1)?, 0.125); // rho
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_noise<D, M, MO>(
+    input: Space<D, M>,
+    output_measure: TheMeasure<MO>,
+    scale: Scale,
+    k: Option<i32>,
+) -> Result<Measurement<D, M, MO, D::Carrier>>
+where
+    D: Numbers,
+    M: MetricOn<D>,
+    MO: NoiseMeasure<D, M>,
+{
+    // The measures have nothing but their type.
+    let TheMeasure(_) = output_measure;
+    MO::make(input, scale, k)
+}
+
+macro_rules! register_at {
+    ($($t:ty: $($q:ty),+;)+) => {$($(
+        register! {
+            "noise.rs": make_noise(input, output_measure, scale, k = null)
+                for D in [AtomDomain<$t>], M in [AbsoluteDistance<$q>],
+                    MO in [MaxDivergence, ZeroConcentratedDivergence];
+        }
+        register! {
+            "noise.rs": make_noise(input, output_measure, scale, k = null)
+                for D in [VectorDomain<AtomDomain<$t>>], M in [L1Distance<$q>],
+                    MO in [MaxDivergence];
+        }
+        register! {
+            "noise.rs": make_noise(input, output_measure, scale, k = null)
+                for D in [VectorDomain<AtomDomain<$t>>], M in [L2Distance<$q>],
+                    MO in [ZeroConcentratedDivergence];
+        }
+    )+)+};
+}
+// Each type of number, and the types of its distances.
+register_at! {
+    i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64;
+    u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;
+    f32: f32, f64; f64: f64;
+}
 
 /// A family of noise distributions that can be added to a number.
 pub(crate) trait Noise<T> {

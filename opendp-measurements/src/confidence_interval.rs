@@ -1,0 +1,262 @@
+//! Intervals around released numbers that contain the true ones, except with probability alpha.
+
+use opendp_core::arith::{Directed, Float, InfCast};
+use opendp_core::{Carrier, Domain, Error, Measure, Measurement, Metric, Result};
+
+use crate::accuracy;
+
+/// A number that noise was added to, or several.
+///
+/// There are no intervals around a `usize`, the type of a chosen index: the accuracy of a choice is
+/// that of its score.
+pub trait Released: Carrier {
+    /// What holds an interval for each number.
+    type Intervals;
+    /// Count the numbers.
+    fn count(&self) -> usize;
+    /// Put an interval around each number, given a bound on the error of each, or one for all.
+    ///
+    /// # Errors
+    /// `NotImplemented` when a bound is not known; `InvalidDistance` when there are too few.
+    fn intervals(&self, bounds: &[Option<f64>]) -> Result<Self::Intervals>;
+}
+
+/// Find an interval that contains the true number except with probability `alpha`; for a vector,
+/// intervals that *all* contain the true numbers except with probability `alpha`.
+///
+/// The release must be one of this measurement, whose noise alone is counted: what a clamp or a
+/// sample before it has changed is no error of the release. The probability is over the noise, for
+/// every true number; it is no longer that of releases which were chosen by their values. Each of
+/// the `n` numbers of a vector gets `alpha / n`, and by the union bound all errors together get
+/// `alpha`; the noise need not be independent. Everything is rounded outward: a float that was
+/// released stands for the interval between its neighbours, and an end beyond all floats is
+/// infinite.
+///
+/// # Errors
+/// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when the measurement does not
+/// know its accuracy; those of the accuracy.
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, confidence_interval, make_laplace};
+/// let counts = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
+/// let release = make_laplace(counts, Scale::new(1.0)?, None)?;
+/// let noisy = release.invoke(&100)?;
+/// let (lower, upper) = confidence_interval(&release, &noisy, 0.05)?;
+/// // P[|Z| > 3] <= 0.05 < P[|Z| > 2].
+/// assert_eq!((lower, upper), (f64::from(noisy) - 3.0, f64::from(noisy) + 3.0));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn confidence_interval<DI, MI, MO, TO>(
+    measurement: &Measurement<DI, MI, MO, TO>,
+    release: &TO,
+    alpha: f64,
+) -> Result<TO::Intervals>
+where
+    DI: Domain,
+    MI: Metric,
+    MO: Measure,
+    TO: Released,
+{
+    accuracy::check(alpha)?;
+    // One number or none needs no share, and the quotient must stay above 0.
+    let shares = f64::inf_cast(release.count().max(1))?;
+    let share = alpha.neg_inf_div(shares)?.max(f64::from_bits(1));
+    if alpha < shares * f64::from_bits(1) {
+        return Err(Error::InvalidDistance(format!(
+            "alpha ({alpha:?}) is too small to be divided by {shares}"
+        )));
+    }
+    release.intervals(&measurement.accuracy(share)?)
+}
+
+/// Find an interval for each released number that contains the true one except with probability
+/// `alpha`, each for itself.
+///
+/// Some of many such intervals are expected to miss. For a single number this is
+/// [`confidence_interval`], whose remarks apply.
+///
+/// # Errors
+/// Those of [`confidence_interval`].
+pub fn confidence_interval_of_each<DI, MI, MO, TO>(
+    measurement: &Measurement<DI, MI, MO, TO>,
+    release: &TO,
+    alpha: f64,
+) -> Result<TO::Intervals>
+where
+    DI: Domain,
+    MI: Metric,
+    MO: Measure,
+    TO: Released,
+{
+    accuracy::check(alpha)?;
+    release.intervals(&measurement.accuracy(alpha)?)
+}
+
+/// Widen an interval by a bound on the error.
+fn around((low, high): (f64, f64), bound: Option<f64>) -> Result<(f64, f64)> {
+    let unknown = || Error::NotImplemented("the accuracy of this measurement is not known".into());
+    let bound = bound.ok_or_else(unknown)?;
+    let lower = low.neg_inf_sub(bound).unwrap_or(f64::NEG_INFINITY);
+    Ok((lower, high.inf_add(bound).unwrap_or(f64::INFINITY)))
+}
+
+macro_rules! released {
+    ($($t:ty)* => |$number:ident| $ends:expr) => {$(
+        impl Released for $t {
+            type Intervals = (f64, f64);
+            fn count(&self) -> usize {
+                1
+            }
+            fn intervals(&self, bounds: &[Option<f64>]) -> Result<(f64, f64)> {
+                let $number = *self;
+                around($ends, bounds.first().copied().flatten())
+            }
+        }
+        impl Released for Vec<$t> {
+            type Intervals = Vec<(f64, f64)>;
+            fn count(&self) -> usize {
+                self.len()
+            }
+            fn intervals(&self, bounds: &[Option<f64>]) -> Result<Vec<(f64, f64)>> {
+                if bounds.len() != 1 && bounds.len() != self.len() {
+                    return Err(Error::InvalidDistance(format!(
+                        "release: expected {} numbers, found {}",
+                        bounds.len(),
+                        self.len()
+                    )));
+                }
+                let bound = |place| bounds.get(place).or(bounds.first()).copied().flatten();
+                let numbers = self.iter().copied().enumerate();
+                numbers.map(|(place, $number)| around($ends, bound(place))).collect()
+            }
+        }
+    )*};
+}
+released!(i8 i16 i32 i64 i128 u8 u16 u32 u64 =>
+    |number| (f64::neg_inf_cast(number)?, f64::inf_cast(number)?));
+// The nearest float was released instead of a sum.
+released!(f32 f64 => |number| (number.next_down().to_f64(), number.next_up().to_f64()));
+
+#[cfg(test)]
+mod tests {
+    use opendp_core::{
+        AbsoluteDistance, AtomDomain, Function, L1Distance, L2Distance, MetricOn, Space,
+        VectorDomain,
+    };
+
+    use super::*;
+    use crate::{Numbers, Scale, make_gaussian, make_laplace, make_randomized_response};
+
+    fn space<D: Domain, M: MetricOn<D>>(domain: D, metric: M) -> Space<D, M> {
+        Space::new(domain, metric).unwrap()
+    }
+    /// How often the interval around a release misses a number, which is how often the release is
+    /// outside of the interval around that number.
+    fn misses<D, M, MO>(
+        release: &Measurement<D, M, MO, D::Carrier>,
+        truth: &D::Carrier,
+        interval: &<D::Carrier as Released>::Intervals,
+        miss: impl Fn(&D::Carrier, &<D::Carrier as Released>::Intervals) -> bool,
+    ) -> f64
+    where
+        D: Numbers,
+        D::Carrier: Released,
+        M: Metric,
+        MO: Measure,
+    {
+        let missed = |_: &i32| miss(&release.invoke(truth).unwrap(), interval);
+        (0..4000).filter(missed).count() as f64 / 4000.0
+    }
+    fn outside(number: f64, (lower, upper): (f64, f64)) -> bool {
+        number < lower || upper < number
+    }
+
+    // Of 4000 draws at alpha 0.1, six standard deviations are 0.028.
+    #[test]
+    fn intervals_contain_the_true_number_as_often_as_they_say() {
+        let numbers = space(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new());
+        let scale = Scale::new(3.0).unwrap();
+        let miss = |noisy: &f64, interval: &(f64, f64)| outside(*noisy, *interval);
+        let release = make_laplace(numbers.clone(), scale, None).unwrap();
+        let interval = confidence_interval(&release, &10.5, 0.1).unwrap();
+        let missed = misses(&release, &10.5, &interval, miss);
+        assert!((missed - 0.1).abs() < 0.028, "{missed}");
+        let release = make_gaussian(numbers, scale, None).unwrap();
+        let interval = confidence_interval(&release, &10.5, 0.1).unwrap();
+        let missed = misses(&release, &10.5, &interval, miss);
+        assert!((missed - 0.1).abs() < 0.028, "{missed}");
+        // The control: another number is missed more often.
+        assert!(0.128 < misses(&release, &12.5, &interval, miss));
+        // P[|Z| > 6] is just below 0.1 for integers.
+        let integers = space(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new());
+        let release = make_laplace(integers, scale, None).unwrap();
+        let interval = confidence_interval(&release, &-7, 0.1).unwrap();
+        let missed =
+            misses(&release, &-7, &interval, |noisy, interval| outside(*noisy as f64, *interval));
+        assert!(missed < 0.128, "{missed}");
+    }
+    #[test]
+    fn intervals_of_a_vector_hold_all_at_once() {
+        let numbers = VectorDomain::new(AtomDomain::<f64>::non_nan());
+        let scale = Scale::new(1.0).unwrap();
+        let truth = vec![1.0, -2.0, 0.0, 5.0, 1e6];
+        let any = |noisy: &Vec<f64>, intervals: &Vec<(f64, f64)>| {
+            noisy.iter().zip(intervals).any(|(number, interval)| outside(*number, *interval))
+        };
+        for size in [None, Some(5)] {
+            let domain = size.map_or(numbers.clone(), |size| numbers.clone().with_size(size));
+            let input = space(domain.clone(), L1Distance::<f64>::new());
+            let release = make_laplace(input, scale, None).unwrap();
+            let intervals = confidence_interval(&release, &truth, 0.1).unwrap();
+            let missed = misses(&release, &truth, &intervals, any);
+            assert!((missed - 0.096).abs() < 0.028, "{missed}");
+            let input = space(domain, L2Distance::<f64>::new());
+            let release = make_gaussian(input, scale, None).unwrap();
+            let intervals = confidence_interval(&release, &truth, 0.1).unwrap();
+            let missed = misses(&release, &truth, &intervals, any);
+            assert!((missed - 0.096).abs() < 0.028, "{missed}");
+            // Each for itself, some miss far more often: 0.41.
+            let intervals = confidence_interval_of_each(&release, &truth, 0.1).unwrap();
+            let missed = misses(&release, &truth, &intervals, any);
+            assert!((missed - 0.41).abs() < 0.047, "{missed}");
+        }
+    }
+    #[test]
+    fn rounds_outward() {
+        let release = |k| {
+            let numbers = space(AtomDomain::<f32>::non_nan(), AbsoluteDistance::<f32>::new());
+            make_laplace(numbers, Scale::new(1e-30).unwrap(), Some(k)).unwrap()
+        };
+        let (lower, upper) = confidence_interval(&release(-100), &1.0, 0.5).unwrap();
+        assert!(lower <= f64::from(1_f32.next_down()) && f64::from(1_f32.next_up()) <= upper);
+        let (lower, upper) = confidence_interval(&release(0), &f32::MAX, 0.5).unwrap();
+        assert!(lower < f64::from(f32::MAX) && upper == f64::INFINITY);
+        let integers = space(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new());
+        let release = make_laplace(integers, Scale::new(0.0).unwrap(), None).unwrap();
+        let (lower, upper) = confidence_interval(&release, &i64::MAX, 0.5).unwrap();
+        assert_eq!((lower, upper), (2_f64.powi(63).next_down(), 2_f64.powi(63)));
+    }
+    #[test]
+    fn refuses_what_is_not_known_or_no_probability() {
+        let answer = make_randomized_response(vec![1, 2, 3], 0.5).unwrap();
+        let kind = |alpha| confidence_interval(&answer, &3, alpha).unwrap_err().kind();
+        assert_eq!(kind(0.5), "NotImplemented");
+        assert_eq!(kind(0.0), "InvalidDistance");
+        assert_eq!(kind(f64::NAN), "InvalidDistance");
+        let domain = VectorDomain::new(AtomDomain::<i32>::default());
+        let two = space(domain.with_size(2), L1Distance::<i32>::new());
+        let release = make_laplace(two, Scale::new(1.0).unwrap(), None).unwrap();
+        let kind = |numbers, alpha| {
+            confidence_interval(&release, &numbers, alpha).map_err(|error| error.kind())
+        };
+        assert_eq!(kind(vec![1, 2, 3], 0.5), Err("InvalidDistance"));
+        assert_eq!(kind(vec![1, 2], 5e-324), Err("InvalidDistance"));
+        assert!(kind(vec![1, 2], 1e-323).is_ok());
+        // What follows a release has an error that nobody knows.
+        let after =
+            release.then(|| Ok(Function::map(|numbers: &Vec<i32>| Ok(numbers[0])))).unwrap();
+        assert_eq!(confidence_interval(&after, &1, 0.5).unwrap_err().kind(), "NotImplemented");
+    }
+}

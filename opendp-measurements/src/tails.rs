@@ -1,0 +1,288 @@
+//! Certified upper bounds on the tails of additive noise.
+//!
+//! All four functions bound `P[Z >= t]`: one tail, with equality included. For the continuous
+//! distributions this is also `P[Z > t]`; for the discrete ones, whose `Z` is an integer,
+//! `P[Z > t] = P[Z >= floor(t) + 1]`. A bound is a float that is never below the probability, down
+//! to the least subnormal. By symmetry it bounds `P[Z <= -t]`, too, and `P[|Z| >= t]` is at most
+//! twice as much. For `t < 0` the bound is 1; at scale 0, where `Z` is 0, it is 0 for `t > 0`.
+
+use dashu_int::ops::UnsignedAbs;
+use dashu_int::{IBig, UBig};
+
+use opendp_core::arith::cast::{ratio_to_f64_up, to_f64_up};
+use opendp_core::arith::{Directed, DirectedFloat, fixed};
+use opendp_core::{Error, Result};
+
+use crate::Scale;
+use crate::samplers::Dyadic;
+
+/// The digits that enclosures carry relative to their magnitude.
+const BITS: usize = 128;
+/// The digits of arguments and sums behind the binary point.
+const FRACTION: usize = 192;
+/// `2^128 / sqrt(2 pi)`, rounded down.
+const DENSITY: u128 = 0x6621_14cf_50d9_4234_3f2c_f140_2eae_38bf;
+/// Ratios of `t` to the scale from which Gaussian tails, and Laplace tails, are below all floats.
+const GAUSSIAN_END: f64 = 40.0;
+const LAPLACE_END: f64 = 800.0;
+/// The largest scale for which the weights of integers are added one by one.
+const SUMMED: f64 = 256.0;
+
+/// Bound `P[Z >= t]` for `Z` of density `exp(-|z| / scale) / (2 scale)`: `exp(-t / scale) / 2`.
+///
+/// # Errors
+/// `InvalidDistance` when `t` is not finite.
+///
+/// ```
+/// use opendp_measurements::{Scale, tails::laplacian_tail};
+/// assert_eq!(laplacian_tail(Scale::new(1.0)?, 4.0)?, 0.009157819444367091);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn laplacian_tail(scale: Scale, t: f64) -> Result<f64> {
+    if let Some(bound) = at_ends(scale, t, LAPLACE_END)? {
+        return Ok(bound);
+    }
+    let (_, above, k) = fixed::exp_scaled(&-ratio(t, scale.value()), FRACTION, BITS);
+    Ok(to_f64_up(&above.into(), k - BITS as i64 - 1))
+}
+
+/// Bound `P[Z >= t]` for integers `Z` of probability proportional to `exp(-|z| / scale)`.
+///
+/// With `q = exp(-1 / scale)` and `m = ceil(t) >= 0` it is `q^m / (1 + q)`, the sum of
+/// `q^z (1 - q) / (1 + q)` over all integers `z >= m`.
+///
+/// # Errors
+/// `InvalidDistance` when `t` is not finite.
+///
+/// ```
+/// use opendp_measurements::{Scale, tails::discrete_laplacian_tail};
+/// assert_eq!(discrete_laplacian_tail(Scale::new(1.0)?, 4.0)?, 0.013389804932698453);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn discrete_laplacian_tail(scale: Scale, t: f64) -> Result<f64> {
+    let (m, s) = (t.ceil(), scale.value());
+    if let Some(bound) = at_ends(scale, m, LAPLACE_END)? {
+        return Ok(bound);
+    }
+    // From below, so that the divisor is.
+    let q = fixed::exp(&-(ratio(1.0, s) + IBig::ONE), FRACTION, BITS).0;
+    let (_, above, k) = fixed::exp_scaled(&-ratio(m, s), FRACTION, BITS);
+    Ok(quotient_up(above, (UBig::ONE << BITS) + q, k))
+}
+
+/// Bound `P[Z >= t]` for `Z` of the normal distribution of standard deviation `scale`.
+///
+/// The bound comes from enclosures of 100 bits and more, rounded up to a float.
+///
+/// # Proof
+/// Let `x` be `t / scale`, rounded down; this only raises the tail. Write `phi` for the standard
+/// density and `Q` for the tail at `x`.
+///
+/// *For `x < 4`*, `Q = 1/2 - phi(x) sum_n x^(2n+1) / (2n+1)!!` (Abramowitz, Stegun 1964, 26.2.11).
+/// All terms are positive, so that the enclosure of `phi(x)` from below, each term rounded down, and
+/// the end of the sum left out, raise the result.
+///
+/// *For `x >= 4`*, let `h_n = integral_0^inf u^n / n! phi(x + u) du`, and `h_(-1) = phi(x)`.
+/// Integrating by parts, `h_(n-1) = x h_n + (n + 1) h_(n+1)`, so the ratios `g_n = h_(n-1) / h_n`
+/// satisfy `g_n = x + (n + 1) / g_(n+1)` and `g_n > x`; and `Q = h_0 = phi(x) / g_0`. Starting from
+/// `x`, a lower bound of `g_N`, one gets an upper bound of `g_(N-1)`, a lower one of `g_(N-2)`, and
+/// so on, rounding each step in its own direction. For even `N` this bounds `g_0` from below.
+///
+/// From `x = 40` on, `Q <= exp(-x^2 / 2) <= exp(-800)` is below all floats.
+///
+/// # Errors
+/// `InvalidDistance` when `t` is not finite.
+///
+/// ```
+/// use opendp_measurements::{Scale, tails::gaussian_tail};
+/// assert_eq!(gaussian_tail(Scale::new(1.0)?, 8.0)?, 6.220960574271785e-16);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
+    if let Some(bound) = at_ends(scale, t, GAUSSIAN_END)? {
+        return Ok(bound);
+    }
+    let x = ratio(t, scale.value());
+    let (below, above, k) = fixed::exp_scaled(&-(&x * &x), 2 * FRACTION + 1, BITS);
+    if x < IBig::from(4) << FRACTION {
+        // Units of 2^(k - 2 BITS - FRACTION); exp(-x^2 / 2) is at most 1, so k is not positive.
+        let exponent = k - (2 * BITS + FRACTION) as i64;
+        let half = IBig::ONE << usize::try_from(-exponent - 1).unwrap_or(0);
+        return Ok(to_f64_up(&(half - odd_series(&x) * below * IBig::from(DENSITY)), exponent));
+    }
+    let weight = (UBig::from(DENSITY) + 1_u8) * above;
+    // In units of 2^(k - 2 BITS), divided by units of 2^-FRACTION.
+    Ok(quotient_up(weight << FRACTION, divisor(x.unsigned_abs()) << (2 * BITS), k))
+}
+
+/// Bound `P[Z >= t]` for integers `Z` of probability proportional to `exp(-z^2 / (2 scale^2))`.
+///
+/// Up to a scale of 256 the bound comes from enclosures of 100 bits and more, rounded up to a float;
+/// above, where it takes as little time, it exceeds the tail by less than `2^-14` of it.
+///
+/// # Proof
+/// Let `m = ceil(t) >= 0`, `s` the scale, `w(z) = exp(-z^2 / (2 s^2))`, and `W` the sum of all
+/// weights. By Poisson's summation `W = s sqrt(2 pi) (1 + 2 sum_j exp(-2 (pi s j)^2))`; so
+/// `W >= s sqrt(2 pi)`, and `W >= w(0) = 1`.
+///
+/// *Up to `s = 256`.* Beginning with `w(m)`, each weight is the last one times a ratio, and each
+/// ratio the last one times `exp(-1 / s^2)`, all rounded up. The ratios fall, so that the weights
+/// after one of weight `w` and ratio `r < 1` add up to at most `w r / (1 - r)`. `W` is bounded from
+/// below by its first weights, rounded down, for `s < 4`, and by `s sqrt(2 pi)` from there on, where
+/// it exceeds this by less than `2^-400` of it.
+///
+/// *Above*, by the formula of Euler and Maclaurin, the sum of `w(z)` over `z >= m` is
+/// `integral_m^inf w + w(m) / 2 - w'(m) / 12 + R`, with `|R| <= max |B_3| / 6 integral_m^inf |w'''|`
+/// and `max |B_3| = sqrt(3) / 36`. With `x = m / s`, `-w'(m) = x w(m) / s`; and the last integral is
+/// the variation of `w''(z) = ((z / s)^2 - 1) w(z) / s^2`, which falls to 0 beyond `sqrt(3) s`, its
+/// peak, and varies by `(1 + 4 exp(-3/2)) / s^2` over all `z >= 0`. All is divided by
+/// `s sqrt(2 pi)`, which leaves the Gaussian tail in the first place.
+///
+/// *From `x = 40` on* the tail is below all floats: `w(z) <= w(m) exp(-(z - m) m / s^2)` for
+/// `z >= m`, so the tail is at most `w(m) / (W (1 - exp(-x / s)))`, where `w(m) <= exp(-800)` and
+/// `W (1 - exp(-40 / s)) >= max(1, 2.5 s) (1 - exp(-40 / s)) > 1/2` for every `s`.
+///
+/// # Errors
+/// `InvalidDistance` when `t` is not finite.
+///
+/// ```
+/// use opendp_measurements::{Scale, tails::discrete_gaussian_tail};
+/// let tail = discrete_gaussian_tail(Scale::new(1.0)?, 8.0)?;
+/// assert_eq!(tail, 5.053299110804104e-15);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn discrete_gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
+    let (m, s) = (t.ceil(), scale.value());
+    if let Some(bound) = at_ends(scale, m, GAUSSIAN_END)? {
+        return Ok(bound);
+    }
+    if SUMMED < s {
+        return integrated(scale, m);
+    }
+    let x = ratio(m, s);
+    let (_, first, k) = fixed::exp_scaled(&-(&x * &x), 2 * FRACTION + 1, BITS);
+    // Here m is at most 40 s, about ten thousand; s is so small elsewhere that m is 0.
+    let (inverse, odd) = (inverse_square(s), 2 * m as u64 + 1);
+    let above = |numerator: IBig| fixed::exp(&-numerator, FRACTION + 1, BITS).1;
+    let (mut ratio, change) = (above(&inverse * odd), above(inverse * 2));
+    let (mut weight, mut sum) = (first, UBig::ZERO);
+    while weight > UBig::ONE << (BITS / 2) {
+        sum += &weight;
+        weight = ((weight * &ratio) >> BITS) + UBig::ONE;
+        ratio = ((ratio * &change) >> BITS) + UBig::ONE;
+    }
+    let rest = (weight << BITS) / ((UBig::ONE << BITS) - ratio) + UBig::ONE;
+    Ok(quotient_up(sum + rest, all_weights(s), k).min(1.0))
+}
+
+/// Answer where nothing has to be computed: for what is no number, below 0, without noise, and
+/// where the ratio of `t` to the scale is at least `end`, so that the tail is below all floats.
+fn at_ends(scale: Scale, t: f64, end: f64) -> Result<Option<f64>> {
+    if !t.is_finite() {
+        return Err(Error::InvalidDistance(format!("t: expected a finite number, found {t}")));
+    }
+    let s = scale.value();
+    if t < 0.0 {
+        Ok(Some(1.0))
+    } else if s == 0.0 {
+        Ok(Some(if t == 0.0 { 1.0 } else { 0.0 }))
+    } else if t.neg_inf_div(s).map_or(true, |ratio| end <= ratio) {
+        Ok(Some(f64::from_bits(1)))
+    } else {
+        Ok(None)
+    }
+}
+
+/// `2^FRACTION t / s`, rounded down, for `t >= 0` and `s > 0`.
+fn ratio(t: f64, s: f64) -> IBig {
+    let (t, s) = (Dyadic::new(t), Dyadic::new(s));
+    shifted_quotient(t.mantissa.into(), s.mantissa.into(), t.exponent - s.exponent)
+}
+/// `2^FRACTION / s^2`, rounded down.
+fn inverse_square(s: f64) -> IBig {
+    let s = Dyadic::new(s);
+    let mantissa = UBig::from(s.mantissa);
+    shifted_quotient(UBig::ONE, &mantissa * &mantissa, -2 * s.exponent)
+}
+/// `2^(FRACTION + exponent) dividend / divisor`, rounded down.
+fn shifted_quotient(dividend: UBig, divisor: UBig, exponent: i32) -> IBig {
+    let bits = exponent.unsigned_abs() as usize;
+    let dividend = dividend << FRACTION;
+    let quotient =
+        if exponent < 0 { dividend / (divisor << bits) } else { (dividend << bits) / divisor };
+    quotient.into()
+}
+
+/// `2^k dividend / divisor`, rounded up to a float.
+fn quotient_up(dividend: UBig, divisor: UBig, k: i64) -> f64 {
+    let bits = usize::try_from(k.unsigned_abs()).unwrap_or(0);
+    if k < 0 {
+        ratio_to_f64_up(&dividend.into(), &(divisor << bits))
+    } else {
+        ratio_to_f64_up(&(dividend << bits).into(), &divisor)
+    }
+}
+
+/// `sum_n x^(2n+1) / (2n+1)!!`, rounded down, for `x >= 0` and both in units of `2^-FRACTION`.
+fn odd_series(x: &IBig) -> IBig {
+    let square = x * x;
+    let (mut term, mut sum, mut odd) = (x.clone(), IBig::ZERO, 1_u32);
+    while term != IBig::ZERO {
+        sum += &term;
+        odd += 2;
+        term = ((term * &square) >> (2 * FRACTION)) / odd;
+    }
+    sum
+}
+/// The `g_0` of the proof of the Gaussian tail, rounded down, in units of `2^-FRACTION`.
+fn divisor(x: UBig) -> UBig {
+    // At x = 4 these many steps leave less than 2^-140 of the tail, and ever less beyond.
+    const STEPS: u32 = 100;
+    let mut ratio = x.clone();
+    for n in (0..STEPS).rev() {
+        let rest = (UBig::from(n + 1) << (2 * FRACTION)) / ratio;
+        // Those of an odd index are rounded up.
+        ratio = &x + rest + UBig::from(n % 2);
+    }
+    ratio
+}
+
+/// The sum `W` of all weights of integers, rounded down, in units of `2^-BITS`, for `s <= SUMMED`.
+fn all_weights(s: f64) -> UBig {
+    if 4.0 <= s {
+        // s sqrt(2 pi) = s / (DENSITY 2^-BITS).
+        let s = Dyadic::new(s);
+        let bits = (2 * BITS).saturating_sub(s.exponent.unsigned_abs() as usize);
+        return (UBig::from(s.mantissa) << bits) / (UBig::from(DENSITY) + 1_u8);
+    }
+    let inverse = inverse_square(s) + IBig::ONE;
+    let below = |numerator: IBig| fixed::exp(&-numerator, FRACTION + 1, BITS).0;
+    let (mut ratio, change) = (below(inverse.clone()), below(inverse * 2));
+    let (mut weight, mut sum) = (UBig::ONE << BITS, UBig::ZERO);
+    while !weight.is_zero() {
+        weight = (weight * &ratio) >> BITS;
+        ratio = (ratio * &change) >> BITS;
+        sum += &weight;
+    }
+    (UBig::ONE << BITS) + (sum << 1_usize)
+}
+
+/// The bound of Euler and Maclaurin on the discrete Gaussian tail, for an integer `m >= 0`.
+fn integrated(scale: Scale, m: f64) -> Result<f64> {
+    // sqrt(3) / 216 = 0.008018..., 1 + 4 exp(-3/2) = 1.89252..., sqrt(2 pi) = 2.506628...
+    const REMAINDER: f64 = 0.008_019;
+    const VARIATION: f64 = 1.892_53;
+    const ROOT: f64 = 2.506_628;
+    let s = scale.value();
+    let (low, high) = (m.neg_inf_div(s)?, m.inf_div(s)?);
+    let weight = (0.0 - low.neg_inf_mul(low)? / 2.0).inf_exp()?;
+    let variation =
+        if 1.732_1 < low { high.inf_mul(high)?.inf_sub(1.0)?.inf_mul(weight)? } else { VARIATION };
+    let ends = weight.inf_mul(high.inf_div(s)?.inf_div(12.0)?.inf_add(0.5)?)?;
+    let remainder = variation.inf_mul(REMAINDER)?.inf_div(s)?.inf_div(s)?;
+    let rest = ends.inf_add(remainder)?.inf_div(ROOT)?.inf_div(s)?;
+    Ok(gaussian_tail(scale, m)?.inf_add(rest)?.min(1.0))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,330 @@
+//! What both mechanisms of noise and a threshold on a map share: the release and its delta.
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number};
+use opendp_core::random::{Failing, NoEntropy, RandomSource, with_secure};
+use opendp_core::{
+    AbsoluteDistance, Approximate, AtomDomain, Distance, Error, Function, HashableAtom,
+    L0PInfDistance, MapDomain, MaxDivergence, Measure, Measurement, PrivacyMap, Result, Space,
+    ZeroConcentratedDivergence,
+};
+
+use crate::noise::{Noise, lattice};
+use crate::quotient::finite_distance;
+use crate::samplers::power_of_two;
+use crate::{GaussianNumber, Scale, accuracy};
+
+/// A map of numbers and the metric on it that a threshold needs: how many numbers change, their
+/// changes in the `P`-norm, and the largest change, in distances of type `Q`.
+pub(crate) type Parts<const P: usize, K, V, Q> =
+    Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, L0PInfDistance<P, AbsoluteDistance<Q>>>;
+/// What releases some of the numbers of a map.
+pub(crate) type Release<const P: usize, K, V, Q, MO> = Measurement<
+    MapDomain<AtomDomain<K>, AtomDomain<V>>,
+    L0PInfDistance<P, AbsoluteDistance<Q>>,
+    MO,
+    HashMap<K, V>,
+>;
+
+/// A privacy measure in which noise and a threshold have a known loss, when the changes of all
+/// numbers are bounded in the `P`-norm.
+///
+/// An implementation claims: the loss is at most `(loss, delta)` if, for each of two data sets,
+/// there is an event of probability at least `1 - delta`, such that, conditioned on these, the
+/// divergence of the releases is at most the `loss` of Laplace noise under the max-divergence, for
+/// `P = 1`; of Gaussian noise under zero-concentrated divergence, for `P = 2`.
+pub trait ThresholdMeasure<const P: usize>: Measure<Distance = (f64, f64)> + Default {}
+impl ThresholdMeasure<1> for Approximate<MaxDivergence> {}
+impl ThresholdMeasure<2> for Approximate<ZeroConcentratedDivergence> {}
+
+/// A number that a threshold can be set for.
+pub trait ThresholdNumber: GaussianNumber {
+    /// Check that releases can be compared with this threshold.
+    ///
+    /// # Errors
+    /// `MakeMeasurement` when it is a float that is negative or not finite.
+    fn check_threshold(self) -> Result<()>;
+    /// Decide whether a release is kept: whether it is at least the threshold, or at most one that
+    /// is negative.
+    fn reaches(self, threshold: Self) -> bool;
+    /// Find a `t` such that a number of magnitude at most `change` reaches the threshold only if
+    /// noise of at least `t` carries it there, or as much in the other direction for a negative
+    /// threshold. None when `change` exceeds the magnitude of the threshold.
+    ///
+    /// # Errors
+    /// Those of conversions.
+    fn gap<Q: Number>(threshold: Self, change: Q, k: Option<i32>) -> Result<Option<f64>>
+    where
+        f64: InfCast<Q>,
+        i128: InfCast<Q>;
+}
+
+/// One threshold mechanism: its noise, and what it costs.
+pub(crate) trait ThresholdNoise<const P: usize, V>: Noise<V> {
+    /// Bound the loss of numbers that change by `norm` in the `P`-norm, at most `parts` of them,
+    /// each by `change` at most. The scale is not 0.
+    fn loss<Q>(parts: u32, norm: Q, change: Q, scale: Scale) -> Result<f64>
+    where
+        Q: Number + InfCast<u32>,
+        f64: InfCast<Q>,
+        i128: InfCast<Q>;
+    /// Bound the probability that noise is at least `t`.
+    fn tail(scale: Scale, t: f64) -> Result<f64>;
+    /// Bound the noise, but with probability alpha.
+    fn accuracy(scale: Scale, k: Option<i32>, alpha: f64) -> Result<f64>;
+}
+
+/// Build a measurement that adds noise to each number and keeps those that reach the threshold.
+pub(crate) fn threshold_of<const P: usize, N, K, V, Q, MO>(
+    input: Parts<P, K, V, Q>,
+    scale: Scale,
+    threshold: V,
+    k: Option<i32>,
+) -> Result<Release<P, K, V, Q, MO>>
+where
+    N: ThresholdNoise<P, V>,
+    K: HashableAtom,
+    V: ThresholdNumber,
+    Q: Distance + Number + InfCast<u32>,
+    f64: InfCast<Q>,
+    i128: InfCast<Q>,
+    MO: ThresholdMeasure<P>,
+{
+    threshold.check_threshold()?;
+    let lattice = lattice(V::LATTICES, scale, k)?;
+    let function = keeping::<P, N, K, V>(scale.value(), threshold, lattice.unwrap_or(0));
+    let map = losing::<P, N, V, Q, MO>(scale, threshold, lattice);
+    Ok(Measurement::new(input, MO::default(), function, map).with_accuracy(move |alpha| {
+        accuracy::check(alpha)?;
+        Ok(accuracy::each(N::accuracy(scale, lattice, alpha)?, None))
+    }))
+}
+
+/// The function, which is the same for all types of distances.
+fn keeping<const P: usize, N, K, V>(
+    scale: f64,
+    threshold: V,
+    k: i32,
+) -> Function<HashMap<K, V>, HashMap<K, V>>
+where
+    N: ThresholdNoise<P, V>,
+    K: HashableAtom,
+    V: ThresholdNumber,
+{
+    Function::map(move |data: &HashMap<K, V>| {
+        let kept = if scale == 0.0 {
+            // There is nothing to draw, and this source has nothing to give.
+            reaching::<P, N, K, V, _>(data, threshold, 0.0, k, &mut Failing::default())
+        } else {
+            with_secure(|source| reaching::<P, N, K, V, _>(data, threshold, scale, k, source))
+        };
+        Ok(in_no_order(kept?))
+    })
+}
+/// The privacy map, which is the same for all types of keys.
+fn losing<const P: usize, N, V, Q, MO>(
+    scale: Scale,
+    threshold: V,
+    lattice: Option<i32>,
+) -> PrivacyMap<L0PInfDistance<P, AbsoluteDistance<Q>>, MO>
+where
+    N: ThresholdNoise<P, V>,
+    V: ThresholdNumber,
+    Q: Distance + Number + InfCast<u32>,
+    f64: InfCast<Q>,
+    i128: InfCast<Q>,
+    MO: ThresholdMeasure<P>,
+{
+    PrivacyMap::new(move |d_in: &(u32, Q, Q)| loss::<P, N, V, Q>(*d_in, scale, threshold, lattice))
+}
+
+/// Add noise to each number other than 0 and keep those that reach the threshold.
+fn reaching<const P: usize, N, K, V, S>(
+    data: &HashMap<K, V>,
+    threshold: V,
+    scale: f64,
+    k: i32,
+    source: &mut S,
+) -> Result<Vec<(K, V)>, NoEntropy>
+where
+    N: ThresholdNoise<P, V>,
+    K: HashableAtom,
+    V: ThresholdNumber,
+    S: RandomSource,
+{
+    let mut kept = Vec::new();
+    // To the metric, a key of the number 0 is one that is not there.
+    for (key, number) in data.iter().filter(|(_, number)| **number != V::zero()) {
+        let noisy = N::add(*number, scale, k, source)?;
+        if noisy.reaches(threshold) {
+            kept.push((key.clone(), noisy));
+        }
+    }
+    Ok(kept)
+}
+
+/// Put what is released into a map whose layout tells nothing else.
+///
+/// The order in which a map lists its keys, and its capacity, depend on its past: on how many keys
+/// were there and when each came. The new map has the capacity that its own keys need, and they come
+/// in the order of their hashes.
+fn in_no_order<K: HashableAtom, V>(kept: Vec<(K, V)>) -> HashMap<K, V> {
+    let mut released = HashMap::new();
+    let mut kept: Vec<(u64, (K, V))> =
+        kept.into_iter().map(|entry| (released.hasher().hash_one(&entry.0), entry)).collect();
+    kept.sort_unstable_by_key(|(hash, _)| *hash);
+    released.reserve(kept.len());
+    released.extend(kept.into_iter().map(|(_, entry)| entry));
+    released
+}
+
+/// The privacy map. The proof is that of `make_laplace_threshold`.
+fn loss<const P: usize, N, V, Q>(
+    (parts, norm, change): (u32, Q, Q),
+    scale: Scale,
+    threshold: V,
+    lattice: Option<i32>,
+) -> Result<(f64, f64)>
+where
+    N: ThresholdNoise<P, V>,
+    V: ThresholdNumber,
+    Q: Number + InfCast<u32>,
+    f64: InfCast<Q>,
+    i128: InfCast<Q>,
+{
+    // Integers change by integers; their sum is one, but their Euclidean length is not.
+    let whole = |d| if V::LATTICES.is_none() { floor(d) } else { d };
+    let norm = if P == 1 { whole(norm) } else { norm };
+    // No change exceeds the norm, and one of these bounds is finite unless both are not.
+    let change = finite_distance(whole(if norm < change { norm } else { change }))?;
+    if parts == 0 || change == Q::zero() {
+        return Ok((0.0, 0.0));
+    }
+    if scale.value() == 0.0 {
+        return Ok((f64::INFINITY, 1.0));
+    }
+    let loss = N::loss(parts, norm, change, scale)?;
+    let Some(gap) = V::gap(threshold, change, lattice)? else {
+        return Err(Error::FailedMap(format!(
+            "threshold must not be smaller than l-infinity sensitivity, found {threshold} and \
+             {change}"
+        )));
+    };
+    Ok((loss, any_of(parts, N::tail(scale, gap)?)?))
+}
+
+/// Round a distance down to an integer, or leave one that is too large for the difference to matter.
+fn floor<Q: Number>(distance: Q) -> Q
+where
+    i128: InfCast<Q>,
+{
+    i128::neg_inf_cast(distance).ok().and_then(num_traits::cast).unwrap_or(distance)
+}
+
+/// Bound the probability that any of `count` independent events of probability at most `delta`
+/// happens: `1 - (1 - delta)^count`, rounded up.
+fn any_of(count: u32, delta: f64) -> Result<f64> {
+    let delta = delta.min(1.0);
+    if delta == 1.0 || count == 1 {
+        return Ok(delta);
+    }
+    let count = f64::from(count);
+    let none = (0.0 - delta).neg_inf_ln_1p()?.neg_inf_mul(count)?;
+    let joint = 0.0 - none.neg_inf_exp_m1()?;
+    Ok(joint.min(delta.inf_mul(count)?).min(1.0))
+}
+
+/// Half a step of the lattice `2^k`, or the least float above.
+fn half_step(k: i32) -> f64 {
+    match power_of_two(k - 1) {
+        0.0 => f64::from_bits(1),
+        half => half,
+    }
+}
+
+macro_rules! integers {
+    ($($t:ty)*) => {$(
+        impl ThresholdNumber for $t {
+            fn check_threshold(self) -> Result<()> {
+                Ok(())
+            }
+            #[inline]
+            fn reaches(self, threshold: Self) -> bool {
+                if threshold < <$t as num_traits::Zero>::zero() {
+                    self <= threshold
+                } else {
+                    threshold <= self
+                }
+            }
+            /// `|threshold| - floor(change)`, exactly, and then rounded down to a float. A sum that
+            /// saturates reaches the threshold exactly if it would without. The one exception is
+            /// the threshold 0 of unsigned numbers, which every change exceeds.
+            fn gap<Q: Number>(threshold: Self, change: Q, _: Option<i32>) -> Result<Option<f64>>
+            where
+                f64: InfCast<Q>,
+                i128: InfCast<Q>,
+            {
+                let magnitude = <i128 as InfCast<$t>>::inf_cast(threshold)?.abs();
+                match i128::neg_inf_cast(change) {
+                    Ok(change) if change <= magnitude => {
+                        let gap = <f64 as InfCast<i128>>::neg_inf_cast(magnitude - change)?;
+                        Ok(Some(gap))
+                    }
+                    _ => Ok(None),
+                }
+            }
+        }
+    )*};
+}
+integers!(i8 i16 i32 i64 u8 u16 u32 u64 usize);
+
+macro_rules! floats {
+    ($($t:ty)*) => {$(
+        impl ThresholdNumber for $t {
+            fn check_threshold(self) -> Result<()> {
+                if (0.0..=<$t>::MAX).contains(&self) {
+                    Ok(())
+                } else {
+                    Err(Error::MakeMeasurement(format!(
+                        "threshold: must be finite and at least 0 for floats, found {self:?}"
+                    )))
+                }
+            }
+            #[inline]
+            fn reaches(self, threshold: Self) -> bool {
+                threshold <= self
+            }
+            /// A release that reaches the threshold is the float nearest to a lattice point, which
+            /// is above the float below the threshold, because rounding keeps the order. Where
+            /// floats are not further apart than the lattice, its points are floats there: it is at
+            /// least the threshold, and at least the first point that is. The exact sum is at most
+            /// half a step below that point.
+            fn gap<Q: Number>(threshold: Self, change: Q, k: Option<i32>) -> Result<Option<f64>>
+            where
+                f64: InfCast<Q>,
+                i128: InfCast<Q>,
+            {
+                let (change, exact) = (f64::inf_cast(change)?, f64::from(threshold));
+                if exact < change {
+                    return Ok(None);
+                }
+                let k = k.unwrap_or(0);
+                let (step, below) = (power_of_two(k), f64::from(threshold.next_down()));
+                let point = if exact - below <= step {
+                    // Powers of two divide and multiply exactly, or else the threshold is the bound.
+                    let point = (exact / step).ceil() * step;
+                    if point.is_finite() { point.max(exact) } else { exact }
+                } else {
+                    below
+                };
+                Ok(Some(point.neg_inf_sub(half_step(k))?.neg_inf_sub(change)?))
+            }
+        }
+    )*};
+}
+floats!(f32 f64);
+
+#[cfg(test)]
+mod tests;
