@@ -1,10 +1,15 @@
-//! Sources of uniform random words: one secure source for releases, several for tests.
+//! Sources of uniform random words: one secure source for releases, several for tests; and what
+//! every crate draws from them, a fair index and a fair order.
 
 mod secure;
+mod shuffle;
 mod tape;
+mod uniform_below;
 
 pub use secure::{SecureSource, with_secure};
+pub use shuffle::shuffle;
 pub use tape::{Failing, Seeded, Tape};
+pub use uniform_below::uniform_below;
 
 /// Report that no entropy can be had, or that a test tape ended.
 ///

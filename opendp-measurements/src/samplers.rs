@@ -24,7 +24,6 @@ mod race;
 mod saturating;
 mod score;
 mod uniform;
-mod uniform_below;
 
 #[cfg(test)]
 pub(crate) mod chi_square;
@@ -44,6 +43,8 @@ mod lattice_fit;
 mod logarithm_bounds;
 #[cfg(test)]
 pub(crate) mod permute_and_flip_distribution;
+#[cfg(test)]
+mod shuffle_distribution;
 
 pub use bernoulli::{bernoulli, bernoulli_constant_time, bernoulli_ratio};
 pub use discrete_gaussian::discrete_gaussian;
@@ -59,4 +60,5 @@ pub use permute_and_flip::permute_and_flip;
 pub use saturating::{SaturatingNoise, add_noise};
 pub use score::Score;
 pub use uniform::LazyUniform;
-pub use uniform_below::uniform_below;
+
+pub use opendp_core::random::{shuffle, uniform_below};

@@ -1,6 +1,6 @@
 //! An exactly uniform index.
 
-use opendp_core::random::{NoEntropy, RandomSource};
+use super::{NoEntropy, RandomSource};
 
 /// Draw an integer that is exactly uniform on `[0, bound)`.
 ///
@@ -39,8 +39,7 @@ pub fn uniform_below<S: RandomSource>(bound: u64, source: &mut S) -> Result<u64,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samplers::chi_square::chi_square;
-    use opendp_core::random::{Failing, Seeded, Tape};
+    use crate::random::{Failing, Tape};
 
     #[test]
     fn all_tapes_together_give_every_number_equally_often() {
@@ -61,28 +60,6 @@ mod tests {
                 assert_eq!(open, ((1 << bits) - bound).pow(attempts) << (u64::from(n) % bits));
             }
         }
-    }
-    #[test]
-    fn draws_are_uniform_whatever_the_size_of_a_word() {
-        fn counts<const B: u32>(bound: u64, draws: usize) -> Vec<u64> {
-            let (mut source, mut counts) = (Seeded::<B>::new(1), vec![0; bound as usize]);
-            for _ in 0..draws {
-                counts[uniform_below(bound, &mut source).unwrap() as usize] += 1;
-            }
-            counts
-        }
-        for bound in [2, 3, 7, 100] {
-            let expected = vec![1e5 / bound as f64; bound as usize];
-            assert!(chi_square(&counts::<64>(bound, 100_000), &expected) < 1.0);
-            assert!(chi_square(&counts::<4>(bound, 100_000), &expected) < 1.0);
-        }
-        // The remainder of a word of 4 bits would prefer 0 and 1 of 7.
-        let mut biased = vec![0; 7];
-        let mut source = Seeded::<4>::new(1);
-        for _ in 0..100_000 {
-            biased[(source.word().unwrap() % 7) as usize] += 1;
-        }
-        assert!(chi_square(&biased, &[1e5 / 7.0; 7]) > 1.0, "a bias goes unnoticed");
     }
     #[test]
     fn one_number_draws_nothing_and_the_largest_bound_one_word() {

@@ -1,0 +1,115 @@
+//! A fair shuffle.
+
+use super::{NoEntropy, RandomSource, uniform_below};
+
+/// Put items into an order that is exactly uniform over all orders.
+///
+/// # Proof
+///
+/// This is the shuffle of Fisher and Yates (Durstenfeld 1964, "Algorithm 235: Random permutation").
+/// From the last place to the second, the item at place `i` changes places with the one at a place
+/// `j` that [`uniform_below`] draws uniformly from `0..=i`, independently of all earlier draws.
+///
+/// The sequence of these draws has `n (n - 1) ... 2 = n!` values, all equally likely. Different
+/// sequences give different orders: the first draw decides which item ends at the last place,
+/// because no later step touches it; given that, the second draw decides the last but one, and so
+/// on. There are `n!` orders, so each comes from exactly one sequence and has probability `1 / n!`.
+///
+/// The draws depend on the number of items alone, never on the items.
+///
+/// Cost: between one and two words for each item but one.
+///
+/// # Errors
+///
+/// [`NoEntropy`] if the source ends; the items are then all there, in some order that must not be
+/// released.
+///
+/// # Example
+/// ```
+/// use opendp_core::random::{SecureSource, shuffle};
+/// let mut items = [1, 2, 3];
+/// shuffle(&mut items, &mut SecureSource::new()?)?;
+/// assert_eq!(items.iter().sum::<i32>(), 6);
+/// # Ok::<(), opendp_core::random::NoEntropy>(())
+/// ```
+pub fn shuffle<T, S: RandomSource>(items: &mut [T], source: &mut S) -> Result<(), NoEntropy> {
+    for last in (1..items.len()).rev() {
+        // A place is below a length, so nothing is lost by either conversion.
+        let place = uniform_below(last as u64 + 1, source)? as usize;
+        items.swap(place, last);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Failing, Tape};
+    use std::collections::HashMap;
+
+    type Shuffle = fn(&mut [u8], &mut Tape<1>) -> Result<(), NoEntropy>;
+
+    /// Count the tapes of so many bits that lead to each order of the items.
+    fn orders(items: u8, bits: u32, shuffle: Shuffle) -> HashMap<Vec<u8>, u64> {
+        let mut orders = HashMap::new();
+        for number in 0..1 << bits {
+            let mut order: Vec<u8> = (0..items).collect();
+            if shuffle(&mut order, &mut Tape::from_bits(number, bits)).is_ok() {
+                *orders.entry(order).or_default() += 1;
+            }
+        }
+        orders
+    }
+    fn fair(orders: &HashMap<Vec<u8>, u64>, expected: usize) -> bool {
+        let mut counts = orders.values();
+        let first = counts.next().copied();
+        orders.len() == expected && counts.all(|count| Some(*count) == first)
+    }
+
+    #[test]
+    fn all_tapes_together_give_every_order_equally_often() {
+        for (items, bits, expected) in [(1, 1, 1), (2, 3, 2), (3, 9, 6), (4, 14, 24), (5, 16, 120)]
+        {
+            assert!(fair(&orders(items, bits, shuffle), expected), "{items} items");
+        }
+    }
+    #[test]
+    fn the_enumeration_notices_the_usual_mistakes() {
+        // Every place changes with any place: n^n sequences cannot spread evenly over n! orders.
+        let naive: Shuffle = |items, source| {
+            for place in 0..items.len() {
+                let other = uniform_below(items.len() as u64, source)? as usize;
+                items.swap(place, other);
+            }
+            Ok(())
+        };
+        // An item never stays where it is (Sattolo 1986): cycles only.
+        let cyclic: Shuffle = |items, source| {
+            for last in (1..items.len()).rev() {
+                let place = uniform_below(last as u64, source)? as usize;
+                items.swap(place, last);
+            }
+            Ok(())
+        };
+        assert!(!fair(&orders(3, 9, naive), 6));
+        assert!(!fair(&orders(3, 9, cyclic), 6));
+    }
+    #[test]
+    fn nothing_is_drawn_for_a_single_item() {
+        let mut source = Failing::default();
+        assert_eq!(shuffle::<u8, _>(&mut [], &mut source), Ok(()));
+        assert_eq!(shuffle(&mut [1], &mut source), Ok(()));
+        assert_eq!(source.attempts(), 0);
+        assert_eq!(shuffle(&mut [1, 2], &mut source), Err(NoEntropy));
+    }
+    #[test]
+    fn keeps_every_item_when_the_source_ends() {
+        for words in 0..6 {
+            let mut items = [0, 1, 2, 3, 4, 5, 6];
+            let source = &mut Tape::<64>::new(vec![1; words]);
+            assert_eq!(shuffle(&mut items, source), Err(NoEntropy));
+            items.sort_unstable();
+            assert_eq!(items, [0, 1, 2, 3, 4, 5, 6]);
+        }
+    }
+}
