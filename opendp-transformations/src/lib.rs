@@ -37,16 +37,26 @@
 
 mod alpha;
 mod bounded_sum;
+mod cast;
+mod cast_default;
+mod cast_inherent;
+#[cfg(test)]
+mod checks;
 mod clamp;
 mod count;
 mod count_by_categories;
+mod drop_null;
 mod float_sum;
+mod impute_constant;
 mod integer_sum;
 mod is_equal;
+mod is_null;
 mod lattice;
 mod mean;
 mod quantile_score_candidates;
 mod ranks;
+mod round_cast;
+mod row_by_row;
 mod settle;
 mod sized_bounded_mean;
 mod sized_bounded_sum;
@@ -58,12 +68,20 @@ mod tally;
 
 pub use alpha::Alpha;
 pub use bounded_sum::make_bounded_sum;
+pub use cast::make_cast;
+pub use cast_default::make_cast_default;
+pub use cast_inherent::make_cast_inherent;
 pub use clamp::make_clamp;
 pub use count::make_count;
 pub use count_by_categories::{Norm, make_count_by_categories};
+pub use drop_null::make_drop_null;
+pub use impute_constant::make_impute_constant;
 pub use is_equal::make_is_equal;
+pub use is_null::{Nullable, make_is_null};
 pub use mean::make_mean;
 pub use quantile_score_candidates::{ScoreDistance, make_quantile_score_candidates};
+pub use round_cast::RoundCast;
+pub use row_by_row::make_row_by_row;
 pub use sized_bounded_mean::make_sized_bounded_mean;
 pub use sized_bounded_sum::make_sized_bounded_sum;
 pub use sized_quantile_score_candidates::make_sized_quantile_score_candidates;
