@@ -87,7 +87,8 @@ mod tests {
         check(&[(-0.9, Some(0_u8)), (-1.0, None), (255.9, Some(255)), (256.0, None)]);
         check(&[(2_f64.powi(63), None), (-(2_f64.powi(63)), Some(i64::MIN))]);
         check(&[(2_f64.powi(63).next_down(), Some(i64::MAX - 1023))]);
-        check(&[(-(2_f64.powi(63)).next_up(), Some(i64::MIN + 1024))]);
+        check(&[(-2_f64.powi(63).next_down(), Some(i64::MIN + 1024))]);
+        check(&[(-2_f64.powi(63).next_up(), None::<i64>)]);
         check(&[(2_f64.powi(64), None), (2_f64.powi(64).next_down(), Some(u64::MAX - 2047))]);
         check(&[(f32::INFINITY, None::<i128>), (f32::MIN, None)]);
         check(&[(1_i64 << 32, None), (-1, Some(-1_i32))]);
