@@ -44,7 +44,12 @@ use crate::row_by_row::{each, rows};
 pub fn make_cast<TIA, M, TOA>(
     input: Space<VectorDomain<AtomDomain<TIA>>, M>,
 ) -> Result<
-    Transformation<VectorDomain<AtomDomain<TIA>>, M, VectorDomain<OptionDomain<AtomDomain<TOA>>>, M>,
+    Transformation<
+        VectorDomain<AtomDomain<TIA>>,
+        M,
+        VectorDomain<OptionDomain<AtomDomain<TOA>>>,
+        M,
+    >,
 >
 where
     TIA: Atom,
@@ -86,8 +91,7 @@ mod tests {
     #[test]
     fn nan_becomes_null() {
         let input = VectorDomain::new(AtomDomain::<f64>::default());
-        let cast =
-            make_cast::<_, _, f32>(Space::new(input, SymmetricDistance).unwrap()).unwrap();
+        let cast = make_cast::<_, _, f32>(Space::new(input, SymmetricDistance).unwrap()).unwrap();
         assert_eq!(cast.invoke(&vec![f64::NAN, 0.5]).unwrap(), [None, Some(0.5)]);
         assert!(!cast.output().domain().element().element().nan());
     }

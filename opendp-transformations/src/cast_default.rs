@@ -83,7 +83,11 @@ mod tests {
         check_rows(&floats, &alphabet, make_cast_default::<_, SymmetricDistance, String>);
         check_rows(&floats, &alphabet, make_cast_default::<_, SymmetricDistance, bool>);
         let integers = [i64::MIN, -1, 0, 1, i64::MAX];
-        check_rows(&AtomDomain::default(), &integers, make_cast_default::<_, SymmetricDistance, i32>);
+        check_rows(
+            &AtomDomain::default(),
+            &integers,
+            make_cast_default::<_, SymmetricDistance, i32>,
+        );
         let words = texts(&["", "NaN", "1e400", " 5", "٣", "9223372036854775808"]);
         check_rows(&AtomDomain::default(), &words, make_cast_default::<_, SymmetricDistance, f64>);
     }

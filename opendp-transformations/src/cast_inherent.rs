@@ -75,7 +75,11 @@ mod tests {
         check_rows(&texts, &words, make_cast_inherent::<_, SymmetricDistance, f64>);
         check_rows(&texts, &words, make_cast_inherent::<_, InsertDeleteDistance, f32>);
         let alphabet = [f64::NAN, -0.0, 0.0, 5e-324, f64::MAX, f64::NEG_INFINITY];
-        check_rows(&AtomDomain::default(), &alphabet, make_cast_inherent::<_, SymmetricDistance, f32>);
+        check_rows(
+            &AtomDomain::default(),
+            &alphabet,
+            make_cast_inherent::<_, SymmetricDistance, f32>,
+        );
     }
     #[test]
     fn the_laws_refuse_the_claim_that_nothing_is_nan() {

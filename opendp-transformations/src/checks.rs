@@ -104,7 +104,9 @@ where
                 output.distance(a, b).is_ok_and(|d| d.is_some_and(|d| d <= d_out))
             };
             if !matches(&left, &right, near) {
-                return Err(format!("outputs of {x:?} and {y:?} at {d_in} do not couple at {d_out}"));
+                return Err(format!(
+                    "outputs of {x:?} and {y:?} at {d_in} do not couple at {d_out}"
+                ));
             }
             cases += 1;
         }
@@ -114,13 +116,13 @@ where
 /// Whether two lists, repeated to one length, can be matched so that all pairs are near.
 fn matches<T>(left: &[T], right: &[T], near: impl Fn(&T, &T) -> bool) -> bool {
     let (n, m) = (left.len(), right.len());
-    let longer = n.max(m);
-    // The lists have factorials for lengths, of which the larger is a multiple of the smaller.
-    assert!(longer % n == 0 && longer % m == 0);
+    // The smallest multiple of both lengths.
+    let longer = (n.max(m)..).find(|length| length % n == 0 && length % m == 0).unwrap();
     let edges: Vec<Vec<bool>> =
         left.iter().map(|a| right.iter().map(|b| near(a, b)).collect()).collect();
     let mut partner: Vec<Option<usize>> = vec![None; longer];
-    (0..longer).all(|i| augment(i, &|i, j| edges[i % n][j % m], &mut partner, &mut vec![false; longer]))
+    (0..longer)
+        .all(|i| augment(i, &|i, j| edges[i % n][j % m], &mut partner, &mut vec![false; longer]))
 }
 /// Find an alternating path that gives item `i` of the left a partner on the right.
 fn augment(
@@ -152,4 +154,10 @@ fn matches_what_can_be_matched_and_nothing_else() {
     assert!(!matches(&[0, 0], &[1, 2], near));
     assert!(!matches(&[0], &[1, 2], near));
     assert_eq!(orders(&[1, 2, 3]).len(), 6);
+}
+
+#[test]
+fn repeats_lists_of_any_lengths() {
+    assert!(matches(&[0_i32, 0, 2], &[0, 2], |a, b| (a - b).abs() <= 2));
+    assert!(!matches(&[0, 0, 2], &[0, 2], |a, b| a == b));
 }

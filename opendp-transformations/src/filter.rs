@@ -79,9 +79,7 @@ where
 mod tests {
     use super::*;
     use crate::checks::check_rows;
-    use opendp_core::{
-        AtomDomain, HammingDistance, InsertDeleteDistance, SymmetricDistance, laws,
-    };
+    use opendp_core::{AtomDomain, HammingDistance, InsertDeleteDistance, SymmetricDistance, laws};
 
     #[test]
     fn obeys_the_laws() {

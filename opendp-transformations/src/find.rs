@@ -46,7 +46,12 @@ pub fn make_find<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     categories: Vec<T>,
 ) -> Result<
-    Transformation<VectorDomain<AtomDomain<T>>, M, VectorDomain<OptionDomain<AtomDomain<usize>>>, M>,
+    Transformation<
+        VectorDomain<AtomDomain<T>>,
+        M,
+        VectorDomain<OptionDomain<AtomDomain<usize>>>,
+        M,
+    >,
 >
 where
     T: HashableAtom,
@@ -113,7 +118,7 @@ mod tests {
             Ok(())
         });
         let wrong = each(input, OptionDomain::new(AtomDomain::default()), seen).unwrap();
-        let data = laws::vectors(&[1, 2], 2);
+        let data = laws::vectors(&[1, 2], 3);
         assert!(laws::stable(&wrong, &data).is_err());
         assert!(crate::checks::row_law(&wrong, &data).is_err());
     }

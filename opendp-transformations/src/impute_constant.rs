@@ -1,11 +1,11 @@
 //! A constant in the place of each missing record.
 
+use opendp_core::Atom;
 use opendp_core::{
     AtomDomain, ChangeOneDistance, DatasetMetric, Error, HammingDistance, InsertDeleteDistance,
     MetricOn, OptionDomain, Result, Space, SymmetricDistance, Transformation, VectorDomain,
     register,
 };
-use opendp_core::Atom;
 
 use crate::Nullable;
 use crate::row_by_row::{each, rows};
@@ -83,11 +83,17 @@ mod tests {
     fn obeys_the_laws() {
         let floats = AtomDomain::<f64>::default();
         let alphabet = [f64::NAN, -0.0, 0.0, 5e-324, f64::NEG_INFINITY];
-        check_rows(&floats, &alphabet, |x: Space<_, SymmetricDistance>| make_impute_constant(x, 0.0));
-        check_rows(&floats, &alphabet, |x: Space<_, HammingDistance>| make_impute_constant(x, -1.0));
+        check_rows(&floats, &alphabet, |x: Space<_, SymmetricDistance>| {
+            make_impute_constant(x, 0.0)
+        });
+        check_rows(&floats, &alphabet, |x: Space<_, HammingDistance>| {
+            make_impute_constant(x, -1.0)
+        });
         let maybe = OptionDomain::new(floats);
         let alphabet = [None, Some(f64::NAN), Some(0.0), Some(f64::MAX)];
-        check_rows(&maybe, &alphabet, |x: Space<_, ChangeOneDistance>| make_impute_constant(x, 0.0));
+        check_rows(&maybe, &alphabet, |x: Space<_, ChangeOneDistance>| {
+            make_impute_constant(x, 0.0)
+        });
         check_rows(&maybe, &alphabet, |x: Space<_, InsertDeleteDistance>| {
             make_impute_constant(x, f64::INFINITY)
         });

@@ -135,7 +135,9 @@ mod tests {
     }
     fn check<T: Atom + Float + Distance + InfCast<T>>(constant: T, lower: T, upper: T) {
         let cast = |x: f64| T::from_f64_toward_zero(x);
-        let data: Vec<T> = numbers().into_iter().map(cast).collect();
+        // Distances between the data fit the type.
+        let fits = |x: &f64| x.abs() < T::FINITE_MAX.to_f64() / 4.0;
+        let data: Vec<T> = numbers().into_iter().filter(fits).map(cast).collect();
         let multiply = make(constant, lower, upper);
         assert!(laws::stable(&multiply, &data).unwrap() > 1000);
         let ends = [cast(f64::INFINITY), cast(f64::NEG_INFINITY), T::FINITE_MAX, T::FINITE_MIN];
@@ -172,7 +174,9 @@ mod tests {
     }
     #[test]
     fn a_map_without_the_rounding_is_refused() {
-        for (constant, lower, upper) in [(0.1_f64, 0.0, 10.0), (0.5, 0.0, 1e-310), (0.1, 1e16, 1e17)] {
+        for (constant, lower, upper) in
+            [(0.1_f64, 0.0, 10.0), (0.5, 0.0, 1e-310), (0.1, 1e16, 1e17)]
+        {
             let honest = make(constant, lower, upper);
             let (input, output) = (honest.input().clone(), honest.output().clone());
             let map = StabilityMap::new(move |d: &f64| constant.inf_mul(*d));

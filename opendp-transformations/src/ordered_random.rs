@@ -110,9 +110,9 @@ mod tests {
         let data = laws::vectors(&[1, 2, 3], 3);
         let all = |x: &Vec<i32>| orders(x);
         let added = make_ordered_random(space::<SymmetricDistance>(None)).unwrap();
-        assert!(couples(&added, &data, all).unwrap() > 1000);
+        assert!(couples(&added, &data, all).unwrap() > 200);
         let replaced = make_ordered_random(space::<ChangeOneDistance>(Some(3))).unwrap();
-        assert!(couples(&replaced, &data, all).unwrap() > 500);
+        assert!(couples(&replaced, &data, all).unwrap() > 200);
     }
     #[test]
     fn the_order_of_the_data_does_not_couple() {

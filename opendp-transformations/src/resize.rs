@@ -185,12 +185,18 @@ mod tests {
         M: DatasetMetric + DistanceOn<Records>,
         MO: DatasetMetric + DistanceOn<Records>,
     {
-        let data = laws::vectors(&[1, 2, 9], 3);
+        check_on::<M, MO>(&laws::vectors(&[1, 2, 9], 3), arrange)
+    }
+    fn check_on<M, MO>(data: &[Vec<i32>], arrange: Arrange) -> Result<usize, String>
+    where
+        M: DatasetMetric + DistanceOn<Records>,
+        MO: DatasetMetric + DistanceOn<Records>,
+    {
         let mut cases = 0;
         for size in 1..=4 {
             let resize = make::<M, MO>(size);
-            cases += couples(&resize, &data, |x| outputs(x, size, arrange))?;
-            cases += laws::member(&resize, &data)?;
+            cases += couples(&resize, data, |x| outputs(x, size, arrange))?;
+            cases += laws::member(&resize, data)?;
         }
         Ok(cases)
     }
@@ -198,20 +204,25 @@ mod tests {
     #[test]
     fn outputs_of_close_data_couple_under_every_pair_of_metrics() {
         use {InsertDeleteDistance as InsDel, SymmetricDistance as Sym};
-        assert!(check::<Sym, Sym>(Arrange::between::<Sym, Sym>()).unwrap() > 1000);
-        assert!(check::<Sym, InsDel>(Arrange::between::<Sym, InsDel>()).unwrap() > 1000);
-        assert!(check::<InsDel, Sym>(Arrange::between::<InsDel, Sym>()).unwrap() > 1000);
-        assert!(check::<InsDel, InsDel>(Arrange::between::<InsDel, InsDel>()).unwrap() > 1000);
-        assert!(check::<ChangeOneDistance, InsDel>(Arrange::Always).unwrap() > 1000);
-        assert!(check::<HammingDistance, Sym>(Arrange::Never).unwrap() > 1000);
+        assert!(check::<Sym, Sym>(Arrange::between::<Sym, Sym>()).unwrap() > 500);
+        assert!(check::<Sym, InsDel>(Arrange::between::<Sym, InsDel>()).unwrap() > 500);
+        assert!(check::<InsDel, Sym>(Arrange::between::<InsDel, Sym>()).unwrap() > 500);
+        assert!(check::<InsDel, InsDel>(Arrange::between::<InsDel, InsDel>()).unwrap() > 500);
+        assert!(check::<ChangeOneDistance, InsDel>(Arrange::Always).unwrap() > 500);
+        assert!(check::<HammingDistance, Sym>(Arrange::Never).unwrap() > 500);
     }
     #[test]
     fn a_shuffle_in_one_branch_alone_does_not_couple() {
+        use {InsertDeleteDistance as InsDel, SymmetricDistance as Sym};
         // Sizes n and n + 1 would have unrelated orders.
-        let found = check::<SymmetricDistance, InsertDeleteDistance>(Arrange::ToLeaveSomeOut);
-        assert!(found.is_err());
-        let found = check::<InsertDeleteDistance, InsertDeleteDistance>(Arrange::ToLeaveSomeOut);
-        assert!(found.is_err());
+        let data = [vec![1, 2, 9], vec![1, 2, 9, 1]];
+        assert!(check_on::<Sym, InsDel>(&data, Arrange::between::<Sym, InsDel>()).is_ok());
+        assert!(check_on::<Sym, InsDel>(&data, Arrange::ToLeaveSomeOut).is_err());
+        assert!(check_on::<InsDel, InsDel>(&data, Arrange::between::<InsDel, InsDel>()).is_ok());
+        assert!(check_on::<InsDel, InsDel>(&data, Arrange::ToLeaveSomeOut).is_err());
+    }
+    #[test]
+    fn leaving_out_the_last_does_not_couple_where_the_order_does_not_count() {
         assert!(check::<SymmetricDistance, SymmetricDistance>(Arrange::Never).is_err());
     }
     #[test]

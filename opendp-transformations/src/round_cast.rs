@@ -110,8 +110,7 @@ mod tests {
             .iter()
             .map(read)
             .collect();
-        let expected =
-            [Some(1), Some(5), Some(0), None, None, None, None, None, None];
+        let expected = [Some(1), Some(5), Some(0), None, None, None, None, None, None];
         assert_eq!(found, expected);
         let cases =
             [("1e3", Some(1e3)), ("1e400", Some(f64::INFINITY)), ("-inf", Some(f64::NEG_INFINITY))];
@@ -130,7 +129,12 @@ mod tests {
     }
     #[test]
     fn what_is_not_zero_is_true() {
-        check(&[(0.0, Some(false)), (-0.0, Some(false)), (f64::NAN, Some(true)), (0.1, Some(true))]);
+        check(&[
+            (0.0, Some(false)),
+            (-0.0, Some(false)),
+            (f64::NAN, Some(true)),
+            (0.1, Some(true)),
+        ]);
         check(&[(0_u8, Some(false)), (2, Some(true))]);
     }
 }

@@ -65,9 +65,7 @@ where
 }
 
 /// Make the stage that applies a function to each record.
-pub(crate) fn rows<I, O>(
-    row: impl Fn(&I) -> O + Send + Sync + 'static,
-) -> Function<Vec<I>, Vec<O>>
+pub(crate) fn rows<I, O>(row: impl Fn(&I) -> O + Send + Sync + 'static) -> Function<Vec<I>, Vec<O>>
 where
     Vec<I>: for<'a> opendp_core::Carrier<Chunk<'a> = &'a [I]>,
     Vec<O>: opendp_core::Carrier,
@@ -96,7 +94,9 @@ where
 mod tests {
     use super::*;
     use crate::checks;
-    use opendp_core::{AtomDomain, ChangeOneDistance, InsertDeleteDistance, SymmetricDistance, laws};
+    use opendp_core::{
+        AtomDomain, ChangeOneDistance, InsertDeleteDistance, SymmetricDistance, laws,
+    };
 
     fn domain() -> VectorDomain<AtomDomain<f64>> {
         VectorDomain::new(AtomDomain::default())

@@ -127,7 +127,13 @@ mod tests {
         let mut counts = [0_i64; 3];
         for _ in 0..60_000 {
             let x = uniform.draw(&mut source).unwrap();
-            counts[if x < 1.0 { 0 } else if x == 1.0 { 1 } else { 2 }] += 1;
+            counts[if x < 1.0 {
+                0
+            } else if x == 1.0 {
+                1
+            } else {
+                2
+            }] += 1;
         }
         // Standard deviations are below 123.
         for (count, expected) in counts.iter().zip([10_000, 30_000, 20_000]) {
@@ -137,7 +143,9 @@ mod tests {
     #[test]
     fn stays_within_bounds_of_any_size_and_is_spread_evenly() {
         let max = f64::MAX;
-        for (lower, upper) in [(-max, max), (0.0, 5e-324), (-5e-324, max), (0.1, 0.7), (-3.0, 1e-310)] {
+        for (lower, upper) in
+            [(-max, max), (0.0, 5e-324), (-5e-324, max), (0.1, 0.7), (-3.0, 1e-310)]
+        {
             let bounds = Bounds::new(lower, upper).unwrap();
             let uniform = Uniform::new(bounds).unwrap();
             let mut source = Seeded::<64>::new(7);
