@@ -97,8 +97,8 @@ mod tests {
         Space::new(domain, M::default()).unwrap()
     }
     /// Every output, if each draw had one of two outcomes.
-    fn outputs(x: &Vec<f64>) -> Vec<Vec<f64>> {
-        let (numbers, mut all) = (x.iter().filter(|x| !x.is_nan()).count(), vec![x.clone()]);
+    fn outputs(x: &[f64]) -> Vec<Vec<f64>> {
+        let (numbers, mut all) = (x.iter().filter(|x| !x.is_nan()).count(), vec![x.to_vec()]);
         for _ in numbers..x.len() {
             all = all
                 .into_iter()
@@ -130,9 +130,9 @@ mod tests {
     fn outputs_of_close_data_couple() {
         let data = laws::vectors(&[f64::NAN, 0.25, 2.0], 3);
         let added = make_impute_uniform_float(space::<InsertDeleteDistance>(), unit()).unwrap();
-        assert!(couples(&added, &data, outputs).unwrap() > 500);
+        assert!(couples(&added, &data, |x| outputs(x)).unwrap() > 500);
         let replaced = make_impute_uniform_float(space::<HammingDistance>(), unit()).unwrap();
-        assert!(couples(&replaced, &data, outputs).unwrap() > 500);
+        assert!(couples(&replaced, &data, |x| outputs(x)).unwrap() > 500);
     }
     #[test]
     fn draws_that_depend_on_other_records_do_not_couple() {

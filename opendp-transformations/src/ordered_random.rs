@@ -39,9 +39,10 @@ impl UnorderedMetric for ChangeOneDistance {
 /// # Proof
 /// The output is random, so the claim is about distributions: for close inputs there are orders
 /// `(o, o')`, each uniform by itself, such that the outputs are close whatever is drawn. A
-/// mechanism that is proved for close data sets then has the same loss on their mixtures, by joint
-/// convexity of the divergences (Dwork and Roth 2014, "The Algorithmic Foundations of Differential
-/// Privacy", section 2; Bun and Steinke 2016, Lemma 2.2).
+/// mechanism that is proved for close data sets then loses no more on their mixtures: the
+/// divergences are jointly quasi-convex (van Erven and Harremoes 2014, "Renyi Divergence and
+/// Kullback-Leibler Divergence", Theorem 13, for all orders; and `P(E) - e^eps * Q(E)` is linear
+/// in the pair, so that its supremum over events `E` is convex).
 ///
 /// One record added: put the others in a uniform order, then insert the record at a uniform place.
 /// The result is uniform over all orders of the larger data set, and one insertion away. One record
