@@ -171,7 +171,7 @@ impl<T: HashableAtom, TOA: Tally> Fold<Vec<T>, Vec<TOA>> for Histogram<T, TOA> {
 /// A fast hash. The keys of the table are public arguments: no record can be added to it, so that
 /// no data can make it slow.
 #[derive(Default)]
-struct Mix(u64);
+pub(crate) struct Mix(u64);
 impl Hasher for Mix {
     fn write(&mut self, bytes: &[u8]) {
         for part in bytes.chunks(8) {

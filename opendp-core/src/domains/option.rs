@@ -56,7 +56,7 @@ pub fn option_domain<T: Atom>(
 
 register! {
     "option.rs": option_domain(element_domain)
-        for T in [i32, i64, u32, u64, f32, f64, bool, String];
+        for T in [i32, i64, u32, u64, usize, f32, f64, bool, String];
 }
 
 #[cfg(test)]

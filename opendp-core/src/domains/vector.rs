@@ -94,8 +94,9 @@ register! {
             AtomDomain<bool>, AtomDomain<String>,
             OptionDomain<AtomDomain<i32>>, OptionDomain<AtomDomain<i64>>,
             OptionDomain<AtomDomain<u32>>, OptionDomain<AtomDomain<u64>>,
-            OptionDomain<AtomDomain<f32>>, OptionDomain<AtomDomain<f64>>,
-            OptionDomain<AtomDomain<bool>>, OptionDomain<AtomDomain<String>>,
+            OptionDomain<AtomDomain<usize>>, OptionDomain<AtomDomain<f32>>,
+            OptionDomain<AtomDomain<f64>>, OptionDomain<AtomDomain<bool>>,
+            OptionDomain<AtomDomain<String>>,
         ];
 }
 

@@ -54,9 +54,17 @@ fn accessor(
     }))
 }
 
-/// Add the type arguments that OpenDP 0.16 means where ours has grown others.
+/// Add the type arguments that OpenDP 0.16 means where ours has grown others, and name arguments as
+/// all other functions do.
 fn with_defaults(name: &str, arguments: &Map<String, Json>) -> Map<String, Json> {
     let mut arguments = arguments.clone();
+    if name == "make_identity" {
+        for (theirs, ours) in [("domain", "input_domain"), ("metric", "input_metric")] {
+            if let Some(value) = arguments.remove(theirs) {
+                arguments.insert(ours.into(), value);
+            }
+        }
+    }
     if name.ends_with("quantile_score_candidates") && !arguments.contains_key("MO") {
         arguments.insert("MO".into(), "LInfDistance<u64>".into());
     }

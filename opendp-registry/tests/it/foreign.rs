@@ -43,6 +43,28 @@ fn a_private_mean_loads_with_a_map_at_least_as_tight() {
     assert!((2.0..=2.0000000000000338).contains(&loss), "{loss}");
 }
 #[test]
+fn texts_become_numbers_of_a_known_size() {
+    let input = vectors(json!({"bounds": null, "nan": null, "T": "String"}), json!(null));
+    let all = json!({"domain": input, "metric": symmetric()});
+    let chain = [
+        ("make_cast", json!({"TOA": "f64"})),
+        ("make_impute_constant", json!({"constant": 0.0})),
+        ("make_clamp", json!({"bounds": {"__tuple__": [0.0, 1.0]}})),
+        ("make_resize", json!({"size": 5, "constant": 0.5, "MO": "SymmetricDistance"})),
+        ("make_metric_bounded", json!({})),
+        ("make_metric_unbounded", json!({})),
+        ("make_mean", json!({})),
+    ];
+    // This one function names its space differently.
+    let mut whole = call("transformations", "make_identity", all);
+    for (function, kwargs) in chain {
+        whole = after(&whole, "make_chain_tt", "transformations", function, kwargs);
+    }
+    let mean = build(whole).unwrap();
+    let d_out = map(&mean, json!(1)).unwrap().as_f64().unwrap();
+    assert!((0.2..0.2 + 1e-15).contains(&d_out), "{d_out}");
+}
+#[test]
 fn quantile_scores_keep_their_metric() {
     let input = vectors(json!({"bounds": null, "nan": null, "T": "i32"}), json!(null));
     let scores = call(

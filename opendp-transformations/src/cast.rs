@@ -1,0 +1,106 @@
+//! Records of another type, and null where there is none.
+
+use opendp_core::{
+    Atom, AtomDomain, DatasetMetric, InsertDeleteDistance, MetricOn, OptionDomain, Result, Space,
+    SymmetricDistance, Transformation, VectorDomain, register,
+};
+
+use crate::RoundCast;
+use crate::row_by_row::{each, rows};
+
+/// Cast each record to another type, or to null when no value of that type stands for it.
+///
+/// # Arguments
+/// None but the type `TOA` to cast to.
+///
+/// # Precondition
+/// The input is any space of data sets.
+///
+/// # Postcondition
+/// The output has one record for each record, in order: its cast as in [`RoundCast`], or null when
+/// there is none or it is NaN. No record of the output is NaN, and any number may be. The size is
+/// that of the input.
+///
+/// # Map
+/// `d_out = d_in`.
+///
+/// # Proof
+/// The cast of a record depends on that record alone, and equal records have equal casts; see
+/// [`make_row_by_row`](crate::make_row_by_row). It cannot fail: what does not cast is null, which
+/// is a member of the output's element domain, as is any value that is not NaN.
+///
+/// # Errors
+/// `MetricSpace` when the metric does not fit the output, which no dataset metric of this project
+/// does.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_cast;
+/// let texts = VectorDomain::new(AtomDomain::<String>::default());
+/// let cast = make_cast::<_, _, i32>(Space::new(texts, SymmetricDistance)?)?;
+/// assert_eq!(cast.invoke(&vec!["1".into(), "x".into()])?, [Some(1), None]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_cast<TIA, M, TOA>(
+    input: Space<VectorDomain<AtomDomain<TIA>>, M>,
+) -> Result<
+    Transformation<
+        VectorDomain<AtomDomain<TIA>>,
+        M,
+        VectorDomain<OptionDomain<AtomDomain<TOA>>>,
+        M,
+    >,
+>
+where
+    TIA: Atom,
+    TOA: Atom + RoundCast<TIA>,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<TIA>>>,
+    M: MetricOn<VectorDomain<OptionDomain<AtomDomain<TOA>>>>,
+{
+    let cast = |row: &TIA| TOA::round_cast(row).filter(|value| !value.is_null());
+    each(input, OptionDomain::new(AtomDomain::non_nan()), rows(cast))
+}
+
+register! {
+    "cast.rs": make_cast(input)
+        for TIA in [i32, i64, u32, u64, usize, f32, f64, bool, String],
+            M in [SymmetricDistance, InsertDeleteDistance],
+            TOA in [i32, i64, u32, u64, usize, f32, f64, bool, String];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::check_rows;
+    use opendp_core::laws;
+
+    #[test]
+    fn obeys_the_laws() {
+        let floats = AtomDomain::<f64>::default();
+        let alphabet = [f64::NAN, -0.0, 0.0, 5e-324, -1.5, f64::MAX, f64::NEG_INFINITY];
+        check_rows(&floats, &alphabet, make_cast::<_, SymmetricDistance, i32>);
+        check_rows(&floats, &alphabet, make_cast::<_, InsertDeleteDistance, f32>);
+        check_rows(&floats, &alphabet, make_cast::<_, InsertDeleteDistance, String>);
+        check_rows(&floats, &alphabet, make_cast::<_, SymmetricDistance, f64>);
+        let texts = ["", "NaN", "1e400", " 5", "٣", "9223372036854775808"].map(str::to_owned);
+        let all = AtomDomain::<String>::default();
+        check_rows(&all, &texts, make_cast::<_, SymmetricDistance, u64>);
+        check_rows(&all, &texts, make_cast::<_, SymmetricDistance, f64>);
+        check_rows(&all, &texts, make_cast::<_, SymmetricDistance, bool>);
+    }
+    #[test]
+    fn nan_becomes_null() {
+        let input = VectorDomain::new(AtomDomain::<f64>::default());
+        let cast = make_cast::<_, _, f32>(Space::new(input, SymmetricDistance).unwrap()).unwrap();
+        assert_eq!(cast.invoke(&vec![f64::NAN, 0.5]).unwrap(), [None, Some(0.5)]);
+        assert!(!cast.output().domain().element().element().nan());
+    }
+    #[test]
+    fn the_laws_refuse_a_cast_that_shows_the_sign_of_zero() {
+        let input = VectorDomain::new(AtomDomain::<f64>::default());
+        let input = Space::new(input, SymmetricDistance).unwrap();
+        let print = |row: &f64| Some(row.to_string());
+        let wrong = each(input, OptionDomain::new(AtomDomain::default()), rows(print)).unwrap();
+        assert!(laws::stable(&wrong, &laws::vectors(&[0.0, -0.0], 1)).is_err());
+    }
+}

@@ -1,0 +1,107 @@
+//! The records that a condition keeps.
+
+use opendp_core::{
+    DatasetMetric, Domain, Function, MetricOn, Result, Space, StabilityMap, Transformation,
+    VectorDomain,
+};
+
+/// Keep the records for which a condition of your own holds.
+///
+/// It is for Rust programs: a closure has no name. Nothing can check what it does, so that whoever
+/// calls this vouches for the closure; see [`make_row_by_row`](crate::make_row_by_row). For
+/// documents there are [`make_filter_bounds`](crate::make_filter_bounds) and
+/// [`make_filter_values`](crate::make_filter_values).
+///
+/// # Arguments
+/// * `keep` - the condition
+///
+/// # Precondition
+/// The metric counts records added and removed, or inserted and deleted. `keep` depends on nothing
+/// but the record, and says the same of equal records, of which `0.0` and `-0.0` are an example,
+/// and NaN and NaN another. It draws nothing, remembers nothing, and does not panic.
+///
+/// # Postcondition
+/// The output holds the records for which `keep` is true, in order, in the element domain of the
+/// input and under its metric. Its size is not known, even if that of the input is.
+///
+/// # Map
+/// `d_out = d_in`.
+///
+/// # Proof
+/// A record is itself in the output, or is not there, and that depends on the record alone. A
+/// record added, inserted, removed or deleted in the input thus is at most one in the output, at
+/// the same place among those that are kept.
+///
+/// # Errors
+/// `MetricSpace` when the metric requires a known size.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_filter;
+/// let input = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
+/// let even = make_filter(input, |x: &i32| x % 2 == 0)?;
+/// assert_eq!(even.invoke(&vec![1, 2, 3, 4])?, [2, 4]);
+/// assert_eq!(even.map(&1)?, 1);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_filter<D, M>(
+    input: Space<VectorDomain<D>, M>,
+    keep: impl Fn(&D::Carrier) -> bool + Send + Sync + 'static,
+) -> Result<Transformation<VectorDomain<D>, M, VectorDomain<D>, M>>
+where
+    D: Domain,
+    M: DatasetMetric + MetricOn<VectorDomain<D>>,
+{
+    let element = input.domain().element().clone();
+    filtered(input, element, keep)
+}
+
+/// Keep the records for which a condition holds, all of which are in another domain.
+pub(crate) fn filtered<D, E, M>(
+    input: Space<VectorDomain<D>, M>,
+    element: E,
+    keep: impl Fn(&D::Carrier) -> bool + Send + Sync + 'static,
+) -> Result<Transformation<VectorDomain<D>, M, VectorDomain<E>, M>>
+where
+    D: Domain,
+    E: Domain<Carrier = D::Carrier>,
+    M: DatasetMetric + MetricOn<VectorDomain<D>> + MetricOn<VectorDomain<E>>,
+{
+    let output = Space::new(VectorDomain::new(element), input.metric().clone())?;
+    let function = Function::rows(move |records: &[D::Carrier], out: &mut Vec<D::Carrier>| {
+        out.extend(records.iter().filter(|record| keep(record)).cloned());
+        Ok(())
+    });
+    Ok(Transformation::new(input, output, function, StabilityMap::new(|d_in| Ok(*d_in))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::check_rows;
+    use opendp_core::{AtomDomain, HammingDistance, InsertDeleteDistance, SymmetricDistance, laws};
+
+    #[test]
+    fn obeys_the_laws() {
+        let floats = AtomDomain::<f64>::default();
+        let alphabet = [f64::NAN, -0.0, 0.0, 5e-324, f64::NEG_INFINITY];
+        check_rows(&floats, &alphabet, |x: Space<_, SymmetricDistance>| {
+            make_filter(x, |row: &f64| 0.0 <= *row)
+        });
+        check_rows(&floats, &alphabet, |x: Space<_, InsertDeleteDistance>| {
+            make_filter(x, |row: &f64| row.is_nan())
+        });
+    }
+    #[test]
+    fn the_laws_refuse_a_condition_that_tells_equal_records_apart() {
+        let input = Space::new(VectorDomain::new(AtomDomain::<f64>::default()), SymmetricDistance);
+        let wrong = make_filter(input.unwrap(), |row: &f64| row.is_sign_positive()).unwrap();
+        assert!(laws::stable(&wrong, &laws::vectors(&[0.0, -0.0], 1)).is_err());
+    }
+    #[test]
+    fn refuses_a_metric_of_one_size() {
+        let domain = VectorDomain::new(AtomDomain::<f64>::default()).with_size(2);
+        let input = Space::new(domain, HammingDistance).unwrap();
+        assert_eq!(make_filter(input, |_| true).unwrap_err().kind(), "MetricSpace");
+    }
+}

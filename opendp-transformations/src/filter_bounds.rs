@@ -1,0 +1,91 @@
+//! The records within bounds.
+
+use opendp_core::{
+    Atom, AtomDomain, Bounds, DatasetMetric, InsertDeleteDistance, MetricOn, Result, Space,
+    SymmetricDistance, Transformation, VectorDomain, register,
+};
+
+use crate::filter::filtered;
+
+/// Keep the records that lie within bounds.
+///
+/// Unlike [`make_clamp`](crate::make_clamp), which moves outliers to a bound, this leaves them out.
+///
+/// # Arguments
+/// * `bounds` - a pair `[lower, upper]`
+///
+/// # Precondition
+/// The metric counts records added and removed, or inserted and deleted.
+///
+/// # Postcondition
+/// The output holds the records within `bounds`, in order, under the metric of the input. None is
+/// NaN, and the element domain has the bounds. The size is not known, even if that of the input is.
+///
+/// # Map
+/// `d_out = d_in`.
+///
+/// # Proof
+/// Whether a record is kept depends on that record alone; see [`make_filter`](crate::make_filter).
+/// Those that are kept are members of the domain with these bounds by the test that keeps them.
+///
+/// # Errors
+/// `MetricSpace` when the metric requires a known size. (Bounds that are reversed or NaN do not
+/// exist; see `Bounds`.)
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_filter_bounds;
+/// let input = Space::new(VectorDomain::new(AtomDomain::<f64>::default()), SymmetricDistance)?;
+/// let inside = make_filter_bounds(input, Bounds::new(0.0, 1.0)?)?;
+/// assert_eq!(inside.invoke(&vec![0.5, 3.0, f64::NAN])?, [0.5]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_filter_bounds<T, M>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    bounds: Bounds<T>,
+) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, VectorDomain<AtomDomain<T>>, M>>
+where
+    T: Atom,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+{
+    filtered(input, AtomDomain::bounded(bounds.clone()), move |row| bounds.contains(row))
+}
+
+register! {
+    "filter_bounds.rs": make_filter_bounds(input, bounds)
+        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64],
+            M in [SymmetricDistance, InsertDeleteDistance];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::check_rows;
+    use opendp_core::laws;
+
+    #[test]
+    fn obeys_the_laws() {
+        let floats = AtomDomain::<f64>::default();
+        let alphabet = [f64::NAN, -0.0, 0.0, 5e-324, f64::INFINITY];
+        for (lower, upper) in [(0.0, 0.0), (-0.0, 5e-324), (1.0, f64::INFINITY)] {
+            let bounds = Bounds::new(lower, upper).unwrap();
+            check_rows(&floats, &alphabet, |x: Space<_, SymmetricDistance>| {
+                make_filter_bounds(x, bounds)
+            });
+        }
+        let bounds = Bounds::new(-1, 1).unwrap();
+        let alphabet = [i8::MIN, -1, 0, 1, i8::MAX];
+        check_rows(&AtomDomain::default(), &alphabet, |x: Space<_, InsertDeleteDistance>| {
+            make_filter_bounds(x, bounds)
+        });
+    }
+    #[test]
+    fn the_laws_refuse_a_filter_that_keeps_nan() {
+        let input = VectorDomain::new(AtomDomain::<f64>::default());
+        let input = Space::new(input, SymmetricDistance).unwrap();
+        let bounds = Bounds::new(0.0, 1.0).unwrap();
+        let keep = |row: &f64| !(*row < 0.0 || 1.0 < *row);
+        let wrong = filtered(input, AtomDomain::bounded(bounds), keep).unwrap();
+        assert!(laws::member(&wrong, &[vec![f64::NAN]]).is_err());
+    }
+}

@@ -1,0 +1,96 @@
+//! The records that are one of some values.
+
+use std::{collections::HashSet, hash::BuildHasherDefault};
+
+use opendp_core::{
+    AtomDomain, DatasetMetric, HashableAtom, InsertDeleteDistance, MetricOn, Result, Space,
+    SymmetricDistance, Transformation, VectorDomain, register,
+};
+
+use crate::count_by_categories::Mix;
+use crate::filter::filtered;
+
+/// Keep the records that are one of some values.
+///
+/// # Arguments
+/// * `values` - the values to keep, in any order
+///
+/// # Precondition
+/// The metric counts records added and removed, or inserted and deleted.
+///
+/// # Postcondition
+/// The output holds the records that are equal to one of `values`, in order, in the element domain
+/// of the input and under its metric. The size is not known, even if that of the input is.
+///
+/// # Map
+/// `d_out = d_in`.
+///
+/// # Proof
+/// Whether a record is kept depends on that record alone; see [`make_filter`](crate::make_filter).
+///
+/// # Errors
+/// `MetricSpace` when the metric requires a known size.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_filter_values;
+/// let input = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
+/// let some = make_filter_values(input, vec![1, 3])?;
+/// assert_eq!(some.invoke(&vec![3, 2, 1, 3])?, [3, 1, 3]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_filter_values<T, M>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    values: Vec<T>,
+) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, VectorDomain<AtomDomain<T>>, M>>
+where
+    T: HashableAtom,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+{
+    let values: HashSet<T, BuildHasherDefault<Mix>> = values.into_iter().collect();
+    let element = input.domain().element().clone();
+    filtered(input, element, move |row| values.contains(row))
+}
+
+register! {
+    "filter_values.rs": make_filter_values(input, values)
+        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String],
+            M in [SymmetricDistance, InsertDeleteDistance];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::check_rows;
+    use opendp_core::{Function, StabilityMap, laws};
+
+    #[test]
+    fn obeys_the_laws() {
+        let words = ["", "a", "A", "é"].map(str::to_owned);
+        check_rows(&AtomDomain::default(), &words, |x: Space<_, SymmetricDistance>| {
+            make_filter_values(x, vec!["é".to_owned(), "a".to_owned(), "a".to_owned()])
+        });
+        check_rows(&AtomDomain::default(), &[true, false], |x: Space<_, InsertDeleteDistance>| {
+            make_filter_values(x, Vec::new())
+        });
+    }
+    #[test]
+    fn the_laws_refuse_a_filter_that_keeps_the_first_of_each() {
+        let input = VectorDomain::new(AtomDomain::<i32>::default());
+        let input = Space::new(input, InsertDeleteDistance).unwrap();
+        let first = Function::map(|records: &Vec<i32>| {
+            let mut out: Vec<i32> = Vec::new();
+            for record in records {
+                if out.last() != Some(record) {
+                    out.push(*record);
+                }
+            }
+            Ok(out)
+        });
+        let map = StabilityMap::new(|d_in| Ok(*d_in));
+        let wrong = Transformation::new(input.clone(), input, first, map);
+        let data = laws::vectors(&[1, 2], 3);
+        assert!(laws::stable(&wrong, &data).is_err());
+        assert!(crate::checks::row_law(&wrong, &data).is_err());
+    }
+}

@@ -1,0 +1,272 @@
+//! Data of a known size.
+
+use opendp_core::random::{shuffle, with_secure};
+use opendp_core::{
+    Atom, AtomDomain, DatasetMetric, Domain, Error, Function, InsertDeleteDistance, MetricOn,
+    Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain, register,
+};
+
+/// Bring the number of records to a known size, with copies of a constant, or by leaving some out.
+///
+/// # Arguments
+/// * `size` - the number of records of the output
+/// * `constant` - the record that is added until there are enough
+///
+/// # Precondition
+/// `size` is at least 1, and `constant` is a member of the element domain of the input. `MO` is
+/// `SymmetricDistance` or `InsertDeleteDistance`.
+///
+/// # Function
+/// Too few records: copies of `constant` follow. Too many: the first `size` are kept. Before that,
+/// if the order of the records does not count in the input, they are put in a uniformly random
+/// order whenever it matters: if some are left out, so that all have the same chance; and always,
+/// with the copies of `constant` among them, if the order counts in the output. If the order counts
+/// in the input, nothing is random. The data is needed whole.
+///
+/// # Postcondition
+/// The output has `size` records, each one of the input or `constant`, in the element domain of the
+/// input.
+///
+/// # Map
+/// `d_out = 2 * d`, where `d` is `d_in`, or twice as much when the metric of the input counts
+/// replaced records. Random outputs are compared at coupled draws, as in
+/// [`make_ordered_random`](crate::make_ordered_random).
+///
+/// # Proof
+/// Let one record `r` be added to `n` records, and `pad` be the records followed by copies of the
+/// constant up to `size`. If `n < size`, `r` takes the place of one copy in `pad`. If `n >= size`,
+/// `r` is added to `pad`.
+///
+/// *Ordered input.* In the first case, `r` is inserted and the last copy is deleted. In the second,
+/// `r` is inserted, and the record that this moves out of the first `size` is deleted, unless `r`
+/// itself is beyond them. This is at most one insertion and one deletion, and hence also at most
+/// one record added and one removed.
+///
+/// *Unordered input, ordered output.* In the first case, use the same order for both: one position
+/// differs. In the second, put the others in a uniform order and insert `r` at a uniform place,
+/// which gives a uniform order of the larger data set; continue as with ordered input.
+///
+/// *Unordered input and output.* In the first case, no order is drawn unless `n + 1 > size`, which
+/// it is not: one copy is replaced. In the second, couple as before; if `n = size`, the smaller
+/// data set is kept whole, which is its own first `size` in every order.
+///
+/// Larger distances are covered one record at a time: couplings of successive data sets glue
+/// together, and distances add up.
+///
+/// # Errors
+/// `MakeTransformation` when `size` is 0, when `constant` is not a member of the element domain,
+/// or when `MO` counts replaced records: use `make_metric_bounded` afterwards. The map gives
+/// `Overflow` when its value does not fit `u32`. A run gives `NoEntropy` when the operating system
+/// gives no random bits.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_resize;
+/// let input = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
+/// let resize = make_resize::<_, _, SymmetricDistance>(input, 4, 9)?;
+/// assert_eq!(resize.invoke(&vec![1, 2])?, [1, 2, 9, 9]);
+/// assert_eq!(resize.map(&1)?, 2);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_resize<T, M, MO>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    size: usize,
+    constant: T,
+) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, VectorDomain<AtomDomain<T>>, MO>>
+where
+    T: Atom,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+    MO: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+{
+    if size == 0 {
+        return Err(Error::MakeTransformation("size: expected at least 1, found 0".into()));
+    }
+    if !input.domain().element().member(&constant) {
+        return Err(Error::MakeTransformation(format!(
+            "constant: expected a member of the element domain of the input, {}",
+            input.domain().element().to_json()
+        )));
+    }
+    if MO::SIZED {
+        return Err(Error::MakeTransformation(
+            "MO: expected a metric that counts records added and removed; use \
+             `make_metric_bounded` afterwards"
+                .into(),
+        ));
+    }
+    let output = Space::new(input.domain().clone().with_size(size), MO::default())?;
+    let arrange = Arrange::between::<M, MO>();
+    let function = Function::map(move |records: &Vec<T>| {
+        let random = |records: &mut [T]| Ok(with_secure(|source| shuffle(records, source))?);
+        resize(records, size, &constant, arrange, random)
+    });
+    let map = StabilityMap::new(|d_in: &u32| {
+        let d = M::to_symmetric(*d_in)?;
+        d.checked_mul(2).ok_or_else(|| overflow(*d_in))
+    });
+    Ok(Transformation::new(input, output, function, map))
+}
+
+register! {
+    "resize.rs": make_resize(input, size, constant)
+        for T in [i32, i64, u32, u64, usize, f32, f64, bool, String],
+            M in [SymmetricDistance, InsertDeleteDistance],
+            MO in [SymmetricDistance, InsertDeleteDistance] = SymmetricDistance;
+}
+
+/// When the records are put in a random order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Arrange {
+    Never,
+    ToLeaveSomeOut,
+    Always,
+}
+impl Arrange {
+    fn between<M: DatasetMetric, MO: DatasetMetric>() -> Self {
+        match (M::ORDERED, MO::ORDERED) {
+            (true, _) => Arrange::Never,
+            (false, false) => Arrange::ToLeaveSomeOut,
+            (false, true) => Arrange::Always,
+        }
+    }
+}
+fn resize<T: Clone>(
+    records: &[T],
+    size: usize,
+    constant: &T,
+    arrange: Arrange,
+    random: impl FnOnce(&mut [T]) -> Result<()>,
+) -> Result<Vec<T>> {
+    let mut padded = records.to_vec();
+    padded.resize(size.max(records.len()), constant.clone());
+    let leaves_some_out = size < padded.len();
+    if arrange == Arrange::Always || (arrange == Arrange::ToLeaveSomeOut && leaves_some_out) {
+        random(&mut padded)?;
+    }
+    padded.truncate(size);
+    Ok(padded)
+}
+#[cold]
+fn overflow(d_in: u32) -> Error {
+    Error::Overflow(format!("d_in: the distance {d_in} may double, which exceeds a count of u32"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::{couples, orders};
+    use opendp_core::{ChangeOneDistance, DistanceOn, HammingDistance, laws};
+
+    type Records = VectorDomain<AtomDomain<i32>>;
+
+    fn make<M, MO>(size: usize) -> Transformation<Records, M, Records, MO>
+    where
+        M: DatasetMetric + MetricOn<Records>,
+        MO: DatasetMetric + MetricOn<Records>,
+    {
+        let domain = VectorDomain::new(AtomDomain::default());
+        let domain = if M::SIZED { domain.with_size(3) } else { domain };
+        make_resize(Space::new(domain, M::default()).unwrap(), size, 9).unwrap()
+    }
+    /// Every output, as often as it is likely: one for each order of the larger of data and output.
+    fn outputs(x: &[i32], size: usize, arrange: Arrange) -> Vec<Vec<i32>> {
+        let padded = [x, &vec![9; size.saturating_sub(x.len())]].concat();
+        let place = |order: Vec<i32>| {
+            let random = |records: &mut [i32]| {
+                records.clone_from_slice(&order);
+                Ok(())
+            };
+            resize(x, size, &9, arrange, random).unwrap()
+        };
+        orders(&padded).into_iter().map(place).collect()
+    }
+    fn check<M, MO>(arrange: Arrange) -> Result<usize, String>
+    where
+        M: DatasetMetric + DistanceOn<Records>,
+        MO: DatasetMetric + DistanceOn<Records>,
+    {
+        check_on::<M, MO>(&laws::vectors(&[1, 2, 9], 3), arrange)
+    }
+    fn check_on<M, MO>(data: &[Vec<i32>], arrange: Arrange) -> Result<usize, String>
+    where
+        M: DatasetMetric + DistanceOn<Records>,
+        MO: DatasetMetric + DistanceOn<Records>,
+    {
+        let mut cases = 0;
+        for size in 1..=4 {
+            let resize = make::<M, MO>(size);
+            cases += couples(&resize, data, |x| outputs(x, size, arrange))?;
+            cases += laws::member(&resize, data)?;
+        }
+        Ok(cases)
+    }
+
+    #[test]
+    fn outputs_of_close_data_couple_under_every_pair_of_metrics() {
+        use {InsertDeleteDistance as InsDel, SymmetricDistance as Sym};
+        assert!(check::<Sym, Sym>(Arrange::between::<Sym, Sym>()).unwrap() > 500);
+        assert!(check::<Sym, InsDel>(Arrange::between::<Sym, InsDel>()).unwrap() > 500);
+        assert!(check::<InsDel, Sym>(Arrange::between::<InsDel, Sym>()).unwrap() > 500);
+        assert!(check::<InsDel, InsDel>(Arrange::between::<InsDel, InsDel>()).unwrap() > 500);
+        assert!(check::<ChangeOneDistance, InsDel>(Arrange::Always).unwrap() > 500);
+        assert!(check::<HammingDistance, Sym>(Arrange::Never).unwrap() > 500);
+    }
+    #[test]
+    fn a_shuffle_in_one_branch_alone_does_not_couple() {
+        use {InsertDeleteDistance as InsDel, SymmetricDistance as Sym};
+        // Sizes n and n + 1 would have unrelated orders.
+        let data = [vec![1, 2, 9], vec![1, 2, 9, 1]];
+        assert!(check_on::<Sym, InsDel>(&data, Arrange::between::<Sym, InsDel>()).is_ok());
+        assert!(check_on::<Sym, InsDel>(&data, Arrange::ToLeaveSomeOut).is_err());
+        assert!(check_on::<InsDel, InsDel>(&data, Arrange::between::<InsDel, InsDel>()).is_ok());
+        assert!(check_on::<InsDel, InsDel>(&data, Arrange::ToLeaveSomeOut).is_err());
+    }
+    #[test]
+    fn leaving_out_the_last_does_not_couple_where_the_order_does_not_count() {
+        assert!(check::<SymmetricDistance, SymmetricDistance>(Arrange::Never).is_err());
+    }
+    #[test]
+    fn obeys_the_laws_where_nothing_is_random() {
+        let data = laws::vectors(&[1, 2, 9], 4);
+        let resize = make::<InsertDeleteDistance, InsertDeleteDistance>(2);
+        assert!(laws::stable(&resize, &data).unwrap() > 0);
+        assert!(laws::erases(&resize, &data, &[0, 1, 2, u32::MAX]).unwrap() > 0);
+        assert_eq!(resize.invoke(&vec![1, 2, 3]).unwrap(), [1, 2]);
+        let map = StabilityMap::new(|d_in| Ok(*d_in));
+        let (input, output) = (resize.input().clone(), resize.output().clone());
+        let wrong = Transformation::new(input, output, resize.function().clone(), map);
+        assert!(laws::stable(&wrong, &data).is_err());
+    }
+    #[test]
+    fn every_record_has_the_same_chance_to_stay() {
+        let resize = make::<SymmetricDistance, SymmetricDistance>(1);
+        let mut kept = [0; 3];
+        for _ in 0..6000 {
+            kept[resize.invoke(&vec![0, 1, 2]).unwrap()[0] as usize] += 1;
+        }
+        // Each count has mean 2000 and standard deviation 37.
+        assert!(kept.iter().all(|count| (1700..2300).contains(count)));
+    }
+    #[test]
+    fn maps_and_pads_as_the_catalogue_lists() {
+        let resize = make::<SymmetricDistance, SymmetricDistance>(4);
+        assert_eq!([1, 2].map(|d| resize.map(&d).unwrap()), [2, 4]);
+        assert_eq!(resize.invoke(&vec![1, 2]).unwrap(), [1, 2, 9, 9]);
+        assert_eq!(resize.output().domain().size(), Some(4));
+        assert_eq!(resize.map(&u32::MAX).unwrap_err().kind(), "Overflow");
+    }
+    #[test]
+    fn says_what_is_wrong() {
+        let input = Space::new(VectorDomain::new(AtomDomain::<f64>::non_nan()), SymmetricDistance);
+        let input = input.unwrap();
+        let refuse = |made: Result<_>, gist: &str| {
+            let error = made.map(|_: Transformation<_, _, _, SymmetricDistance>| ()).unwrap_err();
+            assert_eq!(error.kind(), "MakeTransformation");
+            assert!(error.to_string().contains(gist), "{error}");
+        };
+        refuse(make_resize(input.clone(), 0, 0.0), "size");
+        refuse(make_resize(input.clone(), 1, f64::NAN), "constant");
+        let made = make_resize::<_, _, ChangeOneDistance>(input, 1, 0.0);
+        assert!(made.unwrap_err().to_string().contains("make_metric_bounded"));
+    }
+}
