@@ -40,6 +40,7 @@ mod bounded_sum;
 mod clamp;
 mod count;
 mod count_by_categories;
+mod finder;
 mod float_sum;
 mod integer_sum;
 mod is_equal;
