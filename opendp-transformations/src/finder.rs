@@ -34,13 +34,15 @@ impl<T: Number> Finder<T> {
     /// Prepare the search among numbers that strictly increase, of which there is at least one.
     pub(crate) fn new(numbers: &[T]) -> Self {
         let evenly = numbers.len().saturating_mul(4).min(MOST_BUCKETS).next_power_of_two();
+        let more = evenly.max(BUCKETS);
         let mut finder = Finder::with(numbers, evenly, false);
-        for buckets in [evenly, evenly.max(BUCKETS)] {
-            for logarithmic in [false, true] {
-                let other = Finder::with(numbers, buckets, logarithmic);
-                if other.steps < finder.steps {
-                    finder = other;
-                }
+        for (buckets, logarithmic) in [(evenly, true), (more, false), (more, true)] {
+            if finder.steps == 1 {
+                break;
+            }
+            let other = Finder::with(numbers, buckets, logarithmic);
+            if other.steps < finder.steps {
+                finder = other;
             }
         }
         finder
@@ -65,14 +67,16 @@ impl<T: Number> Finder<T> {
         sorted.resize(numbers.len() + (1 << steps), last);
         Finder { sorted, length: numbers.len(), spread, below, steps }
     }
-    /// For each row, twice the number of those below it, and one more if it is one of them.
+    /// For each of up to [`LANES`] rows, twice the number of those below it, and one more if it is
+    /// one of them.
     ///
     /// Every row takes the same steps, without a branch on the data. The search of a bucket goes on
     /// into the next ones, which hold larger numbers, and beyond the end into repetitions of the
     /// last, which only count for rows above it.
     #[inline]
-    pub(crate) fn cells(&self, rows: &[T; LANES]) -> [usize; LANES] {
-        let mut cells = [0; LANES];
+    pub(crate) fn cells<'a>(&self, rows: &[T], cells: &'a mut [usize; LANES]) -> &'a [usize] {
+        let count = rows.len().min(LANES);
+        let cells = &mut cells[..count];
         // The choice is made once for all lanes.
         let spread = self.spread;
         if spread.logarithmic {
@@ -84,7 +88,7 @@ impl<T: Number> Finder<T> {
         }
         let sorted = self.sorted.as_slice();
         let mask = self.below.len() - 1;
-        for cell in &mut cells {
+        for cell in cells.iter_mut() {
             *cell = self.below[*cell & mask] as usize;
         }
         if self.steps == 1 {
@@ -169,13 +173,16 @@ mod tests {
         let finder = Finder::new(numbers);
         for row in rows.iter().chain(numbers) {
             let expected = cell(numbers, *row);
-            assert_eq!(finder.cells(&[*row; LANES]), [expected; LANES], "{row} of {numbers:?}");
+            for count in [0, 1, LANES] {
+                let found = finder.cells(&vec![*row; count], &mut [0; LANES]).to_vec();
+                assert_eq!(found, vec![expected; count], "{row} of {numbers:?}");
+            }
         }
         // Every way to spread the same numbers gives the same cells.
         for (buckets, logarithmic) in [(1, false), (1, true), (2, false), (2, true), (64, true)] {
             let other = Finder::with(numbers, buckets, logarithmic);
             for row in rows.iter().chain(numbers) {
-                assert_eq!(other.cells(&[*row; LANES])[LANES - 1], cell(numbers, *row));
+                assert_eq!(other.cells(&[*row], &mut [0; LANES]), [cell(numbers, *row)]);
             }
         }
         finder

@@ -53,12 +53,11 @@ impl<T: Atom + Number> Fold<Vec<T>, Vec<u64>> for QuantileScores<T> {
                 }
             }
         };
+        let mut cells = [0; LANES];
         for group in groups {
-            count(&self.finder.cells(group));
+            count(self.finder.cells(group, &mut cells));
         }
-        let mut last = [T::zero(); LANES];
-        last[..rest.len()].copy_from_slice(rest);
-        count(&self.finder.cells(&last)[..rest.len()]);
+        count(self.finder.cells(rest, &mut cells));
         Ok(())
     }
     fn merge(&self, state: &mut Vec<u64>, other: Vec<u64>) -> Result<()> {
