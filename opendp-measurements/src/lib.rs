@@ -2,7 +2,8 @@
 //!
 //! - [`make_laplace`] and [`make_gaussian`] add noise to a number or to each number of a vector.
 //! - [`make_gumbel_max`] chooses the index of a good score.
-//! - [`make_noisy_max`] and [`make_noisy_top_k`] choose one or several, under two privacy measures.
+//! - [`make_noisy_max`] and [`make_noisy_top_k`] choose one or several, under two privacy measures;
+//!   [`make_report_noisy_max_gumbel`] is the former by an older name.
 //! - [`make_randomized_response_bool`] and [`make_randomized_response`] tell the truth with a known
 //!   probability.
 //! - [`make_chain_tt`], [`make_chain_mt`], [`make_chain_pm`] chain two steps;
@@ -60,6 +61,7 @@ mod noisy_top_k;
 mod numbers;
 mod quotient;
 mod randomized_response;
+mod report_noisy_max_gumbel;
 pub mod samplers;
 mod scale;
 mod selection;
@@ -73,6 +75,7 @@ pub use noisy_max::make_noisy_max;
 pub use noisy_top_k::make_noisy_top_k;
 pub use numbers::Numbers;
 pub use randomized_response::{make_randomized_response, make_randomized_response_bool};
+pub use report_noisy_max_gumbel::make_report_noisy_max_gumbel;
 pub use samplers::Optimize;
 pub use scale::Scale;
 pub use selection::SelectionMeasure;

@@ -3,7 +3,8 @@
 use opendp_core::arith::Number;
 use opendp_core::{
     Atom, AtomDomain, Error, Function, LInfDistance, MaxDivergence, Measurement, MetricOn,
-    PrivacyMap, RangeDistance, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence, register,
+    PrivacyMap, RangeDistance, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence,
+    register,
 };
 
 use crate::gumbel_max::ScoreMetric;

@@ -60,8 +60,7 @@ pub(crate) fn joint(exponents: &[f64], k: usize) -> Law {
         let stays: f64 = (0..s).filter(|s| waits(*s)).map(|s| (-span(s)).exp()).product();
         if waits(s) { stays * (1.0 - (-span(s)).exp()) } else { 0.0 }
     };
-    let table: Vec<Vec<f64>> =
-        (0..n).map(|i| (0..n).map(|s| leaves_in(i, s)).collect()).collect();
+    let table: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|s| leaves_in(i, s)).collect()).collect();
     // Each candidate leaves in one of the spans.
     for code in 0..n.pow(n as u32) {
         let leaves = |i: usize| code / n.pow(i as u32) % n;
@@ -216,7 +215,8 @@ fn equal_scores_fill_every_place_equally_often() {
 #[test]
 fn draws_no_more_than_it_must() {
     let mut none = Failing::default();
-    for (scores, k, expected) in [(&[][..], 2, vec![]), (&[3.0], 2, vec![0]), (&[3.0, 1.0], 0, vec![])]
+    for (scores, k, expected) in
+        [(&[][..], 2, vec![]), (&[3.0], 2, vec![0]), (&[3.0, 1.0], 0, vec![])]
     {
         assert_eq!(gumbel_top_k(scores, k, 1.0, Optimize::Max, &mut none), Ok(expected));
     }
