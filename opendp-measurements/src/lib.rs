@@ -10,7 +10,8 @@
 //!   [`laplacian_scale_to_accuracy`] and [`accuracy_to_laplacian_scale`] relate scale and error;
 //!   [`tails`] are the certified bounds behind them.
 //! - [`make_gumbel_max`] chooses the index of a good score.
-//! - [`make_noisy_max`] and [`make_noisy_top_k`] choose one or several, under two privacy measures.
+//! - [`make_noisy_max`] and [`make_noisy_top_k`] choose one or several, under two privacy measures;
+//!   [`make_report_noisy_max_gumbel`] is the former by an older name.
 //! - [`make_randomized_response_bool`] and [`make_randomized_response`] tell the truth with a known
 //!   probability; [`make_randomized_response_bitvec`] does so for each bit of a vector.
 //! - [`make_chain_tt`], [`make_chain_mt`], [`make_chain_pm`] chain two steps;
@@ -75,6 +76,7 @@ mod numbers;
 mod quotient;
 mod randomized_response;
 mod randomized_response_bitvec;
+mod report_noisy_max_gumbel;
 pub mod samplers;
 mod scale;
 mod scale_accuracy;
@@ -101,6 +103,7 @@ pub use randomized_response::{make_randomized_response, make_randomized_response
 pub use randomized_response_bitvec::{
     debias_randomized_response_bitvec, make_randomized_response_bitvec,
 };
+pub use report_noisy_max_gumbel::make_report_noisy_max_gumbel;
 pub use samplers::Optimize;
 pub use scale::Scale;
 pub use scale_accuracy::{

@@ -49,6 +49,8 @@ mod logarithm_bounds;
 pub(crate) mod permute_and_flip_distribution;
 #[cfg(test)]
 mod shuffle_distribution;
+#[cfg(test)]
+pub(crate) mod top_k_distribution;
 
 pub use bernoulli::{bernoulli, bernoulli_constant_time, bernoulli_ratio};
 pub use bernoulli_lanes::BernoulliLanes;
@@ -60,11 +62,11 @@ pub use dyadic::{Dyadic, power_of_two};
 pub use exponential::LazyExponential;
 pub use gaussian::gaussian;
 pub use geometric::Geometric;
-pub use gumbel::{Optimize, gumbel_argmax};
+pub use gumbel::{Optimize, gumbel_argmax, gumbel_top_k};
 pub use laplace::laplace;
 pub use lattice::round_to_lattice;
 pub use logarithm::{ln, neg_ln};
-pub use permute_and_flip::permute_and_flip;
+pub use permute_and_flip::{exponential_top_k, permute_and_flip};
 pub use saturating::{SaturatingNoise, add_noise};
 pub use score::Score;
 pub use uniform::LazyUniform;

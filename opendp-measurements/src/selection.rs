@@ -1,31 +1,34 @@
 //! The choice that is made under each privacy measure, and what it costs.
 
+use std::cmp::Ordering;
+
 use opendp_core::arith::{Directed, InfCast, Number};
-use opendp_core::random::{Failing, NoEntropy, RandomSource, with_secure};
+use opendp_core::random::{NoEntropy, RandomSource, with_secure};
 use opendp_core::{MaxDivergence, Measure, Result, ZeroConcentratedDivergence};
 
 use crate::Scale;
 use crate::numbers::all_finite;
-use crate::samplers::{Optimize, Score, gumbel_argmax, permute_and_flip};
+use crate::samplers::{Optimize, Score, exponential_top_k, gumbel_top_k};
 
 /// A privacy measure under which there is a random choice of known loss.
 ///
 /// An implementation claims: let the scores of two data sets have changes whose range is at most
-/// `range` in units of the scale. Then `loss(range, k)` bounds the loss of `k` choices by `choose`,
-/// each made with fresh randomness from scores whose changes have that range, where a later choice
-/// may depend on the earlier ones.
+/// `range` in units of the scale. Then `loss(range, k)` bounds the loss of one call of `choose` for
+/// the `k` best.
 pub trait SelectionMeasure: Measure<Distance = f64> {
-    /// Choose an index; no scores give `None`. The scale is finite and above 0.
+    /// Choose `k` different indices, the best first, or all when there are fewer. The scale is
+    /// finite and above 0.
     ///
     /// # Errors
     /// [`NoEntropy`] if the source ends.
     fn choose<T: Score, S: RandomSource>(
         scores: &[T],
+        k: usize,
         scale: f64,
         optimize: Optimize,
         source: &mut S,
-    ) -> Result<Option<usize>, NoEntropy>;
-    /// Bound the loss of `k` choices, rounding up.
+    ) -> Result<Vec<usize>, NoEntropy>;
+    /// Bound the loss of choosing `k` indices, rounding up.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
@@ -35,11 +38,12 @@ pub trait SelectionMeasure: Measure<Distance = f64> {
 impl SelectionMeasure for MaxDivergence {
     fn choose<T: Score, S: RandomSource>(
         scores: &[T],
+        k: usize,
         scale: f64,
         optimize: Optimize,
         source: &mut S,
-    ) -> Result<Option<usize>, NoEntropy> {
-        permute_and_flip(scores, scale, optimize, source)
+    ) -> Result<Vec<usize>, NoEntropy> {
+        exponential_top_k(scores, k, scale, optimize, source)
     }
     /// `k range`.
     fn loss(range: f64, k: usize) -> Result<f64> {
@@ -49,11 +53,12 @@ impl SelectionMeasure for MaxDivergence {
 impl SelectionMeasure for ZeroConcentratedDivergence {
     fn choose<T: Score, S: RandomSource>(
         scores: &[T],
+        k: usize,
         scale: f64,
         optimize: Optimize,
         source: &mut S,
-    ) -> Result<Option<usize>, NoEntropy> {
-        gumbel_argmax(scores, scale, optimize, source)
+    ) -> Result<Vec<usize>, NoEntropy> {
+        gumbel_top_k(scores, k, scale, optimize, source)
     }
     /// `k range^2 / 8`.
     fn loss(range: f64, k: usize) -> Result<f64> {
@@ -72,7 +77,7 @@ fn at_ends(range: f64, k: usize, between: impl FnOnce() -> Result<f64>) -> Resul
     }
 }
 
-/// Choose up to `k` indices one after the other, none twice, in the order of choice.
+/// Choose `k` different indices, the best first, or all when there are fewer.
 pub(crate) fn choose_some<MO: SelectionMeasure, T: Number + Score>(
     scores: &[T],
     k: usize,
@@ -80,48 +85,27 @@ pub(crate) fn choose_some<MO: SelectionMeasure, T: Number + Score>(
     optimize: Optimize,
 ) -> Result<Vec<usize>> {
     let scores = all_finite(scores);
-    let chosen = if scale.value() == 0.0 {
-        // There is nothing to draw, and this source has nothing to give.
-        peel::<MO, T, _>(&scores, k, scale, optimize, &mut Failing::default())
-    } else {
-        with_secure(|source| peel::<MO, T, _>(&scores, k, scale, optimize, source))
-    };
-    Ok(chosen?)
-}
-
-/// Choose one index, remove it, and go on with the rest.
-pub(crate) fn peel<MO: SelectionMeasure, T: Score, S: RandomSource>(
-    scores: &[T],
-    k: usize,
-    scale: Scale,
-    optimize: Optimize,
-    source: &mut S,
-) -> Result<Vec<usize>, NoEntropy> {
-    let mut chosen = Vec::new();
-    let (mut left, mut indices) = (scores.to_vec(), (0..scores.len()).collect::<Vec<_>>());
-    while chosen.len() < k {
-        let place = match scale.value() {
-            0.0 => last_best(&left, optimize),
-            scale => MO::choose(&left, scale, optimize, source)?,
-        };
-        let Some(place) = place else { break };
-        left.remove(place);
-        chosen.push(indices.remove(place));
+    match scale.value() {
+        // There is nothing to draw.
+        0.0 => Ok(best(&scores, k, optimize)),
+        scale => Ok(with_secure(|source| MO::choose(&scores, k, scale, optimize, source))?),
     }
-    Ok(chosen)
 }
 
-/// Find the last of the best scores.
-fn last_best<T: Score>(scores: &[T], optimize: Optimize) -> Option<usize> {
-    let mut best: Option<(usize, T)> = None;
-    for (index, score) in scores.iter().copied().enumerate() {
-        let as_good = best.is_none_or(|(_, best)| match optimize {
-            Optimize::Max => best <= score,
-            Optimize::Min => score <= best,
-        });
-        if as_good {
-            best = Some((index, score));
+/// Find the best scores, the best first, and of equal scores the last first.
+fn best<T: Score>(scores: &[T], k: usize, optimize: Optimize) -> Vec<usize> {
+    let before = |i: &usize, j: &usize| {
+        let rising = scores[*i].partial_cmp(&scores[*j]).unwrap_or(Ordering::Equal);
+        match optimize {
+            Optimize::Max => rising.reverse().then(j.cmp(i)),
+            Optimize::Min => rising.then(j.cmp(i)),
         }
+    };
+    let mut indices: Vec<usize> = (0..scores.len()).collect();
+    if k < indices.len() {
+        indices.select_nth_unstable_by(k, before);
+        indices.truncate(k);
     }
-    best.map(|(index, _)| index)
+    indices.sort_unstable_by(before);
+    indices
 }

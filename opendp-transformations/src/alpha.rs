@@ -45,9 +45,32 @@ impl Alpha {
             "alpha: expected a fraction in [0, 1], found {numerator}/{denominator}"
         )))
     }
+    /// The unit of quantile scores at this alpha: a score is a distance of ranks times this.
+    ///
+    /// It is the denominator of alpha, as [`make_quantile_score_candidates`] rounds it for data of
+    /// this size, or of unknown size.
+    ///
+    /// ```
+    /// # use opendp_transformations::Alpha;
+    /// assert_eq!(Alpha::from_fraction(2, 4)?.denominator(None), 2);
+    /// assert_eq!(Alpha::new(0.1)?.denominator(None), 10_000);
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    ///
+    /// [`make_quantile_score_candidates`]: crate::make_quantile_score_candidates
+    pub fn denominator(&self, size: Option<usize>) -> u64 {
+        self.for_size(size).denominator
+    }
+    /// The fraction that quantile scores are computed with.
+    pub(crate) fn for_size(&self, size: Option<usize>) -> Fraction {
+        self.fraction(match size {
+            Some(size) => u64::MAX / u64::try_from(size).unwrap_or(u64::MAX).max(1),
+            None => DENOMINATORS,
+        })
+    }
     /// The fraction itself if its denominator is below a limit, or else the multiple of one by the
     /// limit below it.
-    pub(crate) fn fraction(&self, limit: u64) -> Fraction {
+    fn fraction(&self, limit: u64) -> Fraction {
         let exact = match self.0 {
             Kind::Number(number) => exact_fraction(number),
             Kind::Fraction(numerator, denominator) => Some(reduce(numerator, denominator)),
@@ -66,6 +89,9 @@ impl Alpha {
         Fraction { numerator: numerator.min(limit), denominator: limit }
     }
 }
+
+/// Denominators are below this limit when the size is unknown.
+const DENOMINATORS: u64 = 10_000;
 
 /// A fraction from zero to one.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -60,6 +60,7 @@ mod filter_bounds;
 mod filter_values;
 mod find;
 mod find_bin;
+mod finder;
 mod float_sum;
 mod identity;
 mod impute_constant;

@@ -129,9 +129,6 @@ impl ScoreDistance for RangeDistance<u64> {
     }
 }
 
-/// Denominators of alpha are below this limit when the size is unknown.
-const DENOMINATORS: u64 = 10_000;
-
 fn scores<T: Atom + Number, MO: ScoreDistance>(
     input: Space<Records<T>, SymmetricDistance>,
     candidates: Vec<T>,
@@ -144,10 +141,7 @@ fn scores<T: Atom + Number, MO: ScoreDistance>(
     }
     check(&candidates)?;
     let size = input.domain().size();
-    let alpha = alpha.fraction(match size {
-        Some(size) => u64::MAX / u64::try_from(size).unwrap_or(u64::MAX).max(1),
-        None => DENOMINATORS,
-    });
+    let alpha = alpha.for_size(size);
     let domain = VectorDomain::new(AtomDomain::default()).with_size(candidates.len());
     let output = Space::new(domain, MO::default())?;
     let map = StabilityMap::new(move |d_in: &u32| sensitivity::<MO>(*d_in, size.is_some(), alpha));

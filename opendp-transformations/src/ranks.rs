@@ -3,6 +3,7 @@
 use opendp_core::{Atom, Codec, Fold, Result, arith::Number};
 
 use crate::alpha::Fraction;
+use crate::finder::{Finder, LANES};
 use crate::symmetric::add_counts;
 
 /// Scores each candidate for a quantile.
@@ -14,56 +15,14 @@ pub(crate) struct QuantileScores<T> {
     /// Strictly increasing and not empty.
     candidates: Vec<T>,
     alpha: Fraction,
-    /// The candidates, with the last one repeated until their number is a power of two, which is
-    /// greater than the number of candidates.
-    sorted: Vec<T>,
-    /// The same, but for the last, as a tree for binary search: node one is the root, and nodes
-    /// `2 i` and `2 i + 1` are the children of node `i`.
-    tree: Vec<T>,
+    finder: Finder<T>,
 }
-
-/// Rows that are searched for in step, so that none waits for the memory alone.
-const LANES: usize = 32;
 
 impl<T: Atom + Number> QuantileScores<T> {
     /// Score these candidates, which are strictly increasing, and of which there is at least one.
     pub(crate) fn new(candidates: Vec<T>, alpha: Fraction) -> Self {
-        let leaves = (candidates.len() + 1).next_power_of_two();
-        let last = candidates.last().copied().unwrap_or_else(T::zero);
-        let mut sorted = candidates.clone();
-        sorted.resize(leaves, last);
-        // A level of the tree takes every second of the candidates that levels below it split.
-        let mut tree = vec![last; leaves];
-        for (node, place) in tree.iter_mut().enumerate().skip(1) {
-            let level = node.ilog2();
-            let gap = leaves >> level;
-            *place = sorted[(node - (1 << level)) * gap + gap / 2 - 1];
-        }
-        QuantileScores { candidates, alpha, sorted, tree }
-    }
-    /// Find the cell of each row: twice the number of candidates below it, and one more if it is a
-    /// candidate itself.
-    ///
-    /// Every row takes as many steps as the tree has levels, without a branch on the data. A row
-    /// goes right where the candidate is below it, and so ends at the leaf whose number is that of
-    /// the candidates below it, repeated ones included.
-    #[inline]
-    fn cells(&self, rows: &[T; LANES]) -> [usize; LANES] {
-        let tree = self.tree.as_slice();
-        let sorted = &self.sorted[..tree.len()];
-        // The number of leaves is a power of two, so that this mask drops the leading one.
-        let mask = tree.len() - 1;
-        let mut nodes = [1; LANES];
-        for _ in 0..tree.len().ilog2() {
-            for (node, row) in nodes.iter_mut().zip(rows) {
-                *node = 2 * *node + usize::from(tree[*node & mask] < *row);
-            }
-        }
-        for (node, row) in nodes.iter_mut().zip(rows) {
-            let leaf = *node & mask;
-            *node = 2 * leaf.min(self.candidates.len()) + usize::from(sorted[leaf] == *row);
-        }
-        nodes
+        let finder = Finder::new(&candidates);
+        QuantileScores { candidates, alpha, finder }
     }
     /// The distance of a candidate's rank from the ideal one, times the denominator of alpha.
     fn score(&self, below: u64, above: u64) -> u64 {
@@ -94,12 +53,11 @@ impl<T: Atom + Number> Fold<Vec<T>, Vec<u64>> for QuantileScores<T> {
                 }
             }
         };
+        let mut cells = [0; LANES];
         for group in groups {
-            count(&self.cells(group));
+            count(self.finder.cells(group, &mut cells));
         }
-        let mut last = [T::zero(); LANES];
-        last[..rest.len()].copy_from_slice(rest);
-        count(&self.cells(&last)[..rest.len()]);
+        count(self.finder.cells(rest, &mut cells));
         Ok(())
     }
     fn merge(&self, state: &mut Vec<u64>, other: Vec<u64>) -> Result<()> {
@@ -130,24 +88,16 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_cell_of_every_row_whatever_the_number_of_candidates() {
-        for length in 1_u32..=70 {
-            let candidates: Vec<f64> = (0..length).map(f64::from).collect();
-            let found = |row: f64| scores(&candidates, 1, 2).cells(&[row; LANES])[LANES - 1];
-            for i in 0..length {
-                let cell = usize::try_from(2 * i).unwrap();
-                assert_eq!(found(f64::from(i) - 0.5), cell);
-                assert_eq!(found(f64::from(i)), cell + 1);
-                assert_eq!(found(f64::from(i) + 0.5), cell + 2);
-            }
-            assert_eq!(found(f64::INFINITY), 2 * candidates.len());
-            assert_eq!(found(f64::NEG_INFINITY), 0);
+    fn counts_every_row_whatever_their_number() {
+        let quantile = scores(&[-1.0, 0.0, 2.0], 1, 2);
+        for rows in [0, 1, LANES - 1, LANES, LANES + 1, 3 * LANES + 7] {
+            let data: Vec<f64> = (0..rows).map(|i| (i % 5) as f64 - 2.0).collect();
+            let mut state = quantile.start();
+            quantile.absorb(&mut state, &data).unwrap();
+            let count = |x: f64| data.iter().filter(|row| **row == x).count() as u64;
+            let expected = [count(-2.0), count(-1.0), 0, count(0.0), count(1.0), count(2.0), 0];
+            assert_eq!(state, expected);
         }
-    }
-    #[test]
-    fn takes_zeros_of_either_sign_for_one_candidate() {
-        assert_eq!(scores(&[-0.0], 1, 2).cells(&[0.0; LANES]), [1; LANES]);
-        assert_eq!(scores(&[0.0], 1, 2).cells(&[-0.0; LANES]), [1; LANES]);
     }
     #[test]
     fn saturates_a_score_once_and_late() {

@@ -11,6 +11,7 @@ mod run;
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
+use opendp_analysis as _;
 use opendp_core::{Error, Kind, Result};
 use opendp_measurements as _;
 use opendp_registry::{Document, Registry, json};

@@ -180,7 +180,7 @@ fn is_registered_for_both_measures() {
     let named = |name| -> Vec<_> {
         Registration::all().filter(|r: &&Registration| r.names.contains(&name)).collect()
     };
-    assert_eq!(named("make_noisy_top_k").len(), 24);
+    assert_eq!(named("make_noisy_top_k").len(), 48);
     let all = named("make_noisy_max");
     assert_eq!(all.len(), 48);
     let domain = VectorDomain::new(AtomDomain::<u8>::default());

@@ -52,7 +52,31 @@ pub fn gumbel_argmax<T: Score, S: RandomSource>(
     optimize: Optimize,
     source: &mut S,
 ) -> Result<Option<usize>, NoEntropy> {
-    race::<Gumbel, _, _>(scores, temperature, optimize, source)
+    Ok(race::<Gumbel, _, _>(scores, 1, temperature, optimize, source)?.first().copied())
+}
+
+/// Choose the indices of the `k` largest of the sums that [`gumbel_argmax`] maximises, the largest
+/// first; all indices when there are fewer than `k`.
+///
+/// This is exactly the distribution of `k` choices by [`gumbel_argmax`], each among the candidates
+/// that are left and with fresh noise (Durfee, Rogers 2019, Lemma 4.2; it is the law of Plackett and
+/// Luce): the sums are, up to a decreasing function, independent exponential variables of rates
+/// `w_i = exp(±s_i / temperature)`, whose least is `i` with probability `w_i / sum w`, independently
+/// of its value, beyond which the others, by lack of memory, race anew.
+///
+/// Cost: one word per score, and little more than one choice while `k` is small.
+///
+/// # Errors
+///
+/// [`NoEntropy`] if the source ends.
+pub fn gumbel_top_k<T: Score, S: RandomSource>(
+    scores: &[T],
+    k: usize,
+    temperature: f64,
+    optimize: Optimize,
+    source: &mut S,
+) -> Result<Vec<usize>, NoEntropy> {
+    race::<Gumbel, _, _>(scores, k, temperature, optimize, source)
 }
 
 /// The noise `-ln(E)`, which decreases with `E`.

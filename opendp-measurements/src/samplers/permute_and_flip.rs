@@ -41,7 +41,30 @@ pub fn permute_and_flip<T: Score, S: RandomSource>(
     optimize: Optimize,
     source: &mut S,
 ) -> Result<Option<usize>, NoEntropy> {
-    race::<Exponential, _, _>(scores, scale, optimize, source)
+    Ok(race::<Exponential, _, _>(scores, 1, scale, optimize, source)?.first().copied())
+}
+
+/// Choose the indices of the `k` largest of the sums that [`permute_and_flip`] maximises, the
+/// largest first; all indices when there are fewer than `k`.
+///
+/// From the second on this differs from choices by [`permute_and_flip`] among those left with fresh
+/// noise: the noise of those left is known to have lost, so that it is smaller, and a good score is
+/// more likely to be next. For scores 0, 0, -1, scale 1 and given that a 0 came first, the other 0
+/// is second with probability 0.860 instead of 0.816.
+///
+/// Cost: one word per score, and little more than one choice while `k` is small.
+///
+/// # Errors
+///
+/// [`NoEntropy`] if the source ends.
+pub fn exponential_top_k<T: Score, S: RandomSource>(
+    scores: &[T],
+    k: usize,
+    scale: f64,
+    optimize: Optimize,
+    source: &mut S,
+) -> Result<Vec<usize>, NoEntropy> {
+    race::<Exponential, _, _>(scores, k, scale, optimize, source)
 }
 
 /// The noise `E` itself.

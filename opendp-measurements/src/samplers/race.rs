@@ -5,6 +5,10 @@ use super::{
 };
 use dashu_int::{IBig, UBig};
 use opendp_core::random::{NoEntropy, RandomSource};
+use std::{
+    cmp::{Ordering, Reverse},
+    collections::BinaryHeap,
+};
 
 /// A noise that is a function of one standard exponential variable `E`, either increasing with it
 /// or decreasing.
@@ -19,96 +23,171 @@ pub(super) trait Noise {
     fn enclose(e: &LazyExponential, precision: usize) -> (Option<IBig>, Option<IBig>);
 }
 
-/// Find the index that maximises `±scores[i] / scale` plus independent noise, exactly.
+/// Find the indices of the `k` largest of `±scores[i] / scale` plus independent noise, exactly, the
+/// largest first; all indices when there are fewer.
 ///
 /// Scores and scale are the rational numbers they stand for, and the noise is real, its digits
-/// drawn lazily. Candidates are dropped only when an upper bound of theirs is below a lower bound
-/// of another, so the one left is the true maximum; ties have probability 0, because the noise has
-/// a density.
+/// drawn lazily. Candidates are dropped only when an upper bound of theirs is below lower bounds of
+/// `k` others, and two are ordered only when their enclosures are apart, so the order is the true
+/// one; ties have probability 0, because the noise has a density.
 ///
 /// 1. Scores are shifted by the best one, which changes no comparison. Each candidate draws one
 ///    word. A rough bound ends the race for most of them; otherwise the noise is enclosed in
 ///    floats. Each float operation is correctly rounded, so the neighbours of its result enclose
-///    the exact one.
-/// 2. The few candidates whose enclosures reach the best lower bound draw further digits, and big
-///    integers enclose the same expressions ever closer, until one is left.
+///    the exact one. The bar is the `k`-th largest lower bound so far.
+/// 2. Those left are ranked by their enclosures. Where some overlap and one of them may be among
+///    the `k`, they draw further digits, and big integers enclose the same expressions ever closer,
+///    until all are apart.
 ///
 /// Of a scale that is not finite and positive: 0 means `5e-324`, a negative one its magnitude, NaN
-/// and infinity `f64::MAX`. No scores give `None`; a single one is chosen without a draw.
+/// and infinity `f64::MAX`. A single candidate, and none, are chosen without a draw.
 pub(super) fn race<N: Noise, T: Score, S: RandomSource>(
     scores: &[T],
+    k: usize,
     scale: f64,
     optimize: Optimize,
     source: &mut S,
-) -> Result<Option<usize>, NoEntropy> {
+) -> Result<Vec<usize>, NoEntropy> {
     let better = |a: T, b: T| match optimize {
         Optimize::Max => a > b,
         Optimize::Min => a < b,
     };
+    let k = k.min(scores.len());
     let best = scores.iter().copied().reduce(|best, s| if better(s, best) { s } else { best });
-    let Some(best) = best.filter(|_| scores.len() > 1) else {
-        return Ok((!scores.is_empty()).then_some(0));
+    let Some(best) = best.filter(|_| 0 < k && 1 < scores.len()) else {
+        return Ok((0..k).collect());
     };
     let scale = match scale.abs() {
         t if t < 5e-324 => 5e-324,
         t if t <= f64::MAX => t,
         _ => f64::MAX,
     };
-    let mut survivors = first_words::<N, _, _>(scores, best, scale, source)?
-        .into_iter()
-        .map(|Candidate { index, digit, .. }| Survivor {
-            index,
-            distance: distance(scores[index], best),
-            e: LazyExponential::from_first(digit, S::BITS),
-        })
-        .collect::<Vec<_>>();
-    while survivors.len() > 1 {
-        for survivor in &mut survivors {
-            survivor.e.refine(source)?;
+    let mut candidates = first_words::<N, _, _>(scores, k, best, scale, source)?;
+    rank(&mut candidates);
+    let mut chosen = Vec::with_capacity(k);
+    for group in candidates.chunk_by(Enclosed::overlaps) {
+        if chosen.len() == k {
+            break;
         }
-        keep_contenders::<N>(&mut survivors, scale);
+        if let [one] = group {
+            chosen.push(one.item.0);
+            continue;
+        }
+        let group = group.iter().map(|Enclosed { item: (index, digit), .. }| Survivor {
+            index: *index,
+            distance: distance(scores[*index], best),
+            e: LazyExponential::from_first(*digit, S::BITS),
+        });
+        settle::<N, S>(group.collect(), k, scale, source, &mut chosen)?;
     }
-    Ok(survivors.first().map(|survivor| survivor.index))
+    Ok(chosen)
 }
 
-/// A candidate after its first word: all of its values are at most `upper`.
-struct Candidate {
-    index: usize,
-    digit: u64,
-    upper: f64,
+/// Something whose value lies between two bounds.
+struct Enclosed<I, B> {
+    item: I,
+    lower: B,
+    upper: B,
 }
 
-/// Draw the first word of every candidate and keep those that may be the maximum.
+impl<I, B: PartialOrd> Enclosed<I, B> {
+    /// Whether the next in rank is not certainly below this one and all before it.
+    fn overlaps(&self, next: &Self) -> bool {
+        !(next.upper < self.lower)
+    }
+}
+
+/// Sort by upper bound, the highest first, and replace each lower bound by the least so far.
+///
+/// So where one does not overlap the next, it and all before it are above all after it.
+fn rank<I, B: PartialOrd + Clone>(list: &mut [Enclosed<I, B>]) {
+    list.sort_by(|a, b| b.upper.partial_cmp(&a.upper).unwrap_or(Ordering::Equal));
+    for i in 1..list.len() {
+        if list[i - 1].lower < list[i].lower {
+            list[i].lower = list[i - 1].lower.clone();
+        }
+    }
+}
+
+/// A candidate after its first word: its index and its first digit.
+type Candidate = Enclosed<(usize, u64), f64>;
+
+/// Draw the first word of every candidate and keep those that may be among the `k` largest.
 fn first_words<N: Noise, T: Score, S: RandomSource>(
     scores: &[T],
+    k: usize,
     best: T,
     scale: f64,
     source: &mut S,
 ) -> Result<Vec<Candidate>, NoEntropy> {
     let mut candidates: Vec<Candidate> = Vec::new();
-    let mut bar = f64::NEG_INFINITY;
+    let (mut bar, mut limit) = (Bar { k, largest: BinaryHeap::new() }, 2 * k + 16);
+    let mut height = f64::NEG_INFINITY;
     for (index, score) in scores.iter().enumerate() {
         let digit = source.word()?;
         let (near, far) = score.distance(best);
         let near = (near / scale).next_down().max(0.0);
-        if (N::cap(digit, S::BITS) - near).next_up() < bar {
+        if (N::cap(digit, S::BITS) - near).next_up() < height {
             continue;
         }
         let far = (far / scale).next_up();
         let e = neg_ln(digit, S::BITS);
         let upper = (N::upper(e) - near).next_up();
-        if upper < bar {
+        if upper < height {
             continue;
         }
-        let lower = (N::lower(e) - far).next_down();
-        candidates.push(Candidate { index, digit, upper });
-        if lower > bar {
-            bar = lower;
-            candidates.retain(|candidate| candidate.upper >= bar);
+        // Senseless scores have senseless bounds, and none is sensible too.
+        let lower = (N::lower(e) - far).next_down().max(f64::NEG_INFINITY);
+        candidates.push(Enclosed { item: (index, digit), lower, upper });
+        height = bar.raise(lower);
+        if limit < candidates.len() {
+            candidates.retain(|candidate| !(candidate.upper < height));
+            limit = 2 * candidates.len() + 16;
         }
     }
+    candidates.retain(|candidate| !(candidate.upper < height));
     Ok(candidates)
 }
+
+/// The `k` largest lower bounds so far.
+struct Bar {
+    k: usize,
+    largest: BinaryHeap<Reverse<Total>>,
+}
+
+impl Bar {
+    /// Take note of a lower bound and give the `k`-th largest so far.
+    fn raise(&mut self, lower: f64) -> f64 {
+        if self.largest.len() < self.k {
+            self.largest.push(Reverse(Total(lower)));
+        } else if let Some(mut least) = self.largest.peek_mut().filter(|least| least.0.0 < lower) {
+            *least = Reverse(Total(lower));
+        }
+        match self.largest.peek() {
+            Some(least) if self.largest.len() == self.k => least.0.0,
+            _ => f64::NEG_INFINITY,
+        }
+    }
+}
+
+/// A float in the total order.
+struct Total(f64);
+impl Ord for Total {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+impl PartialOrd for Total {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl PartialEq for Total {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+impl Eq for Total {}
 
 /// A candidate in the running after the first words.
 struct Survivor {
@@ -127,27 +206,66 @@ fn distance<T: Score>(score: T, best: T) -> (UBig, i64) {
     (distance, exponent)
 }
 
-/// Drop the survivors that are certainly not the maximum.
-fn keep_contenders<N: Noise>(survivors: &mut Vec<Survivor>, scale: f64) {
-    let bounds: Vec<_> = survivors.iter().map(|survivor| survivor.bounds::<N>(scale)).collect();
-    // A missing lower bound is minus infinity, which Option orders first.
-    let bar = bounds.iter().map(|(lower, _)| lower).max().cloned().flatten();
-    let mut uppers = bounds.into_iter().map(|(_, upper)| upper);
-    survivors.retain(|_| match (uppers.next().flatten(), &bar) {
-        (Some(upper), Some(bar)) => upper >= *bar,
-        _ => true,
-    });
+/// Order a group of candidates with equally many digits, until `k` are chosen or none is left.
+fn settle<N: Noise, S: RandomSource>(
+    group: Vec<Survivor>,
+    k: usize,
+    scale: f64,
+    source: &mut S,
+    chosen: &mut Vec<usize>,
+) -> Result<(), NoEntropy> {
+    // The best group is the last, and the members of each have equally many digits.
+    let mut groups = vec![group];
+    while let Some(mut group) = groups.pop().filter(|_| chosen.len() < k) {
+        if let [one] = group.as_slice() {
+            chosen.push(one.index);
+            continue;
+        }
+        for survivor in &mut group {
+            survivor.e.refine(source)?;
+        }
+        let enclose = |survivor: Survivor| {
+            let (lower, upper) = survivor.bounds::<N>(scale);
+            Enclosed { item: Some(survivor), lower, upper }
+        };
+        let mut list: Vec<_> = group.into_iter().map(enclose).collect();
+        rank(&mut list);
+        let first = groups.len();
+        let mut apart = true;
+        for i in 0..list.len() {
+            if apart {
+                groups.push(Vec::new());
+            }
+            apart = list.get(i + 1).is_some_and(|next| !list[i].overlaps(next));
+            if let Some(group) = groups.last_mut() {
+                group.extend(list[i].item.take());
+            }
+        }
+        groups[first..].reverse();
+    }
+    Ok(())
+}
+
+/// A bound in units of a power of two. The order of the variants is that of the numbers.
+#[derive(Clone, PartialEq, PartialOrd)]
+enum Bound {
+    MinusInfinity,
+    At(IBig),
+    Infinity,
 }
 
 impl Survivor {
-    /// Enclose the noise less `distance / scale`, in units of `2^-precision`; `None` is infinite.
+    /// Enclose the noise less `distance / scale`, in units of `2^-precision`.
     ///
-    /// The precision follows from the digits drawn, of which all survivors have the same number.
-    fn bounds<N: Noise>(&self, scale: f64) -> (Option<IBig>, Option<IBig>) {
+    /// The precision follows from the digits drawn.
+    fn bounds<N: Noise>(&self, scale: f64) -> (Bound, Bound) {
         let precision = self.e.bits() + 8;
         let (lower, upper) = N::enclose(&self.e, precision);
         let (near, far) = self.shift(scale, precision);
-        (lower.map(|lower| lower - far), upper.map(|upper| upper - near))
+        (
+            lower.map_or(Bound::MinusInfinity, |lower| Bound::At(lower - far)),
+            upper.map_or(Bound::Infinity, |upper| Bound::At(upper - near)),
+        )
     }
 
     /// Round `2^precision distance / scale` down and up.

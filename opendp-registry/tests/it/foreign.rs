@@ -75,6 +75,41 @@ fn quantile_scores_keep_their_metric() {
     assert_eq!(map(&build(scores).unwrap(), json!(1)).unwrap(), json!(3));
 }
 #[test]
+fn a_private_quantile_loads_with_the_same_map() {
+    let quantile = |atom: &str, size, measure: &str, alpha| {
+        let input = vectors(json!({"bounds": null, "nan": false, "T": atom}), size);
+        let measure = call("measures", measure, json!({}));
+        let made = call(
+            "measurements",
+            "make_private_quantile",
+            json!({"input_domain": input, "input_metric": symmetric(), "output_measure": measure,
+                   "candidates": [0, 10, 20], "alpha": alpha, "scale": 2.0}),
+        );
+        map(&build(made).unwrap(), json!(2)).unwrap().as_f64().unwrap()
+    };
+    // As OpenDP 0.16 gives them, which rounds the last up further.
+    assert_eq!(quantile("f64", json!(10), "zero_concentrated_divergence", json!(0.25)), 0.125);
+    assert_eq!(quantile("i32", json!(null), "max_divergence", json!(0.5)), 1.0);
+    let loss = quantile("f64", json!(null), "zero_concentrated_divergence", json!(0.3));
+    assert!((0.245 - 1e-12..=0.24500000000000005).contains(&loss), "{loss}");
+}
+#[test]
+fn selections_load_by_all_of_their_names() {
+    let select = |function: &str, mut kwargs: Json| {
+        kwargs["input_domain"] =
+            vectors(json!({"bounds": null, "nan": null, "T": "i32"}), json!(null));
+        let metric = json!({"monotonic": false, "T": "i32"});
+        kwargs["input_metric"] = call("metrics", "linf_distance", metric);
+        kwargs["scale"] = json!(2.0);
+        let made = build(call("measurements", function, kwargs)).unwrap();
+        map(&made, json!(1)).unwrap()
+    };
+    assert_eq!(select("make_report_noisy_max_gumbel", json!({"optimize": "min"})), json!(1.0));
+    let measure = call("measures", "max_divergence", json!({}));
+    let several = json!({"output_measure": measure, "k": 2, "negate": true});
+    assert_eq!(select("make_noisy_top_k", several), json!(2.0));
+}
+#[test]
 fn counts_compose() {
     let input = vectors(json!({"bounds": null, "nan": null, "T": "i32"}), json!(null));
     let count = call(

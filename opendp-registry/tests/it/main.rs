@@ -1,4 +1,4 @@
-//! The registry and the documents, through the public API and with both catalogues linked.
+//! The registry and the documents, through the public API and with the catalogues linked.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,6 +14,7 @@ mod laws;
 mod resolution;
 mod solving;
 
+use opendp_analysis as _;
 use opendp_core::erased::{AnyMeasurement, AnyTransformation};
 use opendp_core::{Constructed, Result};
 use opendp_measurements as _;

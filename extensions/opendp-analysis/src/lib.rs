@@ -1,0 +1,33 @@
+//! Ready-made chains: one name for a transformation and the measurement that suits it.
+//!
+//! The two catalogues do not know each other; what needs both is here.
+//!
+//! - [`make_private_quantile`] releases a quantile, chosen from a list of candidates.
+//!
+//! A program that links this crate, and names it in code (`use opendp_analysis as _;`), finds the
+//! names in the registry.
+//!
+//! ```
+//! use opendp_analysis::make_private_quantile;
+//! use opendp_core::*;
+//! use opendp_measurements::Scale;
+//! use opendp_transformations::Alpha;
+//!
+//! let ages = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
+//! let (measure, years) = (TheMeasure(MaxDivergence), (0..=120).collect());
+//! let median = make_private_quantile(ages, measure, years, Alpha::new(0.5)?, Scale::new(10.0)?)?;
+//! assert_eq!(median.map(&1)?, 0.1); // epsilon
+//! let release: i32 = median.invoke(&vec![31, 58, 44])?;
+//! # let _ = release;
+//! # Ok::<(), Error>(())
+//! ```
+#![forbid(unsafe_code)]
+#![doc(test(attr(deny(warnings))))]
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")
+)]
+
+mod private_quantile;
+
+pub use private_quantile::make_private_quantile;

@@ -1,0 +1,138 @@
+//! A quantile, chosen from a list of candidates.
+
+use std::cmp::Ordering;
+
+use opendp_core::arith::{Directed, InfCast, Number};
+use opendp_core::{
+    Atom, AtomDomain, ChangeOneDistance, DatasetMetric, Error, Function, HammingDistance,
+    InsertDeleteDistance, MaxDivergence, Measurement, MetricOn, RangeDistance, Result, Space,
+    SymmetricDistance, TheMeasure, VectorDomain, ZeroConcentratedDivergence, register,
+};
+use opendp_measurements::{Scale, SelectionMeasure, make_noisy_max};
+use opendp_transformations::{Alpha, make_quantile_score_candidates};
+
+/// Make a measurement that releases a quantile, chosen from a list of candidates.
+///
+/// It scores each candidate by how far its rank is from that of the quantile, chooses a candidate
+/// of low score by its noisy score, and releases it.
+///
+/// # Arguments
+/// * `input` - vectors of numbers under a dataset metric, of known or unknown size
+/// * `output_measure` - the measure of the loss: max-divergence or zero-concentrated divergence
+/// * `candidates` - the values that may be released, in any order; they are public, and must not be
+///   taken from the data
+/// * `alpha` - which quantile: a number from 0 to 1, or a pair `[numerator, denominator]`
+/// * `scale` - the scale of the noise, in rows; 0 for none
+///
+/// # Precondition
+/// Records are not NaN. There is a candidate, none is NaN, and no two are equal. `scale` is finite
+/// and not negative.
+///
+/// # Function
+/// With the fraction `a / b` that
+/// [`make_quantile_score_candidates`](opendp_transformations::make_quantile_score_candidates) takes
+/// for `alpha`, the score of the candidate `c` is `|(b - a) * #(x < c) - a * #(x > c)|`. To it
+/// [`make_noisy_max`](opendp_measurements::make_noisy_max) adds noise of scale `b * scale`, rounded
+/// up to a float, and chooses the least.
+///
+/// # Postcondition
+/// Any two members at distance at most `d_in` give releases whose divergence, in the measure, is at
+/// most `map(d_in)`. The release is one of the candidates; at scale 0 it is the largest of those
+/// with the lowest score.
+///
+/// # Map
+/// Let `d` be the symmetric distance, which is `d_in`, or twice as much when the metric counts
+/// replaced records. Let `range` be `2 d max(a, b - a)` when the size is unknown and
+/// `2 floor(d / 2) b` when it is known, and half of that if `alpha` is 0 or 1. With
+/// `r = range / (b * scale)`, rounded up, the loss is `r` under the max-divergence and `r^2 / 8`
+/// under zero-concentrated divergence, rounded up. It is 0 for a range of 0, and at scale 0 infinite
+/// for any other.
+///
+/// # Proof
+/// This is a chain of three steps, each with its own proof. The scores of members at distance `d_in`
+/// are at most `range` apart under `RangeDistance`, by the proof of
+/// [`make_quantile_score_candidates`](opendp_transformations::make_quantile_score_candidates). The
+/// loss of choosing an index among scores so close, with noise of exactly the float that is called
+/// `b * scale`, is that of [`make_noisy_max`](opendp_measurements::make_noisy_max), and the map
+/// divides by the same float: to round the product changes the mechanism and its map alike. The
+/// candidate at that index is a function of the release and of a public list (Dwork, Roth 2014,
+/// Proposition 2.1). The candidates are sorted without a look at the data.
+///
+/// For `alpha` strictly between 0 and 1 this is no looser than twice the largest change of a score,
+/// and at the ends, where the scores of all candidates change in one direction, half of that.
+///
+/// # Accuracy
+/// Among `n` candidates, the weighted distance in rank of the released one, its score divided by
+/// `b`, is at most `scale ln(n / beta)` more than that of the best, except with probability `beta`
+/// (see [`make_noisy_max`](opendp_measurements::make_noisy_max)). No bound on the value itself holds
+/// for all data.
+///
+/// # Errors
+/// * `MakeTransformation` when the candidates are none, NaN, or equal to each other;
+///   `FailedFunction` when a record may be NaN; `Overflow` when `b * scale` exceeds all floats
+/// * from the map: `Overflow` when the range does not fit `u64` or the loss exceeds all floats
+///
+/// # Example
+/// ```
+/// use opendp_analysis::make_private_quantile;
+/// use opendp_core::*;
+/// use opendp_measurements::Scale;
+/// use opendp_transformations::Alpha;
+/// let input = Space::new(VectorDomain::new(AtomDomain::<f64>::non_nan()), SymmetricDistance)?;
+/// let measure = TheMeasure(ZeroConcentratedDivergence);
+/// let (candidates, alpha) = (vec![0.0, 50.0, 100.0], Alpha::new(0.5)?);
+/// let median = make_private_quantile(input, measure, candidates, alpha, Scale::new(2.0)?)?;
+/// assert_eq!(median.map(&1)?, 0.03125); // (1 / 2)^2 / 8
+/// assert_eq!(median.invoke(&vec![49.0; 1000])?, 50.0); // but with probability exp(-250)
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_private_quantile<T, M, MO>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    output_measure: TheMeasure<MO>,
+    candidates: Vec<T>,
+    alpha: Alpha,
+    scale: Scale,
+) -> Result<Measurement<VectorDomain<AtomDomain<T>>, M, MO, T>>
+where
+    T: Atom + Number,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+    MO: SelectionMeasure,
+{
+    let candidates = sorted(candidates)?;
+    // Scores are in units of a row divided by this.
+    let unit = f64::inf_cast(alpha.denominator(input.domain().size()))?;
+    let scale = Scale::new(scale.value().inf_mul(unit)?)?;
+    make_quantile_score_candidates::<_, _, RangeDistance<u64>>(input, candidates.clone(), alpha)?
+        .then(|scores| make_noisy_max(scores, output_measure, scale, true))?
+        .then(|| {
+            Ok(Function::map(move |index: &usize| {
+                let none = || Error::FailedFunction("there is no candidate of this index".into());
+                candidates.get(*index).copied().ok_or_else(none)
+            }))
+        })
+}
+
+macro_rules! register_at {
+    ($($t:ty)+) => {$(
+        register! {
+            "private_quantile.rs":
+                make_private_quantile(input, output_measure, candidates, alpha, scale)
+                for T in [$t],
+                    M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance],
+                    MO in [MaxDivergence, ZeroConcentratedDivergence];
+        }
+    )+};
+}
+register_at!(i8 i16 i32 i64 i128 u8 u16 u32 u64 usize f32 f64);
+
+/// Sort candidates, none of which is NaN. Equal ones are refused where scores are made.
+fn sorted<T: Number>(mut candidates: Vec<T>) -> Result<Vec<T>> {
+    if candidates.iter().any(|candidate| candidate.is_nan()) {
+        return Err(Error::MakeTransformation("candidates: found NaN, expected numbers".into()));
+    }
+    candidates.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
+    Ok(candidates)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+use opendp_core::erased::{AnyDistance, AnyValue};
+use opendp_core::{Args, Registration};
+use serde_json::json;
+
+use super::*;
+
+type Records<T> = VectorDomain<AtomDomain<T>>;
+
+fn quantile<M, MO>(
+    (size, measure): (Option<usize>, MO),
+    candidates: &[i32],
+    alpha: (u64, u64),
+    scale: f64,
+) -> Measurement<Records<i32>, M, MO, i32>
+where
+    M: DatasetMetric + MetricOn<Records<i32>>,
+    MO: SelectionMeasure,
+{
+    let domain = Records::<i32>::default();
+    let domain = size.map_or(domain.clone(), |size| domain.with_size(size));
+    let input = Space::new(domain, M::default()).unwrap();
+    let alpha = Alpha::from_fraction(alpha.0, alpha.1).unwrap();
+    let scale = Scale::new(scale).unwrap();
+    make_private_quantile(input, TheMeasure(measure), candidates.to_vec(), alpha, scale).unwrap()
+}
+const GRID: [i32; 5] = [0, 25, 50, 75, 100];
+
+#[test]
+fn costs_what_the_catalogue_lists() {
+    // Test vector 59.
+    let median = |size| quantile::<SymmetricDistance, _>((size, MaxDivergence), &GRID, (1, 2), 1.0);
+    assert_eq!([0, 1, 2].map(|d| median(None).map(&d).unwrap()), [0.0, 1.0, 2.0]);
+    assert_eq!([1, 2, 3, 4].map(|d| median(Some(9)).map(&d).unwrap()), [0.0, 2.0, 2.0, 4.0]);
+    // As OpenDP 0.16 gives it for the quartile of ten at scale 2.
+    let concentrated = (Some(10), ZeroConcentratedDivergence);
+    let quartile = quantile::<SymmetricDistance, _>(concentrated, &GRID, (1, 4), 2.0);
+    assert_eq!(quartile.map(&2), Ok(0.125));
+    let replaced = quantile::<ChangeOneDistance, _>(concentrated, &GRID, (1, 4), 2.0);
+    assert_eq!(replaced.map(&1), Ok(0.125));
+    // At the ends all scores move in one direction.
+    let least = quantile::<InsertDeleteDistance, _>((None, MaxDivergence), &GRID, (0, 1), 2.0);
+    assert_eq!(least.map(&1), Ok(0.5));
+    let exact = quantile::<SymmetricDistance, _>((None, MaxDivergence), &GRID, (1, 2), 0.0);
+    assert_eq!([0, 1].map(|d| exact.map(&d).unwrap()), [0.0, f64::INFINITY]);
+    assert_eq!(exact.accuracy(0.1), Ok(vec![None]));
+}
+#[test]
+fn releases_the_quantile_itself_without_noise_whatever_the_order_of_candidates() {
+    let data: Vec<i32> = (0..=100).collect();
+    for candidates in [GRID, [100, 50, 0, 75, 25]] {
+        let at = |alpha| {
+            let made = (None, MaxDivergence);
+            quantile::<SymmetricDistance, _>(made, &candidates, alpha, 0.0).invoke(&data).unwrap()
+        };
+        assert_eq!([(0, 1), (1, 4), (1, 2), (3, 4), (1, 1)].map(at), GRID);
+    }
+    // All candidates score alike on no data, and the last of them is released.
+    let none = quantile::<SymmetricDistance, _>((None, MaxDivergence), &GRID, (1, 2), 0.0);
+    assert_eq!(none.invoke(&vec![]), Ok(100));
+}
+#[test]
+fn the_noise_is_in_units_of_rows() {
+    // Four rows of 0: the candidates 0 and 1 are 0 and 4 a rows from the a-quantile, and 4 (1 - a)
+    // rows for 1. By permute-and-flip the worse of two that are g scales apart has exp(-g) / 2.
+    fn worse<MO: SelectionMeasure>(measure: MO, alpha: (u64, u64), scale: f64) -> f64 {
+        let made = quantile::<SymmetricDistance, _>((None, measure), &[0, 1], alpha, scale);
+        let draws = 40_000;
+        f64::from((0..draws).map(|_| made.invoke(&vec![0; 4]).unwrap()).sum::<i32>())
+            / f64::from(draws)
+    }
+    for (alpha, gap) in [((1, 2), 2.0_f64), ((1, 4), 3.0), ((9, 10), 0.4)] {
+        let pure = (-gap / 4.0).exp() / 2.0;
+        // Six standard deviations are below 0.015, and another scale is farther away.
+        assert!((worse(MaxDivergence, alpha, 4.0) - pure).abs() < 0.015, "{alpha:?}");
+        let softmax = 1.0 / (1.0 + (gap / 4.0).exp());
+        assert!((worse(ZeroConcentratedDivergence, alpha, 4.0) - softmax).abs() < 0.015);
+    }
+    let wrong = worse(MaxDivergence, (1, 4), 1.0);
+    assert!((wrong - (-0.75_f64).exp() / 2.0).abs() > 0.015, "another scale goes unnoticed");
+}
+#[test]
+fn folds_parts_and_streams() {
+    let median = quantile::<SymmetricDistance, _>((None, MaxDivergence), &GRID, (1, 2), 1e-3);
+    let chunks = vec![Ok((0..50).collect::<Vec<i32>>()), Ok((50..=100).collect())];
+    assert_eq!(median.invoke_chunks(chunks), Ok(50));
+}
+#[test]
+fn refuses_candidates_that_are_no_list_of_different_numbers() {
+    let make = |candidates: &[f64], alpha, scale| {
+        let domain = VectorDomain::new(AtomDomain::<f64>::non_nan());
+        let input = Space::new(domain, SymmetricDistance).unwrap();
+        let (alpha, scale) = (Alpha::new(alpha).unwrap(), Scale::new(scale).unwrap());
+        make_private_quantile(input, TheMeasure(MaxDivergence), candidates.to_vec(), alpha, scale)
+    };
+    for wrong in [&[][..], &[1.0, 0.0, 1.0], &[0.0, -0.0], &[f64::NAN, 0.0], &[1.0, f64::NAN, 0.0]]
+    {
+        let error = make(wrong, 0.5, 1.0).unwrap_err();
+        assert_eq!(error.kind(), "MakeTransformation");
+        assert!(error.to_string().contains("candidates"), "{error}");
+    }
+    assert!(make(&[1.0, f64::NEG_INFINITY, f64::INFINITY], 0.5, 1.0).is_ok());
+    assert_eq!(make(&[1.0], 0.3, f64::MAX).unwrap_err().kind(), "Overflow");
+    assert_eq!(make(&[1.0], 0.3, 5e-324).unwrap().map(&1).unwrap_err().kind(), "Overflow");
+    let nullable = Space::new(VectorDomain::new(AtomDomain::<f64>::default()), SymmetricDistance);
+    let (alpha, scale) = (Alpha::new(0.5).unwrap(), Scale::new(1.0).unwrap());
+    let measure = TheMeasure(MaxDivergence);
+    let made = make_private_quantile(nullable.unwrap(), measure, vec![1.0], alpha, scale);
+    assert_eq!(made.unwrap_err().kind(), "FailedFunction");
+}
+/// The probability of each candidate under permute-and-flip, for scores in units of the scale.
+fn permute_and_flip(scores: &[f64]) -> Vec<f64> {
+    let n = scores.len();
+    let best = scores.iter().copied().fold(f64::INFINITY, f64::min);
+    let accept: Vec<f64> = scores.iter().map(|score| (best - score).exp()).collect();
+    let factorial = |n: usize| (1..=n).map(|k| k as f64).product::<f64>();
+    let chance = |i: usize| -> f64 {
+        let sets = (0..1_u32 << n).filter(|set| set >> i & 1 == 0).map(|set| {
+            let visited = set.count_ones() as usize;
+            let orders = factorial(visited) * factorial(n - 1 - visited) / factorial(n);
+            let flips = (0..n).filter(|j| set >> j & 1 == 1).map(|j| 1.0 - accept[j]);
+            orders * flips.product::<f64>()
+        });
+        accept[i] * sets.sum::<f64>()
+    };
+    (0..n).map(chance).collect()
+}
+#[test]
+fn no_ratio_of_exact_probabilities_of_neighbours_exceeds_the_loss() {
+    // Up to five rows, below, at, between and above three candidates.
+    let rows = [-1, 0, 5, 10, 15, 20, 21];
+    let law = |data: &[i32], (a, b): (u64, u64), scale: f64| {
+        let count = |keep: &dyn Fn(i32) -> bool| data.iter().filter(|x| keep(**x)).count() as f64;
+        let score = |c: i32| {
+            let (below, above) = (count(&|x| x < c), count(&|x| x > c));
+            ((b - a) as f64 * below - a as f64 * above).abs() / (b as f64 * scale)
+        };
+        permute_and_flip(&[0, 10, 20].map(score))
+    };
+    for alpha in [(1, 2), (1, 4), (0, 1)] {
+        let made = (None, MaxDivergence);
+        let made = quantile::<SymmetricDistance, _>(made, &[0, 10, 20], alpha, 0.5);
+        let (epsilon, mut worst) = (made.map(&1).unwrap(), 0.0_f64);
+        for data in opendp_core::laws::vectors(&rows, 4) {
+            if !data.is_sorted() {
+                continue;
+            }
+            let before = law(&data, alpha, 0.5);
+            for row in rows {
+                let after = law(&[data.as_slice(), &[row]].concat(), alpha, 0.5);
+                let ratios = before.iter().zip(&after).map(|(p, q)| (p / q).ln().abs());
+                worst = ratios.fold(worst, f64::max);
+            }
+        }
+        assert!(worst <= epsilon + 1e-9, "{worst} exceeds {epsilon}");
+        assert!(0.5 * epsilon < worst, "half of the loss must be refused: {worst} of {epsilon}");
+    }
+}
+#[test]
+fn is_registered_for_every_type_metric_and_measure() {
+    let named = |r: &&Registration| r.names.contains(&"make_private_quantile");
+    let all: Vec<_> = Registration::all().filter(named).collect();
+    assert_eq!(all.len(), 12 * 4 * 2);
+    assert!(all[0].documentation().starts_with("Make a measurement that releases a quantile"));
+    let input = Space::new(Records::<i32>::default(), SymmetricDistance).unwrap().erase();
+    let args = Args::new().with("input", &input).with_value("output_measure", MaxDivergence);
+    let args = args.with("candidates", json!([10, 0, 20])).with("alpha", json!(0.5));
+    let args = args.with("scale", json!(1e-3));
+    let fits = |r: &&&Registration| {
+        let parameters = (r.parameters)();
+        parameters.iter().all(|p| args.get(&p.name).is_some_and(|arg| (p.accepts)(arg)))
+    };
+    let found: Vec<_> = all.iter().filter(fits).collect();
+    let [one] = found[..] else { panic!("{} registrations fit", found.len()) };
+    let made = (one.construct)(&args).unwrap().measurement().unwrap();
+    let loss = made.map(&AnyDistance::new(1_u32)).unwrap();
+    assert_eq!(loss.downcast_ref::<f64>(), Ok(&1000.0));
+    let chosen = made.invoke(&AnyValue::new(vec![9_i32, 10, 11])).unwrap();
+    assert_eq!(chosen.downcast_ref::<i32>(), Ok(&10));
+}
