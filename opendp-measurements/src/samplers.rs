@@ -23,6 +23,7 @@ mod permute_and_flip;
 mod race;
 mod saturating;
 mod score;
+mod strips;
 mod uniform;
 mod uniform_below;
 

@@ -1,6 +1,7 @@
 //! Exact continuous Laplace noise, rounded to a lattice only after the addition.
 
 use super::{
+    discrete_laplace::signed_digit,
     exponential::LazyExponential,
     lattice::{lattice_point, round_to_lattice},
     lattice_sum::Sum,
@@ -26,7 +27,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// `[-1074, 1023]`. The value `x` must be finite. Scale 0 adds nothing and draws nothing; a
 /// negative scale means its magnitude, an infinite one or NaN some number above `f64::MAX`.
 ///
-/// Cost: about 35 ns if `|x / 2^k| < 2^62` and `scale / 2^k` is from `2^-500` to `2^45`; two words.
+/// Cost: about 35 ns if `|x / 2^k| < 2^62` and `scale / 2^k` is from `2^-500` to `2^45`; one word.
 /// Big integers decide with probability about `2^-48 scale / 2^k` there and always elsewhere; they
 /// take some microseconds, more if exponents are far apart.
 ///
@@ -43,12 +44,11 @@ pub fn laplace<S: RandomSource>(
     if scale == 0.0 {
         return Ok(round_to_lattice(x, k));
     }
-    let digit = source.word()?;
-    let negative = source.word()? & 1 == 1;
+    let (negative, digit, bits) = signed_digit(source)?;
     let sum = Sum::new(x, scale, k, negative);
-    match sum.fast(neg_ln(digit, S::BITS)) {
+    match sum.fast(neg_ln(digit, bits)) {
         Some(m) => Ok(lattice_point(m, sum.k)),
-        None => sum.exact(LazyExponential::from_first(digit, S::BITS), source),
+        None => sum.exact(LazyExponential::from_first(digit, bits), source),
     }
 }
 
@@ -125,8 +125,9 @@ mod tests {
                 let nibbles: Vec<u64> = (0..41).map(|_| source.word().unwrap()).collect();
                 // The second word is the sign; the rest are the digits of U.
                 let digits: Vec<u64> = [&nibbles[..1], &nibbles[2..]].concat();
-                let word = |i: usize| digits[16 * i..].iter().take(16).fold(0, |w, d| w << 4 | d);
-                let long = vec![word(0), nibbles[1], word(1)];
+                let bit = |i: usize| digits[i / 4] >> (3 - i % 4) & 1;
+                let bits = |from: usize, to: usize| (from..to).fold(0, |w, i| w << 1 | bit(i));
+                let long = vec![bits(0, 63) << 1 | nibbles[1] & 1, bits(63, 127)];
                 let short = laplace(x, scale, k, &mut Tape::<4>::new(nibbles));
                 assert_eq!(short, laplace(x, scale, k, &mut Tape::<64>::new(long)));
                 assert!(short.is_ok());

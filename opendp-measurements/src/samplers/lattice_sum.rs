@@ -4,7 +4,7 @@
 
 use super::{
     dyadic::{Dyadic, power_of_two},
-    exponential::LazyExponential,
+    exponential::LazyReal,
     lattice::{big_lattice_point, clamp_exponent},
 };
 use dashu_int::{IBig, UBig, ops::BitTest};
@@ -62,6 +62,53 @@ impl Sum {
         (high < (floor + 1) as f64).then_some(integer + floor)
     }
 
+    /// Find the floor of the sum for all `E` from `n` to `n + 1` in units of `2^-61`, if it is the
+    /// same.
+    ///
+    /// # Bound
+    ///
+    /// The product of the scale with `n` is an exact integer of at most 117 bits, in units of
+    /// `2^(k - places)`, of which all but the lowest `cut` count; what is cut off is less than one
+    /// unit, and so is the rest of `x`. So all numbers of the sum lie between `low` and `high`. With
+    /// `places >= 56` the floor is below `2^62`.
+    #[inline]
+    pub(super) fn fast_fixed(&self, n: u64) -> Option<i64> {
+        let places = 61 + self.k - self.scale.exponent;
+        if places < 56 {
+            return None;
+        }
+        let cut = (places - 100).max(0);
+        let places = places - cut;
+        let (integer, rest) = self.split_fixed(places)?;
+        let shorten = |n: u128| n.checked_shr(cut.unsigned_abs()).unwrap_or(0) as i128;
+        let near = shorten(u128::from(self.scale.mantissa) * u128::from(n));
+        let width = shorten(u128::from(self.scale.mantissa)) + 2;
+        // The sign is random, so a branch on it would be mispredicted half of the time.
+        let sign = -i128::from(self.negative);
+        let centre = (1 << (places - 1)) + rest + ((near ^ sign) - sign);
+        let (low, high) = (centre - (width & sign), centre + 1 + (width & !sign));
+        let floor = low >> places;
+        (high >> places == floor).then_some(integer + floor as i64)
+    }
+
+    /// Split `x / 2^k` into an integer and a signed rest in units of `2^-places`, rounded down.
+    #[inline]
+    fn split_fixed(&self, places: i32) -> Option<(i64, i128)> {
+        let finer = self.k - self.x.exponent;
+        let mantissa = self.x.signed_mantissa();
+        let (integer, rest) = match finer {
+            // 53 bits and 9 more.
+            -9..=0 => return Some((mantissa << -finer, 0)),
+            1..=62 => (mantissa >> finer, mantissa & ((1 << finer) - 1)),
+            63.. => (0, mantissa),
+            _ => return None,
+        };
+        let rest = i128::from(rest);
+        // Below 2^62 times 2^99, but less than 2^places in all, as is any rest.
+        let shift = places - finer;
+        Some((integer, if shift < 0 { rest >> (-shift).min(127) } else { rest << shift }))
+    }
+
     /// Split `x / 2^k` into an integer and a signed fraction, exact but for `2^-840`.
     #[inline]
     fn split(&self) -> Option<(i64, f64)> {
@@ -91,7 +138,7 @@ impl Sum {
     #[inline(never)]
     pub(super) fn exact<S: RandomSource>(
         &self,
-        mut e: LazyExponential,
+        mut e: impl LazyReal,
         source: &mut S,
     ) -> Result<f64, NoEntropy> {
         let shift = i64::from(self.scale.exponent - self.k);
