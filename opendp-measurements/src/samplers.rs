@@ -17,6 +17,7 @@ mod gaussian;
 mod gumbel;
 mod laplace;
 mod lattice;
+mod lattice_strips;
 mod lattice_sum;
 mod logarithm;
 mod permute_and_flip;

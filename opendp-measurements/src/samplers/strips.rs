@@ -1,4 +1,4 @@
-//! Half-normal variables by rejection from strips, with the sign and the digits that are left over.
+//! Exponential and half-normal variables by rejection from strips.
 
 use super::{
     exponential::LazyReal,
@@ -10,7 +10,8 @@ use opendp_core::arith::fixed;
 use opendp_core::random::{NoEntropy, RandomSource};
 use std::sync::LazyLock;
 
-/// An envelope of `f(x) = e^(-x^2 / 2)`, `x >= 0`, that is constant on strips of width 1/32.
+/// An envelope of `f(x) = e^-z`, `z = x` or `z = x^2 / 2`, `x >= 0`, that is constant on strips of
+/// width 1/32.
 ///
 /// Entry `j < 255` stands for `x` from `j / 32` to `(j + 1) / 32`, and entry 255 for the tail, all
 /// `x` from `255 / 32` on. Entry `j` is drawn with probability exactly `weight_j / 2^32`, and the
@@ -20,16 +21,27 @@ use std::sync::LazyLock;
 /// above `f` in their strip; they are integers times a unit, so that nothing here is rounded.
 ///
 /// The tail is cut into strips of width 1, of which number `i` is drawn with probability
-/// `2^-(i + 1)`, so that its height is `unit weight / 32 / 2^(i + 1)`.
+/// `2^-(i + 1)`, so that its height is `unit weight / 32 / 2^(i + 1)`. It is above `f` in all of
+/// them if it is in the first, because `f(x + 1) < f(x) / 2` there.
 ///
 /// With `reach` 1 the heights bound `f` not only in a strip but up to `1/32` outside of it, for
 /// points that are rounded before they are judged.
 #[derive(Debug)]
 pub(super) struct Strips {
+    shape: Shape,
     columns: [Column; 256],
     entries: [Entry; 256],
     /// In units of `2^-64`, a multiple of `2^14` below `2^40`.
     unit: u64,
+}
+
+/// What is in the exponent of the density.
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    /// `z = x`.
+    Exponential,
+    /// `z = x^2 / 2`.
+    HalfNormal,
 }
 
 /// Half of an urn of the alias method (Walker 1977): the entry that is drawn from it if 24 further
@@ -50,42 +62,57 @@ struct Entry {
     ln_height: (f64, f64),
 }
 
-/// The envelope for points that are judged as they are.
-pub(super) static CONTINUOUS: LazyLock<Strips> = LazyLock::new(|| Strips::new(0));
+/// The envelope of the exponential density.
+pub(super) static EXPONENTIAL: LazyLock<Strips> =
+    LazyLock::new(|| Strips::new(Shape::Exponential, 0));
 
-/// The envelope for points that are moved by up to 1/32.
-pub(super) static ROUNDED: LazyLock<Strips> = LazyLock::new(|| Strips::new(1));
+/// The envelope of the half-normal density, for points that are judged as they are.
+pub(super) static HALF_NORMAL: LazyLock<Strips> =
+    LazyLock::new(|| Strips::new(Shape::HalfNormal, 0));
+
+/// The envelope of the half-normal density, for points that are moved by up to 1/32.
+pub(super) static ROUNDED: LazyLock<Strips> = LazyLock::new(|| Strips::new(Shape::HalfNormal, 1));
 
 /// The entry of the tail.
 const TAIL: usize = 255;
 
-/// Bound `e^(-(m / 32)^2 / 2)` from below and above, in units of `2^-64`.
-fn density(m: usize) -> (u128, u128) {
-    let (lo, hi) = fixed::exp(&-IBig::from(m * m), 11, 64);
+/// Bound the density at `m / 32` from below and above, in units of `2^-bits`.
+fn density(shape: Shape, m: usize, bits: usize) -> (UBig, UBig) {
+    match shape {
+        Shape::Exponential => fixed::exp(&-IBig::from(m), 5, bits),
+        Shape::HalfNormal => fixed::exp(&-IBig::from(m * m), 11, bits),
+    }
+}
+/// Bound the density in units of `2^-64`.
+fn short_density(shape: Shape, m: usize) -> (u128, u128) {
+    let (lo, hi) = density(shape, m, 64);
     let short = |bound: UBig| u128::try_from(bound).unwrap_or(u128::MAX);
     (short(lo), short(hi))
 }
 
 impl Strips {
-    fn new(reach: usize) -> Self {
-        let highest: Vec<u128> = (0..TAIL).map(|j| density(j.saturating_sub(reach)).1).collect();
-        // The sum of the weights, each rounded up, leaves room for that of the tail.
+    fn new(shape: Shape, reach: usize) -> Self {
+        let density = |m| short_density(shape, m);
+        let mut highest: Vec<u128> =
+            (0..TAIL).map(|j| density(j.saturating_sub(reach)).1).collect();
+        // Half as high and 32 times as wide.
+        highest.push(64 * density(TAIL - reach).1);
+        // Each weight is rounded up.
         let room = (1_u128 << 32) - 512;
         let unit = highest.iter().sum::<u128>().div_ceil(room).next_multiple_of(1 << 14);
         let mut weights: Vec<u64> = highest.iter().map(|f| f.div_ceil(unit) as u64).collect();
-        weights.push(1);
         // What is left over raises the first strip.
         weights[0] += (1 << 32) - weights.iter().sum::<u64>();
         let mut entries = [Entry::default(); 256];
         for (j, (entry, weight)) in entries.iter_mut().zip(&weights).enumerate() {
             let height = u128::from(*weight) * unit;
-            // Exact: the height has at most 28 + 26 bits, of which the last is 0 or spare.
+            // Exact: the weight has at most 27 bits and the unit 26, more than it needs.
             let ln_height = ln(height as f64 * 0.5_f64.powi(64));
             let lowest = if j == TAIL { 0 } else { density(j + 1 + reach).0 };
             let surely = ((lowest << 31) / height).min(1 << 31) as u32;
             *entry = Entry { surely, weight: *weight as u32, ln_height };
         }
-        Strips { columns: columns(&weights), entries, unit: unit as u64 }
+        Strips { shape, columns: columns(&weights), entries, unit: unit as u64 }
     }
 
     /// Draw an entry, a sign, and the first digit of `V`.
@@ -113,7 +140,35 @@ impl Strips {
         Ok(Pick { entry, negative, v, bits, surely })
     }
 
-    /// Decide whether `V` accepts a point, from bounds of `z = x^2 / 2`; not for the tail.
+    /// Enclose `z` for `x` from `n` to `n + 1` in units of `2^-61`.
+    ///
+    /// The ends are rounded outward to 53 bits at most; a square and its last product round by
+    /// `2^-53` each, so the factors of eight such units leave more than enough.
+    #[inline]
+    pub(super) fn bounds(&self, n: u64) -> (f64, f64) {
+        let unit = 0.5_f64.powi(50);
+        let (near, far) = ((n >> 11) as f64 * unit, ((n >> 11) + 1) as f64 * unit);
+        match self.shape {
+            Shape::Exponential => (near, far),
+            Shape::HalfNormal => {
+                let slack = 4.0 * f64::EPSILON;
+                (0.5 * near * near * (1.0 - slack), 0.5 * far * far * (1.0 + slack))
+            }
+        }
+    }
+
+    /// Enclose `2^precision z` at a point.
+    pub(super) fn exponent(&self, point: &LazyPoint, precision: usize) -> (UBig, UBig) {
+        let (lo, hi) = point.ends();
+        let unit = point.bits() + 5;
+        let (lo, hi, unit) = match self.shape {
+            Shape::Exponential => (lo, hi, unit),
+            Shape::HalfNormal => (&lo * &lo, &hi * &hi, 2 * unit + 1),
+        };
+        ((lo << precision) >> unit, ((hi << precision) >> unit) + 1_u8)
+    }
+
+    /// Decide whether `V` accepts a point, from bounds of `z`; not for the tail.
     ///
     /// # Bound
     ///
@@ -211,12 +266,11 @@ impl LazyPoint {
     pub(super) fn begin(&mut self, digit: u64, bits: u32) {
         self.uniform = LazyUniform::from_first(digit, bits);
     }
-    /// Enclose `2^precision x^2 / 2`.
-    pub(super) fn half_square(&self, precision: usize) -> (UBig, UBig) {
-        let (lo, hi) = self.enclose(precision);
-        let half = |x: UBig| &x * &x;
-        let hi = half(hi.unwrap_or(UBig::ZERO));
-        (half(lo) >> (precision + 1), (hi >> (precision + 1)) + 1_u8)
+    /// Give the least and the largest value in units of `2^-(bits + 5)`.
+    fn ends(&self) -> (UBig, UBig) {
+        let lo = (UBig::from(self.base) << self.bits()) + (self.uniform.numerator() << self.wide);
+        let hi = &lo + (UBig::ONE << self.wide);
+        (lo, hi)
     }
 }
 impl LazyReal for LazyPoint {
@@ -227,11 +281,8 @@ impl LazyReal for LazyPoint {
         self.uniform.refine(source)
     }
     fn enclose(&self, precision: usize) -> (UBig, Option<UBig>) {
-        // In units of 2^-(bits + 5) both ends are integers.
-        let unit = self.bits() + 5;
-        let lo = (UBig::from(self.base) << self.bits()) + (self.uniform.numerator() << self.wide);
-        let hi = &lo + (UBig::ONE << self.wide);
-        let at = |n: UBig| n << precision >> unit;
+        let (lo, hi) = self.ends();
+        let at = |n: UBig| (n << precision) >> (self.bits() + 5);
         (at(lo), Some(at(hi) + 1_u8))
     }
 }
@@ -273,7 +324,7 @@ mod tests {
 
     #[test]
     fn urns_give_each_entry_exactly_its_weight() {
-        for strips in [&*CONTINUOUS, &*ROUNDED] {
+        for strips in [&*EXPONENTIAL, &*HALF_NORMAL, &*ROUNDED] {
             let mut found = [0_u64; 256];
             for (number, column) in strips.columns.iter().enumerate() {
                 found[number] += u64::from(column.threshold);
@@ -288,7 +339,7 @@ mod tests {
 
     /// Check that all heights are above the density, at the ends of strips with more precision.
     fn heights_are_above(strips: &Strips, reach: usize) -> bool {
-        let exact = |m: usize| fixed::exp(&-IBig::from(m * m), 11, 200);
+        let exact = |m: usize| density(strips.shape, m, 200);
         let height = |j: usize| UBig::from(strips.unit) * strips.entries[j].weight << 136_usize;
         (0..TAIL).all(|j| {
             let surely = height(j) * strips.entries[j].surely >> 31_usize;
@@ -298,14 +349,16 @@ mod tests {
 
     #[test]
     fn heights_are_above_the_density_and_what_is_surely_accepted_is_below() {
-        assert!(heights_are_above(&CONTINUOUS, 0));
+        assert!(heights_are_above(&EXPONENTIAL, 0));
+        assert!(heights_are_above(&HALF_NORMAL, 0));
         assert!(heights_are_above(&ROUNDED, 1));
-        assert!(!heights_are_above(&CONTINUOUS, 1), "too low an envelope must be noticed");
+        assert!(!heights_are_above(&EXPONENTIAL, 1));
+        assert!(!heights_are_above(&HALF_NORMAL, 1), "too low an envelope must be noticed");
     }
 
     #[test]
     fn few_points_need_more_than_a_comparison() {
-        for (strips, least) in [(&*CONTINUOUS, 0.96), (&*ROUNDED, 0.91)] {
+        for (strips, least) in [(&*EXPONENTIAL, 0.96), (&*HALF_NORMAL, 0.96), (&*ROUNDED, 0.91)] {
             let scale = 2_f64.powi(-63);
             let sure: f64 = strips
                 .entries
@@ -318,32 +371,30 @@ mod tests {
 
     #[test]
     fn float_and_exact_judgements_agree_on_the_same_digits() {
-        let mut source = Seeded::<64>::new(3);
-        let (mut doubtful, mut decided, mut accepted) = (0, 0, 0);
-        for _ in 0..40_000 {
-            let pick = CONTINUOUS.pick(&mut source).unwrap();
-            let digit = source.word().unwrap();
-            let mut point = CONTINUOUS.strip(&pick, &mut source).unwrap();
-            point.begin(digit, 64);
-            if pick.surely && doubtful > 500 {
-                continue;
+        for strips in [&*EXPONENTIAL, &*HALF_NORMAL] {
+            let mut source = Seeded::<64>::new(3);
+            let (mut doubtful, mut decided, mut accepted) = (0, 0, 0);
+            for _ in 0..30_000 {
+                let pick = strips.pick(&mut source).unwrap();
+                let digit = source.word().unwrap();
+                if pick.surely && doubtful > 100 {
+                    continue;
+                }
+                let Some(n) = pick.point(digit) else { continue };
+                let fast = strips.judge(&pick, strips.bounds(n));
+                let mut point = strips.strip(&pick, &mut source).unwrap();
+                point.begin(digit, 64);
+                let exponent = |point: &mut LazyPoint, precision, _: &mut Seeded| {
+                    Ok(strips.exponent(point, precision))
+                };
+                let exact = accept(&mut point, pick.v(), exponent, &mut source).unwrap();
+                assert!(fast.is_none_or(|fast| fast == exact) && (exact || !pick.surely));
+                doubtful += u32::from(!pick.surely);
+                decided += u32::from(fast.is_some());
+                accepted += u32::from(exact && !pick.surely);
             }
-            let x = (pick.entry as f64 + digit as f64 * 2_f64.powi(-64)) / 32.0;
-            let z = 0.5 * x * x;
-            let fast = CONTINUOUS.judge(&pick, (z * (1.0 - 1e-14), z * (1.0 + 1e-14)));
-            let exact = accept(
-                &mut point,
-                pick.v(),
-                |point, precision, _: &mut Seeded| Ok(point.half_square(precision)),
-                &mut source,
-            )
-            .unwrap();
-            assert!(fast.is_none_or(|fast| fast == exact) && (exact || !pick.surely));
-            doubtful += u32::from(!pick.surely);
-            decided += u32::from(fast.is_some());
-            accepted += u32::from(exact && !pick.surely);
+            assert!(doubtful > 700 && decided > doubtful && accepted > 250, "{doubtful}");
         }
-        assert!(doubtful > 900 && decided > doubtful && accepted > 300, "{doubtful} {accepted}");
     }
 
     #[test]
@@ -352,7 +403,7 @@ mod tests {
         let mut source = Seeded::<1>::new(5);
         let mut seen = [0; 3];
         for _ in 0..1000 {
-            let point = CONTINUOUS.strip(&pick, &mut source).unwrap();
+            let point = HALF_NORMAL.strip(&pick, &mut source).unwrap();
             let (lo, hi) = point.enclose(5);
             let lo = u64::try_from(lo).unwrap();
             assert!((lo - 255) % 32 == 0 && hi == Some((lo + 33).into()));
@@ -367,22 +418,24 @@ mod tests {
 
     #[test]
     fn acceptance_in_the_tail_has_the_probability_of_the_formula() {
-        // At x = 8.5 of the first tail strip: e^(-36.125) / height, with the height 2^-6 units.
-        let pick = Pick { entry: TAIL, negative: false, v: 0, bits: 0, surely: false };
-        let height = CONTINUOUS.unit as f64 * 2_f64.powi(-70);
-        let p = (-8.46875_f64 * 8.46875 / 2.0).exp() / height;
-        let decide = |v: f64| {
-            let mut source = Seeded::<1>::new(1);
-            let mut point = CONTINUOUS.strip(&pick, &mut source).unwrap();
-            (point.base, point.places) = (TAIL as u64, 70);
-            // U = 1/2, and then its digits 0.
-            point.begin(1 << 63, 64);
-            let v = LazyUniform::from_first((v * 2_f64.powi(60)) as u64, 60);
-            let exponent = |point: &mut LazyPoint, precision, _: &mut Seeded<1>| {
-                Ok(point.half_square(precision))
+        // The middle of the first tail strip is 255 / 32 + 1 / 2 = 8.46875.
+        let x = 8.46875_f64;
+        for (strips, z) in [(&*EXPONENTIAL, x), (&*HALF_NORMAL, x * x / 2.0)] {
+            let pick = Pick { entry: TAIL, negative: false, v: 0, bits: 0, surely: false };
+            let weight = f64::from(strips.entries[TAIL].weight);
+            let p = (-z).exp() / (weight * strips.unit as f64 * 2_f64.powi(-70));
+            let decide = |v: f64| {
+                let mut source = Seeded::<1>::new(1);
+                let mut point = strips.strip(&pick, &mut source).unwrap();
+                (point.base, point.places) = (TAIL as u64, 70);
+                point.begin(1 << 63, 64);
+                let v = LazyUniform::from_first((v * 2_f64.powi(60)) as u64, 60);
+                let exponent = |point: &mut LazyPoint, precision, _: &mut Seeded<1>| {
+                    Ok(strips.exponent(point, precision))
+                };
+                accept(&mut point, v, exponent, &mut source).unwrap()
             };
-            accept(&mut point, v, exponent, &mut source).unwrap()
-        };
-        assert!(p < 1.0 && decide(p * 0.999_999) && !decide(p * 1.000_001));
+            assert!(p < 1.0 && decide(p * 0.999_999) && !decide(p * 1.000_001));
+        }
     }
 }
