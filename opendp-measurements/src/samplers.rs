@@ -21,12 +21,14 @@ mod geometric;
 mod gumbel;
 mod laplace;
 mod lattice;
+mod lattice_strips;
 mod lattice_sum;
 mod logarithm;
 mod permute_and_flip;
 mod race;
 mod saturating;
 mod score;
+mod strips;
 mod uniform;
 
 #[cfg(test)]

@@ -1,39 +1,70 @@
-//! Folds against plain loops over the same slice.
+//! Folds of rows.
 
 use opendp_core::erased::AnyValue;
-use opendp_core::{AtomDomain, Bounds, Error, Result, Space, SymmetricDistance, VectorDomain};
-use opendp_transformations::{make_clamp, make_sum};
+use opendp_core::{
+    AtomDomain, Bounds, Error, HashableAtom, L1Distance, LInfDistance, Result, Space,
+    SymmetricDistance, Transformation, VectorDomain,
+};
+use opendp_transformations::{
+    Alpha, make_clamp, make_count_by_categories, make_mean, make_quantile_score_candidates,
+    make_sum,
+};
+use rayon::ThreadPool;
 
-use crate::timing::Table;
+use crate::incumbent_folds as incumbent;
+use crate::timing::{Table, Target};
 
-/// Clamp, then sum, of floats in memory.
-pub fn clamp_and_sum(table: &mut Table, rows: usize) -> Result<()> {
-    let group = format!("clamp and sum, {rows} f64");
-    let data: Vec<f64> = (0..rows as u64)
-        .map(|i| (i.wrapping_mul(2_654_435_761) % 1_000_003) as f64 / 7.0 - 50_000.0)
-        .collect();
+/// All folds; `rows` is for the sum that is compared with a plain loop.
+pub fn folds(table: &mut Table, rows: usize) -> Result<()> {
+    clamp_and_sum(table, rows)?;
+    let one = pool(1)?;
+    for rows in [1_000_000, 10_000_000] {
+        sums(table, rows, &one)?;
+        scores(table, rows, &one)?;
+        counts(table, rows, &one)?;
+    }
+    trees(table)
+}
+
+fn pool(threads: usize) -> Result<ThreadPool> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| Error::FailedFunction(error.to_string()))
+}
+/// Floats from -50 000 to 92 857, in no order.
+fn floats(rows: usize) -> Vec<f64> {
+    integers(rows).into_iter().map(|i| i as f64 / 7.0 - 50_000.0).collect()
+}
+/// Integers from 0 to 1 000 002, in no order.
+fn integers(rows: usize) -> Vec<i64> {
+    (0..rows as u64).map(|i| (i.wrapping_mul(2_654_435_761) % 1_000_003) as i64).collect()
+}
+
+/// Clamp, then sum, of floats in memory, against a plain loop, and on more threads.
+fn clamp_and_sum(table: &mut Table, rows: usize) -> Result<()> {
+    let work = format!("clamp and sum, {rows} f64, against a loop");
+    if !table.wants(&work) {
+        return Ok(());
+    }
+    let data = floats(rows);
     let records = Space::new(VectorDomain::new(AtomDomain::non_nan()), SymmetricDistance)?;
     let sum = make_clamp(records, Bounds::new(0.0, 100.0)?)?.then(make_sum)?;
-    let pool = |threads| {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .map_err(|error| Error::FailedFunction(error.to_string()))
-    };
     let (one, two, seven) = (pool(1)?, pool(2)?, pool(7)?);
-
-    table.time(&group, "plain loop, 16 accumulators, one thread", rows, || plain(&data));
-    table.time(&group, "typed, one thread", rows, || one.install(|| sum.invoke(&data)));
-    table.time(&group, "typed, two threads", rows, || two.install(|| sum.invoke(&data)));
+    let (erased, any) = (sum.erase(), AnyValue::new(data.clone()));
+    table
+        .contest(&work)
+        .run("typed, one thread", rows, || one.install(|| sum.invoke(&data)))
+        .against("plain loop, 16 accumulators", rows, Target::Within(1.2), || plain(&data))
+        .run("typed, two threads", rows, || two.install(|| sum.invoke(&data)))
+        .run("erased, one thread", rows, || one.install(|| erased.invoke(&any)))
+        .run("erased, two threads", rows, || two.install(|| erased.invoke(&any)))
+        .hold();
     let expected = one.install(|| sum.invoke(&data))?;
     for result in [two.install(|| sum.invoke(&data))?, seven.install(|| sum.invoke(&data))?] {
         assert_eq!(expected.to_bits(), result.to_bits(), "the number of threads changed the sum");
     }
-    let erased = sum.erase();
-    let data = AnyValue::new(data);
-    table.time(&group, "erased, one thread", rows, || one.install(|| erased.invoke(&data)));
-    table.time(&group, "erased, two threads", rows, || two.install(|| erased.invoke(&data)));
-    let result = *one.install(|| erased.invoke(&data))?.downcast_ref::<f64>()?;
+    let result = *one.install(|| erased.invoke(&any))?.downcast_ref::<f64>()?;
     assert_eq!(expected.to_bits(), result.to_bits(), "erasing changed the sum");
     Ok(())
 }
@@ -49,4 +80,136 @@ fn plain(data: &[f64]) -> f64 {
     }
     let rest: f64 = chunks.remainder().iter().map(|x| x.clamp(0.0, 100.0)).sum();
     lanes.iter().sum::<f64>() + rest
+}
+
+fn sums(table: &mut Table, rows: usize, one: &ThreadPool) -> Result<()> {
+    let work = format!("clamp and sum, {rows} f64");
+    if table.wants(&work) {
+        let data = floats(rows);
+        let records = Space::new(VectorDomain::new(AtomDomain::non_nan()), SymmetricDistance)?;
+        let sum = make_clamp(records, Bounds::new(0.0, 100.0)?)?.then(make_sum)?;
+        let mut theirs = incumbent::sum_f64((0.0, 100.0))?;
+        table
+            .contest(&work)
+            .run("this project", rows, || one.install(|| sum.invoke(&data)))
+            .against("opendp", rows, Target::Faster(15.0), || theirs(&data))
+            .hold();
+    }
+    let work = format!("clamp and sum, {rows} i64");
+    if table.wants(&work) {
+        let data = integers(rows);
+        let records = Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance)?;
+        let sum = make_clamp(records, Bounds::new(0_i64, 100)?)?.then(make_sum)?;
+        let mut theirs = incumbent::sum_i64((0, 100))?;
+        table
+            .contest(&work)
+            .run("this project", rows, || one.install(|| sum.invoke(&data)))
+            .against("opendp", rows, Target::Faster(8.0), || theirs(&data))
+            .hold();
+    }
+    let work = format!("mean, {rows} f64");
+    if table.wants(&work) {
+        let data: Vec<f64> = floats(rows).into_iter().map(|x| x.clamp(0.0, 100.0)).collect();
+        let atoms = AtomDomain::bounded(Bounds::new(0.0, 100.0)?);
+        let mean =
+            make_mean(Space::new(VectorDomain::new(atoms).with_size(rows), SymmetricDistance)?)?;
+        let mut theirs = incumbent::mean((0.0, 100.0), rows)?;
+        table
+            .contest(&work)
+            .run("this project", rows, || one.install(|| mean.invoke(&data)))
+            .against("opendp", rows, Target::Faster(3.0), || theirs(&data))
+            .hold();
+    }
+    // The variance, once it is here.
+    let work = format!("variance, {rows} f64");
+    if table.wants(&work) {
+        let data: Vec<f64> = floats(rows).into_iter().map(|x| x.clamp(0.0, 100.0)).collect();
+        let mut theirs = incumbent::variance((0.0, 100.0), rows)?;
+        table.contest(&work).run("opendp", rows, || theirs(&data)).hold();
+    }
+    Ok(())
+}
+
+fn scores(table: &mut Table, rows: usize, one: &ThreadPool) -> Result<()> {
+    macro_rules! contest {
+        ($t:ty, $data:ident, $atoms:expr, $theirs:ident) => {
+            for (count, times) in [(100_u32, 8.0), (10_000, 6.0)] {
+                let work =
+                    format!("quantile scores, {rows} {}, {count} candidates", stringify!($t));
+                if table.wants(&work) {
+                    let data = $data(rows);
+                    let step = <$t>::from(80_000 / count);
+                    let candidates: Vec<$t> = (0..count).map(|i| <$t>::from(i) * step).collect();
+                    let records = Space::new(VectorDomain::new($atoms), SymmetricDistance)?;
+                    let alpha = Alpha::new(0.5)?;
+                    let ours: Transformation<_, _, _, LInfDistance<u64>> =
+                        make_quantile_score_candidates(records, candidates.clone(), alpha)?;
+                    let mut theirs = incumbent::$theirs(candidates, 0.5)?;
+                    table
+                        .contest(&work)
+                        .run("this project", rows, || one.install(|| ours.invoke(&data)))
+                        .against("opendp", rows, Target::Faster(times), || theirs(&data))
+                        .hold();
+                }
+            }
+        };
+    }
+    contest!(f64, floats, AtomDomain::non_nan(), scores_f64);
+    contest!(i64, integers, AtomDomain::default(), scores_i64);
+    Ok(())
+}
+
+fn counts(table: &mut Table, rows: usize, one: &ThreadPool) -> Result<()> {
+    let keys = || integers(rows).into_iter().map(|i| i % 110);
+    let work = format!("count by categories, {rows} i64, 100 keys");
+    if table.wants(&work) {
+        categories(table, &work, keys().collect(), (0..100).collect(), 5.0, one)?;
+    }
+    let work = format!("count by categories, {rows} String, 100 keys");
+    if table.wants(&work) {
+        let (data, names) = (keys().map(name).collect(), (0..100).map(name).collect());
+        categories(table, &work, data, names, 3.0, one)?;
+    }
+    // Distinct rows, once `make_count_distinct` is here.
+    let work = format!("count distinct, {rows} i64");
+    if table.wants(&work) {
+        let (data, mut theirs) = (integers(rows), incumbent::count_distinct()?);
+        table.contest(&work).run("opendp", rows, || theirs(&data)).hold();
+    }
+    Ok(())
+}
+fn name(key: i64) -> String {
+    format!("category {key}")
+}
+fn categories<T: HashableAtom + opendp::traits::Hashable>(
+    table: &mut Table,
+    work: &str,
+    data: Vec<T>,
+    categories: Vec<T>,
+    times: f64,
+    one: &ThreadPool,
+) -> Result<()> {
+    let rows = data.len();
+    let records = Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance)?;
+    let ours: Transformation<_, _, VectorDomain<AtomDomain<i64>>, L1Distance<i64>> =
+        make_count_by_categories(records, categories.clone(), true)?;
+    let mut theirs = incumbent::count_by_categories(categories)?;
+    table
+        .contest(work)
+        .run("this project", rows, || one.install(|| ours.invoke(&data)))
+        .against("opendp", rows, Target::Faster(times), || theirs(&data))
+        .hold();
+    Ok(())
+}
+
+/// The tree, once `make_b_ary_tree` is here.
+fn trees(table: &mut Table) -> Result<()> {
+    const LEAVES: usize = 1_000_000;
+    let work = format!("consistent b-ary tree, {LEAVES} leaves");
+    if table.wants(&work) {
+        let data: Vec<i64> = integers(LEAVES).into_iter().map(|i| i % 100).collect();
+        let mut theirs = incumbent::consistent_tree(LEAVES as u32, 10)?;
+        table.contest(&work).run("opendp", LEAVES, || theirs(&data)).hold();
+    }
+    Ok(())
 }

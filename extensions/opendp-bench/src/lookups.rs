@@ -10,6 +10,10 @@ const TIMES: usize = 100_000;
 
 /// Warm resolution, alone and from two threads at once.
 pub fn resolution(table: &mut Table) -> Result<()> {
+    let work = "resolve a constructor, warm";
+    if !table.wants(work) {
+        return Ok(());
+    }
     let registry = Registry::global();
     let records = Space::new(VectorDomain::new(AtomDomain::<f64>::non_nan()), SymmetricDistance)?;
     let args = Args::new().with("input", &records.erase()).with("bounds", json!([0.0, 1.0]));
@@ -24,17 +28,19 @@ pub fn resolution(table: &mut Table) -> Result<()> {
         }
         true
     };
-    let group = "resolve a constructor, warm";
-    table.time(group, "by the types of its arguments", TIMES, || many("make_clamp"));
-    table.time(group, "by name and types", TIMES, || many(named));
-    table.time(group, "by name and types, each of two threads", TIMES, || {
-        std::thread::scope(|scope| {
-            let threads = [scope.spawn(|| many(named)), scope.spawn(|| many(named))];
-            threads.map(|thread| thread.join().unwrap_or(false))
+    table
+        .contest(work)
+        .run("by the types of its arguments", TIMES, || many("make_clamp"))
+        .run("by name and types", TIMES, || many(named))
+        .run("by name and types, each of two threads", TIMES, || {
+            std::thread::scope(|scope| {
+                let threads = [scope.spawn(|| many(named)), scope.spawn(|| many(named))];
+                threads.map(|thread| thread.join().unwrap_or(false))
+            })
         })
-    });
-    table.time(group, "and construct", TIMES, || {
-        (0..TIMES).filter(|_| registry.make(named, &args).is_ok()).count()
-    });
+        .run("and construct", TIMES, || {
+            (0..TIMES).filter(|_| registry.make(named, &args).is_ok()).count()
+        })
+        .hold();
     Ok(())
 }

@@ -1,38 +1,60 @@
-//! Benchmarks: this project and plain loops, side by side in one process.
+//! Benchmarks: this project and its peers, side by side in one process.
 //!
-//! Each line is the median of several runs, in nanoseconds an item, and its ratio to the line that
-//! it is compared with. `--json` gives the same as JSON.
+//! Each line is the median of several runs in which all contestants take turns on the same input,
+//! in nanoseconds an item, with its ratio to the first line of its work, and what was aimed at. The
+//! peers are the crate `opendp`, in its fastest form, and `rand_distr` with our cipher.
 #![forbid(unsafe_code)]
 
 mod folds;
+mod incumbent;
+mod incumbent_folds;
+mod leakage;
 mod lookups;
 mod noise;
+mod ordinary;
+mod response;
+mod scalar;
+mod selection;
 mod timing;
 
 use clap::Parser;
 use opendp_core::Result;
 
-/// Compare this project with plain loops.
+/// Compare this project with its peers.
 #[derive(Parser)]
 #[command(version)]
 struct Cli {
-    /// Rows of the data that is folded
+    /// Do only the work whose name contains this
+    #[arg(long, default_value = "")]
+    filter: String,
+    /// Rows of the sum that is compared with a plain loop
     #[arg(long, default_value_t = 100_000_000)]
     rows: usize,
     /// Runs of each benchmark, of which the median counts
-    #[arg(long, default_value_t = 7)]
+    #[arg(long, default_value_t = 5)]
     runs: usize,
     /// Answer in JSON
     #[arg(long)]
     json: bool,
+    /// Instead, tell how much the time of a release depends on its noise
+    #[arg(long)]
+    leakage: bool,
 }
 
 fn main() -> Result<()> {
     let cli = Cli::parse();
-    let mut table = timing::Table::new(cli.runs);
-    folds::clamp_and_sum(&mut table, cli.rows)?;
+    if cli.leakage {
+        let report = leakage::report(&cli.filter)?;
+        println!("{}", if cli.json { report.json().to_string() } else { report.text() });
+        return Ok(());
+    }
+    let mut table = timing::Table::new(cli.runs, cli.filter);
+    noise::vectors(&mut table)?;
+    scalar::releases(&mut table)?;
+    selection::choices(&mut table)?;
+    response::responses(&mut table)?;
+    folds::folds(&mut table, cli.rows)?;
     lookups::resolution(&mut table)?;
-    noise::releases(&mut table)?;
-    println!("{}", if cli.json { table.json() } else { table.text() });
+    println!("{}", if cli.json { table.json().to_string() } else { table.text() });
     Ok(())
 }

@@ -1,51 +1,87 @@
-//! Releases: noise, selection, maps.
+//! Noise on every number of a vector.
 
-use opendp_core::erased::AnyValue;
-use opendp_core::{
-    AbsoluteDistance, AtomDomain, L1Distance, RangeDistance, Result, Space, VectorDomain,
-};
-use opendp_measurements::{Optimize, Scale, Temperature, make_gumbel_max, make_laplace};
+use opendp_core::{AtomDomain, L1Distance, L2Distance, Result, Space, VectorDomain};
+use opendp_measurements::{Scale, make_gaussian, make_laplace};
 
-use crate::timing::Table;
+use crate::timing::{Table, Target};
+use crate::{incumbent, ordinary};
 
 const ITEMS: usize = 100_000;
+/// What the incumbent gets of the floats, which take it seconds.
+const FEW: usize = 5_000;
 
-/// Releases of scalars and vectors, and the evaluation of a map.
-pub fn releases(table: &mut Table) -> Result<()> {
-    let integers = Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new())?;
-    let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;
-    let group = "one release of a number";
-    let integer = make_laplace(integers, Scale::new(10.0)?, None)?;
-    table.time(group, "laplace, i64", ITEMS, || {
-        (0..ITEMS).filter(|_| integer.invoke(&0).is_ok()).count()
-    });
-    let float = make_laplace(floats, Scale::new(10.0)?, None)?;
-    table.time(group, "laplace, f64", ITEMS, || {
-        (0..ITEMS).filter(|_| float.invoke(&0.0).is_ok()).count()
-    });
-    let (erased, zero) = (integer.erase(), AnyValue::new(0_i64));
-    table.time(group, "laplace, i64, erased", ITEMS, || {
-        (0..ITEMS).filter(|_| erased.invoke(&zero).is_ok()).count()
-    });
-    table.time(group, "map of laplace, f64", ITEMS, || {
-        (0..ITEMS).filter(|_| float.map(&1.0).is_ok()).count()
-    });
-
-    let group = "vectors of 100000 numbers";
+/// Laplace and Gaussian noise on integers and floats.
+pub fn vectors(table: &mut Table) -> Result<()> {
     for scale in [1.0, 10.0, 1e6, 1e12] {
-        let space = Space::new(VectorDomain::new(AtomDomain::<i64>::default()), L1Distance::<i64>::new())?;
-        let release = make_laplace(space, Scale::new(scale)?, None)?;
-        let data = vec![0_i64; ITEMS];
-        table.time(group, &format!("laplace, i64, scale {scale:e}"), ITEMS, || release.invoke(&data));
+        integers(table, scale)?;
     }
-    let space = Space::new(VectorDomain::new(AtomDomain::<f64>::non_nan()), L1Distance::<f64>::new())?;
-    let release = make_laplace(space, Scale::new(1.0)?, None)?;
-    let data = vec![0.0; ITEMS];
-    table.time(group, "laplace, f64, scale 1", ITEMS, || release.invoke(&data));
+    floats(table, 1.0)
+}
 
-    let scores: Vec<f64> = (0..ITEMS).map(|i| (i * 7919 % ITEMS) as f64 / 1000.0).collect();
-    let space = Space::new(VectorDomain::new(AtomDomain::<f64>::non_nan()), RangeDistance::<f64>::new())?;
-    let best = make_gumbel_max(space, Temperature::new(1.0)?, Optimize::Max)?;
-    table.time(group, "gumbel max, f64 scores", ITEMS, || best.invoke(&scores));
+fn integers(table: &mut Table, scale: f64) -> Result<()> {
+    let atoms = || VectorDomain::new(AtomDomain::<i64>::default());
+    let (data, mut source) = (vec![0_i64; ITEMS], ordinary::chacha());
+    let work = format!("laplace, Vec<i64>, scale {scale:e}");
+    if table.wants(&work) {
+        let space = Space::new(atoms(), L1Distance::<i64>::new())?;
+        let release = make_laplace(space, Scale::new(scale)?, None)?;
+        let mut theirs = incumbent::laplace_vector_i64(scale)?;
+        table
+            .contest(&work)
+            .run("this project", ITEMS, || release.invoke(&data))
+            .against("opendp", ITEMS, Target::Faster(150.0), || theirs(&data))
+            .against("rand_distr", ITEMS, Target::Within(2.0), || {
+                ordinary::add_rounded(&data, scale, &mut source, ordinary::laplace)
+            })
+            .hold();
+    }
+    let work = format!("gaussian, Vec<i64>, scale {scale:e}");
+    if table.wants(&work) {
+        let space = Space::new(atoms(), L2Distance::<i64>::new())?;
+        let release = make_gaussian(space, Scale::new(scale)?, None)?;
+        let mut theirs = incumbent::gaussian_vector_i64(scale)?;
+        table
+            .contest(&work)
+            .run("this project", ITEMS, || release.invoke(&data))
+            .against("opendp", ITEMS, Target::Faster(100.0), || theirs(&data))
+            .against("rand_distr", ITEMS, Target::Within(4.0), || {
+                ordinary::add_rounded(&data, scale, &mut source, ordinary::normal)
+            })
+            .hold();
+    }
+    Ok(())
+}
+
+fn floats(table: &mut Table, scale: f64) -> Result<()> {
+    let atoms = || VectorDomain::new(AtomDomain::<f64>::non_nan());
+    let (data, few, mut source) = (vec![0.0; ITEMS], vec![0.0; FEW], ordinary::chacha());
+    let work = format!("laplace, Vec<f64>, scale {scale:e}");
+    if table.wants(&work) {
+        let space = Space::new(atoms(), L1Distance::<f64>::new())?;
+        let release = make_laplace(space, Scale::new(scale)?, None)?;
+        let mut theirs = incumbent::laplace_vector_f64(scale)?;
+        table
+            .contest(&work)
+            .run("this project", ITEMS, || release.invoke(&data))
+            .against("opendp", FEW, Target::Faster(1000.0), || theirs(&few))
+            .against("rand_distr", ITEMS, Target::Within(3.0), || {
+                ordinary::add(&data, scale, &mut source, ordinary::laplace)
+            })
+            .hold();
+    }
+    let work = format!("gaussian, Vec<f64>, scale {scale:e}");
+    if table.wants(&work) {
+        let space = Space::new(atoms(), L2Distance::<f64>::new())?;
+        let release = make_gaussian(space, Scale::new(scale)?, None)?;
+        let mut theirs = incumbent::gaussian_vector_f64(scale)?;
+        table
+            .contest(&work)
+            .run("this project", ITEMS, || release.invoke(&data))
+            .against("opendp", FEW, Target::Faster(1000.0), || theirs(&few))
+            .against("rand_distr", ITEMS, Target::Within(5.0), || {
+                ordinary::add(&data, scale, &mut source, ordinary::normal)
+            })
+            .hold();
+    }
     Ok(())
 }

@@ -1,72 +1,176 @@
-//! Medians of several runs, and ratios.
+//! Contests: who does the same work in what time, and what ratio was aimed at.
 
 use std::{hint::black_box, time::Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-/// One line: what was run, and how long an item took.
-struct Line {
-    group: String,
-    name: String,
-    nanoseconds: f64,
-    /// The time of the first line of the group.
-    baseline: f64,
+/// What is aimed at.
+#[derive(Clone, Copy)]
+pub enum Target {
+    /// Our time is at most the peer's divided by this.
+    Faster(f64),
+    /// Our time is at most the peer's times this.
+    Within(f64),
+    /// Our time is at most this many nanoseconds an item.
+    Below(f64),
+    /// Our time is at most this many nanoseconds an item above the peer's.
+    Beyond(f64),
+}
+impl Target {
+    fn met(self, ours: f64, peer: f64) -> bool {
+        match self {
+            Target::Faster(times) => ours * times <= peer,
+            Target::Within(times) => ours <= peer * times,
+            Target::Below(time) => ours <= time,
+            Target::Beyond(time) => ours <= peer + time,
+        }
+    }
+    fn text(self) -> String {
+        match self {
+            Target::Faster(times) => format!(">= {times}x as fast"),
+            Target::Within(times) => format!("<= {times}x the time"),
+            Target::Below(time) => format!("<= {time} ns"),
+            Target::Beyond(time) => format!("<= {time} ns more"),
+        }
+    }
 }
 
-/// All lines so far.
+/// One who takes part, with the time of an item in each run.
+struct Contestant<'a> {
+    name: String,
+    items: usize,
+    target: Option<Target>,
+    run: Box<dyn FnMut() + 'a>,
+    times: Vec<f64>,
+}
+
+/// A piece of work that several do. The first one is ours, and is what targets are about.
+pub struct Contest<'t, 'a> {
+    table: &'t mut Table,
+    work: String,
+    contestants: Vec<Contestant<'a>>,
+}
+impl<'a> Contest<'_, 'a> {
+    /// Add a contestant, who does the work on so many items in each run.
+    pub fn run<T>(self, name: &str, items: usize, run: impl FnMut() -> T + 'a) -> Self {
+        self.add(name, items, None, run)
+    }
+    /// Add a contestant that ours is compared with, or ours with a limit of its own.
+    pub fn against<T>(
+        self,
+        name: &str,
+        items: usize,
+        target: Target,
+        run: impl FnMut() -> T + 'a,
+    ) -> Self {
+        self.add(name, items, Some(target), run)
+    }
+    fn add<T>(
+        mut self,
+        name: &str,
+        items: usize,
+        target: Option<Target>,
+        mut run: impl FnMut() -> T + 'a,
+    ) -> Self {
+        let run = Box::new(move || {
+            black_box(run());
+        });
+        let contestant = Contestant { name: name.into(), items, target, run, times: Vec::new() };
+        self.contestants.push(contestant);
+        self
+    }
+    /// Let all run in turn, as often as the table says, after one turn that does not count.
+    pub fn hold(mut self) {
+        for turn in 0..=self.table.runs {
+            for contestant in &mut self.contestants {
+                let start = Instant::now();
+                (contestant.run)();
+                let time = start.elapsed().as_secs_f64() * 1e9 / contestant.items as f64;
+                if turn > 0 {
+                    contestant.times.push(time);
+                }
+            }
+        }
+        let ours = self.contestants.first_mut().map_or(0.0, |ours| median(&mut ours.times));
+        for contestant in &mut self.contestants {
+            let time = median(&mut contestant.times);
+            let target = contestant.target;
+            let line = Line {
+                work: self.work.clone(),
+                name: contestant.name.clone(),
+                time,
+                ratio: time / ours,
+                target: target.map(|target| (target.text(), target.met(ours, time))),
+            };
+            eprintln!("{}: {}: {:.3} ns", line.work, line.name, line.time);
+            self.table.lines.push(line);
+        }
+    }
+}
+
+/// Find the median, of an even number the upper one.
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// One line of the table.
+struct Line {
+    work: String,
+    name: String,
+    time: f64,
+    /// This time divided by ours.
+    ratio: f64,
+    target: Option<(String, bool)>,
+}
+
+/// All results so far.
 pub struct Table {
     runs: usize,
+    filter: String,
     lines: Vec<Line>,
 }
 impl Table {
-    /// Begin a table whose lines are medians of so many runs.
-    pub fn new(runs: usize) -> Self {
-        Table { runs: runs.max(1), lines: Vec::new() }
+    /// Begin a table of medians of so many runs, of the work whose name contains the filter.
+    pub fn new(runs: usize, filter: String) -> Self {
+        Table { runs: runs.max(1), filter, lines: Vec::new() }
     }
-    /// Run, after one run that does not count, and add the median. The first line of a group is
-    /// what the others are compared with.
-    pub fn time<T>(&mut self, group: &str, name: &str, items: usize, mut run: impl FnMut() -> T) {
-        black_box(run());
-        let mut times: Vec<f64> = (0..self.runs)
-            .map(|_| {
-                let start = Instant::now();
-                black_box(run());
-                start.elapsed().as_secs_f64()
-            })
-            .collect();
-        times.sort_by(f64::total_cmp);
-        let nanoseconds = times[times.len() / 2] * 1e9 / items as f64;
-        let first = self.lines.iter().find(|line| line.group == group);
-        let baseline = first.map_or(nanoseconds, |line| line.nanoseconds);
-        eprintln!("{group}: {name}: {nanoseconds:.3} ns");
-        self.lines.push(Line { group: group.to_owned(), name: name.to_owned(), nanoseconds, baseline });
+    /// Whether work of this name is asked for. Ask before data is made for it.
+    pub fn wants(&self, work: &str) -> bool {
+        work.contains(&self.filter)
+    }
+    /// Announce a piece of work.
+    pub fn contest<'a>(&mut self, work: &str) -> Contest<'_, 'a> {
+        Contest { table: self, work: work.into(), contestants: Vec::new() }
     }
     /// The table for people.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        let mut group = "";
+        let mut work = "";
         for line in &self.lines {
-            if line.group != group {
-                group = &line.group;
-                text.push_str(&format!("\n{group}\n"));
+            if line.work != work {
+                work = &line.work;
+                text.push_str(&format!("\n{work}\n"));
             }
+            let target = line.target.as_ref().map_or(String::new(), |(target, met)| {
+                format!("  {target}: {}", if *met { "met" } else { "MISSED" })
+            });
             text.push_str(&format!(
-                "  {:<52} {:>12.3} ns/item {:>9.2}x\n",
-                line.name,
-                line.nanoseconds,
-                line.nanoseconds / line.baseline
+                "  {:<40} {:>12.2} ns {:>10.2}x{target}\n",
+                line.name, line.time, line.ratio
             ));
         }
         text
     }
     /// The table for programs.
-    pub fn json(&self) -> String {
+    pub fn json(&self) -> Value {
         let lines = self.lines.iter().map(|line| {
+            let (target, met) = line.target.clone().unzip();
             json!({
-                "group": line.group, "name": line.name, "ns_per_item": line.nanoseconds,
-                "ratio": line.nanoseconds / line.baseline,
+                "work": line.work, "name": line.name, "ns_per_item": line.time,
+                "time_over_ours": line.ratio, "target": target, "met": met,
             })
         });
-        serde_json::Value::Array(lines.collect()).to_string()
+        lines.collect()
     }
 }

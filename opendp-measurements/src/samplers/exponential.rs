@@ -82,6 +82,34 @@ impl LazyExponential {
     }
 }
 
+/// A positive real number of which digits are drawn as a decision needs them.
+pub(super) trait LazyReal {
+    /// Count the bits drawn so far.
+    fn bits(&self) -> usize;
+    /// Draw one more digit.
+    fn refine<S: RandomSource>(&mut self, source: &mut S) -> Result<(), NoEntropy>;
+    /// Enclose the number in units of `2^-precision`; `None` is infinite.
+    fn enclose(&self, precision: usize) -> (UBig, Option<UBig>);
+    /// Draw digits until there are at least so many bits.
+    fn refine_to<S: RandomSource>(&mut self, bits: usize, source: &mut S) -> Result<(), NoEntropy> {
+        while self.bits() < bits {
+            self.refine(source)?;
+        }
+        Ok(())
+    }
+}
+impl LazyReal for LazyExponential {
+    fn bits(&self) -> usize {
+        self.bits()
+    }
+    fn refine<S: RandomSource>(&mut self, source: &mut S) -> Result<(), NoEntropy> {
+        self.refine(source)
+    }
+    fn enclose(&self, precision: usize) -> (UBig, Option<UBig>) {
+        self.enclose(precision)
+    }
+}
+
 /// Replace a negative bound by 0, which bounds as well.
 fn magnitude(bound: IBig) -> UBig {
     UBig::try_from(bound).unwrap_or(UBig::ZERO)

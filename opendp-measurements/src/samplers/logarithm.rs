@@ -12,25 +12,27 @@
 ///
 /// * Upper end: `-ln U <= -ln(u / 2^64)` with `u` the left end of the interval, and the latter is
 ///   at most `y / (1 - 8v) <= y (1 + 8.1v)`. Rounding `y * (1 + 12v)` loses less than `1.1v` of it.
-/// * Lower end, 64 bits: with `u` the left end, `ln((u + 1) / u) <= 1/u <= 2^(z - 63)`, `z` the
-///   number of leading zeros of `u`. So `-ln U >= y (1 - 8v) - 2^(z - 63)`. The rounded product is
-///   at most `y (1 - 10.9v)` and rounding the difference adds at most `v y`.
-/// * Digit 0 is evaluated at `u = 1`, which is the right end of its interval.
+/// * Lower end, from 32 bits on: with `u` the left end and `w = 2^(64 - bits)` the width of the
+///   interval, `ln((u + w) / u) <= w/u <= w 2^(z - 63)`, `z` the number of leading zeros of `u`. So
+///   `-ln U >= y (1 - 8v) - w 2^(z - 63)`. The rounded product is at most `y (1 - 10.9v)` and
+///   rounding the difference adds at most `v y`.
+/// * Digit 0 is evaluated at `u = w`, which is the right end of its interval.
 /// * Lower end, fewer bits: the right end is an integer `u <= 2^64 - 1` itself, or is 1, where 0 is
 ///   the bound.
 ///
 /// Near `U = 1` the kernel is fed `2^64 - u` exactly, so `hi` keeps full relative precision and
 /// `lo` is smaller only by the width of the interval itself.
 ///
-/// Cost: about 6 ns in a stream of draws (25 ns of latency); straight-line code for 64 bits, but
-/// for digit 0.
+/// Cost: about 6 ns in a stream of draws (25 ns of latency); straight-line code from 32 bits
+/// on, but for digit 0.
 #[inline]
 pub fn neg_ln(digit: u64, bits: u32) -> (f64, f64) {
-    if bits == 64 {
-        let u = digit | u64::from(digit == 0);
+    if bits >= 32 {
+        let places = 64 - bits;
+        let u = (digit | u64::from(digit == 0)) << places;
         let zeros = u.leading_zeros();
         let y = neg_ln_point(u, zeros);
-        let width = f64::from_bits(u64::from(zeros + (1023 - 63)) << 52);
+        let width = f64::from_bits(u64::from(zeros + places + (1023 - 63)) << 52);
         let lo = (y * (1.0 - SLACK) - width).max(0.0);
         return (lo, if digit == 0 { f64::INFINITY } else { y * (1.0 + SLACK) });
     }

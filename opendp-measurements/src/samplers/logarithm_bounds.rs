@@ -63,6 +63,21 @@ fn every_float_enclosure_holds_the_exact_logarithms_of_its_digit() {
 }
 
 #[test]
+fn digits_of_half_a_word_and_of_all_but_its_sign_are_enclosed() {
+    for bits in [32, 63] {
+        for digit in digits().into_iter().step_by(7).map(|digit| digit >> (64 - bits)) {
+            let (lo, hi) = neg_ln(digit, bits);
+            let at = |n: UBig| fixed::ln(&n, -i64::from(bits), PRECISION);
+            assert!(fixed_point(lo) <= -at(UBig::from(digit) + 1_u8).1, "lower end at {digit}");
+            match digit {
+                0 => assert_eq!(hi, f64::INFINITY),
+                _ => assert!(-at(digit.into()).0 <= fixed_point(hi), "upper end at {digit}"),
+            }
+        }
+    }
+}
+
+#[test]
 fn a_narrower_enclosure_would_be_wrong() {
     let fails = digits().into_iter().filter(|&digit| digit > 0).any(|digit| {
         let hi = neg_ln(digit, 64).1 * (1.0 - 6.0 * f64::EPSILON);

@@ -1,5 +1,7 @@
 //! Adding wide noise to machine integers without overflow.
 
+use std::hint::select_unpredictable;
+
 /// Add an integer of any size, given as sign and magnitude, to a machine integer.
 pub trait SaturatingNoise: Copy {
     /// Compute `self + magnitude`, or `self - magnitude`, clamped to the range of the type.
@@ -27,11 +29,9 @@ macro_rules! signed {
             fn saturating_noise(self, negative: bool, magnitude: u128) -> Self {
                 // The unsigned type holds b - a, so the proof above covers this narrowing as well.
                 let magnitude = <$unsigned>::try_from(magnitude).unwrap_or(<$unsigned>::MAX);
-                if negative {
-                    self.saturating_sub_unsigned(magnitude)
-                } else {
-                    self.saturating_add_unsigned(magnitude)
-                }
+                let below = self.saturating_sub_unsigned(magnitude);
+                // The sign is random: a branch on it would be mispredicted half of the time.
+                select_unpredictable(negative, below, self.saturating_add_unsigned(magnitude))
             }
         }
     )*};
@@ -43,11 +43,8 @@ macro_rules! unsigned {
             #[inline]
             fn saturating_noise(self, negative: bool, magnitude: u128) -> Self {
                 let magnitude = <$int>::try_from(magnitude).unwrap_or(<$int>::MAX);
-                if negative {
-                    self.saturating_sub(magnitude)
-                } else {
-                    self.saturating_add(magnitude)
-                }
+                let below = self.saturating_sub(magnitude);
+                select_unpredictable(negative, below, self.saturating_add(magnitude))
             }
         }
     )*};

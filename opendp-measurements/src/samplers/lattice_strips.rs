@@ -1,0 +1,107 @@
+//! A float plus a random sign times a variable from strips, rounded to a lattice after the addition.
+
+use super::{
+    exponential::LazyReal,
+    lattice::lattice_point,
+    lattice_sum::Sum,
+    strips::{LazyPoint, Pick, Strips, accept},
+};
+use opendp_core::random::{NoEntropy, RandomSource};
+
+/// Draw the lattice point nearest to `x ± scale X`, ties upward, for `X` of the density of strips.
+///
+/// Sign, point and `V` are drawn; then it is decided whether the point is accepted, by a comparison
+/// for most, else by floats, else in integers; then where the sum is, in fixed point or in integers.
+/// All decide the same on the same digits.
+#[inline]
+pub(super) fn on_lattice<S: RandomSource>(
+    strips: &Strips,
+    (x, scale, k): (f64, f64, i32),
+    source: &mut S,
+) -> Result<f64, NoEntropy> {
+    loop {
+        let pick = strips.pick(source)?;
+        let digit = source.word()?;
+        let point = if S::BITS == 64 { pick.point(digit) } else { None };
+        let accepted = match point {
+            _ if pick.surely => Some(true),
+            Some(n) => strips.judge(&pick, strips.bounds(n)),
+            None => None,
+        };
+        if accepted == Some(false) {
+            continue;
+        }
+        let sum = Sum::new(x, scale, k, pick.negative);
+        if let (Some(true), Some(n)) = (accepted, point) {
+            if let Some(m) = sum.fast_fixed(n) {
+                return Ok(lattice_point(m, sum.k));
+            }
+        }
+        if let Some(sum) = exactly(strips, &pick, digit, accepted == Some(true), &sum, source)? {
+            return Ok(sum);
+        }
+    }
+}
+
+/// Decide in integers what was left open: the acceptance, unless it is known, and the sum.
+#[cold]
+#[inline(never)]
+fn exactly<S: RandomSource>(
+    strips: &Strips,
+    pick: &Pick,
+    digit: u64,
+    accepted: bool,
+    sum: &Sum,
+    source: &mut S,
+) -> Result<Option<f64>, NoEntropy> {
+    let mut point = strips.strip(pick, source)?;
+    point.begin(digit, S::BITS);
+    let exponent = |point: &mut LazyPoint, precision: usize, source: &mut S| {
+        point.refine_to(precision, source)?;
+        Ok(strips.exponent(point, precision))
+    };
+    if accepted || accept(&mut point, pick.v(), exponent, source)? {
+        return sum.exact(point, source).map(Some);
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::strips::{EXPONENTIAL, HALF_NORMAL};
+    use super::*;
+    use opendp_core::random::{Seeded, Tape};
+
+    #[test]
+    fn the_fixed_and_the_exact_path_agree_on_the_same_digits() {
+        for strips in [&*EXPONENTIAL, &*HALF_NORMAL] {
+            let mut source = Seeded::<64>::new(4);
+            let mut decided = 0;
+            for (x, sigma, k) in [
+                (0.1, 1.0, -20),
+                (0.1, 1.0, -40),
+                (-1234.567, 3.3, -10),
+                (1e15, 1e3, -9),
+                (-1e-200, 2.0, 0),
+                (3e-300, 1e-300, -1010),
+                (-7.25, 1e-5, 2),
+                (1e300, 1e300, 960),
+                (-0.3, 5e-324, 0),
+            ] {
+                for _ in 0..500 {
+                    let pick = strips.pick(&mut source).unwrap();
+                    let digit = source.word().unwrap();
+                    let sum = Sum::new(x, sigma, k, pick.negative);
+                    let mut point = strips.strip(&pick, &mut source).unwrap();
+                    point.begin(digit, 64);
+                    let exact = sum.exact(point, &mut Tape::<64>::new(vec![0; 9])).unwrap();
+                    if let Some(m) = pick.point(digit).and_then(|n| sum.fast_fixed(n)) {
+                        assert_eq!(lattice_point(m, k), exact, "{x} {sigma} {k}");
+                        decided += 1;
+                    }
+                }
+            }
+            assert!(decided > 4_400, "{decided}");
+        }
+    }
+}

@@ -1,0 +1,441 @@
+//! Exponential and half-normal variables by rejection from strips.
+
+use super::{
+    exponential::LazyReal,
+    logarithm::{ln, neg_ln},
+    uniform::LazyUniform,
+};
+use dashu_int::{IBig, UBig};
+use opendp_core::arith::fixed;
+use opendp_core::random::{NoEntropy, RandomSource};
+use std::sync::LazyLock;
+
+/// An envelope of `f(x) = e^-z`, `z = x` or `z = x^2 / 2`, `x >= 0`, that is constant on strips of
+/// width 1/32.
+///
+/// Entry `j < 255` stands for `x` from `j / 32` to `(j + 1) / 32`, and entry 255 for the tail, all
+/// `x` from `255 / 32` on. Entry `j` is drawn with probability exactly `weight_j / 2^32`, and the
+/// point `x = (j + U) / 32` uniformly in its strip. Accepting it if a uniform `V` is below
+/// `f(x) / height_j`, `height_j = weight_j unit`, leaves a density proportional to `f` (von Neumann
+/// 1951; the strips are those of Marsaglia, Tsang 2000, "The ziggurat method"). The heights are
+/// above `f` in their strip; they are integers times a unit, so that nothing here is rounded.
+///
+/// The tail is cut into strips of width 1, of which number `i` is drawn with probability
+/// `2^-(i + 1)`, so that its height is `unit weight / 32 / 2^(i + 1)`. It is above `f` in all of
+/// them if it is in the first, because `f(x + 1) < f(x) / 2` there.
+///
+/// With `reach` 1 the heights bound `f` not only in a strip but up to `1/32` outside of it, for
+/// points that are rounded before they are judged.
+#[derive(Debug)]
+pub(super) struct Strips {
+    shape: Shape,
+    columns: [Column; 256],
+    entries: [Entry; 256],
+    /// In units of `2^-64`, a multiple of `2^14` below `2^40`.
+    unit: u64,
+}
+
+/// What is in the exponent of the density.
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    /// `z = x`.
+    Exponential,
+    /// `z = x^2 / 2`.
+    HalfNormal,
+}
+
+/// Half of an urn of the alias method (Walker 1977): the entry that is drawn from it if 24 further
+/// bits are not below the threshold. Below, it is the entry of the same number.
+#[derive(Clone, Copy, Debug, Default)]
+struct Column {
+    threshold: u32,
+    other: u8,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    /// Up to `2^-31` times this much, every `V` is accepted.
+    surely: u32,
+    /// In units of `2^-32`, out of 1.
+    weight: u32,
+    /// Bounds of the logarithm of the height.
+    ln_height: (f64, f64),
+}
+
+/// The envelope of the exponential density.
+pub(super) static EXPONENTIAL: LazyLock<Strips> =
+    LazyLock::new(|| Strips::new(Shape::Exponential, 0));
+
+/// The envelope of the half-normal density, for points that are judged as they are.
+pub(super) static HALF_NORMAL: LazyLock<Strips> =
+    LazyLock::new(|| Strips::new(Shape::HalfNormal, 0));
+
+/// The envelope of the half-normal density, for points that are moved by up to 1/32.
+pub(super) static ROUNDED: LazyLock<Strips> = LazyLock::new(|| Strips::new(Shape::HalfNormal, 1));
+
+/// The entry of the tail.
+const TAIL: usize = 255;
+
+/// Bound the density at `m / 32` from below and above, in units of `2^-bits`.
+fn density(shape: Shape, m: usize, bits: usize) -> (UBig, UBig) {
+    match shape {
+        Shape::Exponential => fixed::exp(&-IBig::from(m), 5, bits),
+        Shape::HalfNormal => fixed::exp(&-IBig::from(m * m), 11, bits),
+    }
+}
+/// Bound the density in units of `2^-64`.
+fn short_density(shape: Shape, m: usize) -> (u128, u128) {
+    let (lo, hi) = density(shape, m, 64);
+    let short = |bound: UBig| u128::try_from(bound).unwrap_or(u128::MAX);
+    (short(lo), short(hi))
+}
+
+impl Strips {
+    fn new(shape: Shape, reach: usize) -> Self {
+        let density = |m| short_density(shape, m);
+        let mut highest: Vec<u128> =
+            (0..TAIL).map(|j| density(j.saturating_sub(reach)).1).collect();
+        // Half as high and 32 times as wide.
+        highest.push(64 * density(TAIL - reach).1);
+        // Each weight is rounded up.
+        let room = (1_u128 << 32) - 512;
+        let unit = highest.iter().sum::<u128>().div_ceil(room).next_multiple_of(1 << 14);
+        let mut weights: Vec<u64> = highest.iter().map(|f| f.div_ceil(unit) as u64).collect();
+        // What is left over raises the first strip.
+        weights[0] += (1 << 32) - weights.iter().sum::<u64>();
+        let mut entries = [Entry::default(); 256];
+        for (j, (entry, weight)) in entries.iter_mut().zip(&weights).enumerate() {
+            let height = u128::from(*weight) * unit;
+            // Exact: the weight has at most 27 bits and the unit 26, more than it needs.
+            let ln_height = ln(height as f64 * 0.5_f64.powi(64));
+            let lowest = if j == TAIL { 0 } else { density(j + 1 + reach).0 };
+            let surely = ((lowest << 31) / height).min(1 << 31) as u32;
+            *entry = Entry { surely, weight: *weight as u32, ln_height };
+        }
+        Strips { shape, columns: columns(&weights), entries, unit: unit as u64 }
+    }
+
+    /// Draw an entry, a sign, and the first digit of `V`.
+    #[inline]
+    pub(super) fn pick<S: RandomSource>(&self, source: &mut S) -> Result<Pick, NoEntropy> {
+        let (index, negative, v, bits) = if S::BITS == 64 {
+            let word = source.word()?;
+            (word >> 32, word >> 31 & 1 == 1, word & ((1 << 31) - 1), 31)
+        } else {
+            let (mut index, mut count) = (0_u128, 0);
+            while count < 32 {
+                index = index << S::BITS | u128::from(source.word()?);
+                count += S::BITS;
+            }
+            let (sign, v) = (source.word()?, source.word()?);
+            let spare = S::BITS.saturating_sub(31);
+            ((index >> (count - 32)) as u64, sign & 1 == 1, v >> spare, S::BITS - spare)
+        };
+        let (number, rest) = ((index >> 24) as usize & 255, index as u32 & ((1 << 24) - 1));
+        let Column { threshold, other } = self.columns[number];
+        let other = usize::from(other);
+        // Which of the two is as good as random.
+        let entry = std::hint::select_unpredictable(rest < threshold, number, other);
+        let surely = (v + 1) << (31 - bits) <= u64::from(self.entries[entry].surely);
+        Ok(Pick { entry, negative, v, bits, surely })
+    }
+
+    /// Enclose `z` for `x` from `n` to `n + 1` in units of `2^-61`.
+    ///
+    /// The ends are rounded outward to 53 bits at most; a square and its last product round by
+    /// `2^-53` each, so the factors of eight such units leave more than enough.
+    #[inline]
+    pub(super) fn bounds(&self, n: u64) -> (f64, f64) {
+        let unit = 0.5_f64.powi(50);
+        let (near, far) = ((n >> 11) as f64 * unit, ((n >> 11) + 1) as f64 * unit);
+        match self.shape {
+            Shape::Exponential => (near, far),
+            Shape::HalfNormal => {
+                let slack = 4.0 * f64::EPSILON;
+                (0.5 * near * near * (1.0 - slack), 0.5 * far * far * (1.0 + slack))
+            }
+        }
+    }
+
+    /// Enclose `2^precision z` at a point.
+    pub(super) fn exponent(&self, point: &LazyPoint, precision: usize) -> (UBig, UBig) {
+        let (lo, hi) = point.ends();
+        let unit = point.bits() + 5;
+        let (lo, hi, unit) = match self.shape {
+            Shape::Exponential => (lo, hi, unit),
+            Shape::HalfNormal => (&lo * &lo, &hi * &hi, 2 * unit + 1),
+        };
+        ((lo << precision) >> unit, ((hi << precision) >> unit) + 1_u8)
+    }
+
+    /// Decide whether `V` accepts a point, from bounds of `z`; not for the tail.
+    ///
+    /// # Bound
+    ///
+    /// It does if `-ln V > z + ln height`. Both terms of the sum are below 64 in magnitude, so it is
+    /// wrong by less than `2^-47`, and half of that for adding the slack.
+    #[inline]
+    pub(super) fn judge(&self, pick: &Pick, (least, most): (f64, f64)) -> Option<bool> {
+        let (low, high) = neg_ln(pick.v, pick.bits);
+        let (ln_least, ln_most) = self.entries[pick.entry].ln_height;
+        if pick.entry == TAIL || !(most < 60.0) {
+            return None;
+        }
+        if most + ln_most + JUDGE_SLACK <= low {
+            return Some(true);
+        }
+        (high <= least + ln_least - JUDGE_SLACK).then_some(false)
+    }
+
+    /// Draw the strip of an entry, within the tail if it is that, and start its point.
+    pub(super) fn strip<S: RandomSource>(
+        &self,
+        pick: &Pick,
+        source: &mut S,
+    ) -> Result<LazyPoint, NoEntropy> {
+        let height = UBig::from(self.unit) * self.entries[pick.entry].weight;
+        let (mut base, mut wide, mut places) = (pick.entry as u64, 0, 64);
+        if pick.entry == TAIL {
+            (wide, places) = (5, 64 + 5 + 1);
+            while source.word()? & 1 == 1 {
+                base += 32;
+                places += 1;
+            }
+        }
+        Ok(LazyPoint { base, wide, height, places, uniform: LazyUniform::from_first(0, 0) })
+    }
+}
+
+/// `2^-46`.
+const JUDGE_SLACK: f64 = 64.0 * f64::EPSILON;
+
+/// Fill 256 urns of `2^24` with the weights, whose sum is `2^32`.
+///
+/// Each turn fills the urn of an entry that has not enough for it from one that has more; the sum
+/// of the weights that are left stays `2^24` times the number of urns that are left.
+fn columns(weights: &[u64]) -> [Column; 256] {
+    const FULL: u64 = 1 << 24;
+    let mut columns = [Column { threshold: FULL as u32, other: 0 }; 256];
+    let mut left = weights.to_vec();
+    let (mut few, mut many): (Vec<usize>, Vec<usize>) =
+        (0..left.len()).partition(|j| left[*j] < FULL);
+    while let (Some(poor), Some(rich)) = (few.pop(), many.pop()) {
+        columns[poor] = Column { threshold: left[poor] as u32, other: rich as u8 };
+        left[rich] -= FULL - left[poor];
+        if left[rich] < FULL { few.push(rich) } else { many.push(rich) }
+    }
+    columns
+}
+
+/// An entry that was drawn, with what was drawn along with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pick {
+    entry: usize,
+    /// A fair sign.
+    pub(super) negative: bool,
+    v: u64,
+    bits: u32,
+    /// Whether every point of the strip is accepted.
+    pub(super) surely: bool,
+}
+impl Pick {
+    /// Give the least of the points that begin with a digit of 64 bits, in units of `2^-61`; the
+    /// largest is 1 more. Not for the tail, which is never sure.
+    #[inline]
+    pub(super) fn point(&self, digit: u64) -> Option<u64> {
+        (self.entry != TAIL).then_some((self.entry as u64) << 56 | digit >> 8)
+    }
+    /// Take the first digit of `V` for further ones.
+    pub(super) fn v(&self) -> LazyUniform {
+        LazyUniform::from_first(self.v, self.bits)
+    }
+}
+
+/// A point `x = (base + 2^wide U) / 32` of which digits are drawn as a decision needs them.
+#[derive(Clone, Debug)]
+pub(super) struct LazyPoint {
+    base: u64,
+    wide: usize,
+    /// In units of `2^-places`.
+    height: UBig,
+    places: usize,
+    uniform: LazyUniform,
+}
+impl LazyPoint {
+    /// Begin with a digit, already drawn.
+    pub(super) fn begin(&mut self, digit: u64, bits: u32) {
+        self.uniform = LazyUniform::from_first(digit, bits);
+    }
+    /// Give the least and the largest value in units of `2^-(bits + 5)`.
+    fn ends(&self) -> (UBig, UBig) {
+        let lo = (UBig::from(self.base) << self.bits()) + (self.uniform.numerator() << self.wide);
+        let hi = &lo + (UBig::ONE << self.wide);
+        (lo, hi)
+    }
+}
+impl LazyReal for LazyPoint {
+    fn bits(&self) -> usize {
+        self.uniform.bits()
+    }
+    fn refine<S: RandomSource>(&mut self, source: &mut S) -> Result<(), NoEntropy> {
+        self.uniform.refine(source)
+    }
+    fn enclose(&self, precision: usize) -> (UBig, Option<UBig>) {
+        let (lo, hi) = self.ends();
+        let at = |n: UBig| (n << precision) >> (self.bits() + 5);
+        (at(lo), Some(at(hi) + 1_u8))
+    }
+}
+
+/// Decide exactly whether `V < e^-z / height` for the height at a point, drawing digits of `V`.
+///
+/// `exponent` encloses `2^precision z`, and may draw digits of the point, which it is given.
+///
+/// Terminates with probability 1 if those enclosures shrink to a point: so does that of `V`, which
+/// equals the quotient with probability 0.
+pub(super) fn accept<S: RandomSource>(
+    point: &mut LazyPoint,
+    mut v: LazyUniform,
+    mut exponent: impl FnMut(&mut LazyPoint, usize, &mut S) -> Result<(UBig, UBig), NoEntropy>,
+    source: &mut S,
+) -> Result<bool, NoEntropy> {
+    loop {
+        let precision = v.bits() + 16;
+        let (least, most) = exponent(point, precision, source)?;
+        // Both sides in units of 2^-bits.
+        let bits = precision + point.places;
+        let exp = |z: UBig| fixed::exp(&-IBig::from(z), precision, bits);
+        let shift = bits - v.bits() - point.places;
+        let below = (v.numerator() * &point.height) << shift;
+        if &below + (&point.height << shift) <= exp(most).0 {
+            return Ok(true);
+        }
+        if exp(least).1 <= below {
+            return Ok(false);
+        }
+        v.refine(source)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opendp_core::random::Seeded;
+
+    #[test]
+    fn urns_give_each_entry_exactly_its_weight() {
+        for strips in [&*EXPONENTIAL, &*HALF_NORMAL, &*ROUNDED] {
+            let mut found = [0_u64; 256];
+            for (number, column) in strips.columns.iter().enumerate() {
+                found[number] += u64::from(column.threshold);
+                found[usize::from(column.other)] += (1 << 24) - u64::from(column.threshold);
+            }
+            assert_eq!(found.iter().sum::<u64>(), 1 << 32);
+            for (entry, found) in strips.entries.iter().zip(found) {
+                assert_eq!(u64::from(entry.weight), found);
+            }
+        }
+    }
+
+    /// Check that all heights are above the density, at the ends of strips with more precision.
+    fn heights_are_above(strips: &Strips, reach: usize) -> bool {
+        let exact = |m: usize| density(strips.shape, m, 200);
+        let height = |j: usize| UBig::from(strips.unit) * strips.entries[j].weight << 136_usize;
+        (0..TAIL).all(|j| {
+            let surely = height(j) * strips.entries[j].surely >> 31_usize;
+            exact(j.saturating_sub(reach)).1 <= height(j) && surely <= exact(j + 1 + reach).0
+        }) && exact(TAIL - reach).1 <= height(TAIL) >> 6_usize
+    }
+
+    #[test]
+    fn heights_are_above_the_density_and_what_is_surely_accepted_is_below() {
+        assert!(heights_are_above(&EXPONENTIAL, 0));
+        assert!(heights_are_above(&HALF_NORMAL, 0));
+        assert!(heights_are_above(&ROUNDED, 1));
+        assert!(!heights_are_above(&EXPONENTIAL, 1));
+        assert!(!heights_are_above(&HALF_NORMAL, 1), "too low an envelope must be noticed");
+    }
+
+    #[test]
+    fn few_points_need_more_than_a_comparison() {
+        for (strips, least) in [(&*EXPONENTIAL, 0.96), (&*HALF_NORMAL, 0.96), (&*ROUNDED, 0.91)] {
+            let scale = 2_f64.powi(-63);
+            let sure: f64 = strips
+                .entries
+                .iter()
+                .map(|entry| f64::from(entry.surely) * f64::from(entry.weight) * scale)
+                .sum();
+            assert!(sure > least, "{sure}");
+        }
+    }
+
+    #[test]
+    fn float_and_exact_judgements_agree_on_the_same_digits() {
+        for strips in [&*EXPONENTIAL, &*HALF_NORMAL] {
+            let mut source = Seeded::<64>::new(3);
+            let (mut doubtful, mut decided, mut accepted) = (0, 0, 0);
+            for _ in 0..30_000 {
+                let pick = strips.pick(&mut source).unwrap();
+                let digit = source.word().unwrap();
+                if pick.surely && doubtful > 100 {
+                    continue;
+                }
+                let Some(n) = pick.point(digit) else { continue };
+                let fast = strips.judge(&pick, strips.bounds(n));
+                let mut point = strips.strip(&pick, &mut source).unwrap();
+                point.begin(digit, 64);
+                let exponent = |point: &mut LazyPoint, precision, _: &mut Seeded| {
+                    Ok(strips.exponent(point, precision))
+                };
+                let exact = accept(&mut point, pick.v(), exponent, &mut source).unwrap();
+                assert!(fast.is_none_or(|fast| fast == exact) && (exact || !pick.surely));
+                doubtful += u32::from(!pick.surely);
+                decided += u32::from(fast.is_some());
+                accepted += u32::from(exact && !pick.surely);
+            }
+            assert!(doubtful > 700 && decided > doubtful && accepted > 250, "{doubtful}");
+        }
+    }
+
+    #[test]
+    fn the_tail_is_drawn_in_strips_of_width_one() {
+        let pick = Pick { entry: TAIL, negative: false, v: 0, bits: 31, surely: false };
+        let mut source = Seeded::<1>::new(5);
+        let mut seen = [0; 3];
+        for _ in 0..1000 {
+            let point = HALF_NORMAL.strip(&pick, &mut source).unwrap();
+            let (lo, hi) = point.enclose(5);
+            let lo = u64::try_from(lo).unwrap();
+            assert!((lo - 255) % 32 == 0 && hi == Some((lo + 33).into()));
+            let number = (lo - 255) / 32;
+            assert_eq!(point.places as u64, 70 + number);
+            if let Some(count) = seen.get_mut(number as usize) {
+                *count += 1;
+            }
+        }
+        assert!((430..570).contains(&seen[0]) && (180..320).contains(&seen[1]), "{seen:?}");
+    }
+
+    #[test]
+    fn acceptance_in_the_tail_has_the_probability_of_the_formula() {
+        // The middle of the first tail strip is 255 / 32 + 1 / 2 = 8.46875.
+        let x = 8.46875_f64;
+        for (strips, z) in [(&*EXPONENTIAL, x), (&*HALF_NORMAL, x * x / 2.0)] {
+            let pick = Pick { entry: TAIL, negative: false, v: 0, bits: 0, surely: false };
+            let weight = f64::from(strips.entries[TAIL].weight);
+            let p = (-z).exp() / (weight * strips.unit as f64 * 2_f64.powi(-70));
+            let decide = |v: f64| {
+                let mut source = Seeded::<1>::new(1);
+                let mut point = strips.strip(&pick, &mut source).unwrap();
+                (point.base, point.places) = (TAIL as u64, 70);
+                point.begin(1 << 63, 64);
+                let v = LazyUniform::from_first((v * 2_f64.powi(60)) as u64, 60);
+                let exponent = |point: &mut LazyPoint, precision, _: &mut Seeded<1>| {
+                    Ok(strips.exponent(point, precision))
+                };
+                accept(&mut point, v, exponent, &mut source).unwrap()
+            };
+            assert!(p < 1.0 && decide(p * 0.999_999) && !decide(p * 1.000_001));
+        }
+    }
+}
