@@ -36,8 +36,12 @@
 )]
 
 mod alpha;
+mod b_ary_tree;
 mod bounded_sum;
+mod cdf;
+mod choose_branching_factor;
 mod clamp;
+mod consistent_b_ary_tree;
 mod count;
 mod count_by;
 mod count_by_categories;
@@ -49,6 +53,7 @@ mod key;
 mod lattice;
 mod mean;
 mod quantile_score_candidates;
+mod quantiles_from_counts;
 mod ranks;
 mod settle;
 mod sized_bounded_mean;
@@ -61,8 +66,12 @@ mod table;
 mod tally;
 
 pub use alpha::Alpha;
+pub use b_ary_tree::{TreeNorm, make_b_ary_tree};
 pub use bounded_sum::make_bounded_sum;
+pub use cdf::make_cdf;
+pub use choose_branching_factor::choose_branching_factor;
 pub use clamp::make_clamp;
+pub use consistent_b_ary_tree::make_consistent_b_ary_tree;
 pub use count::make_count;
 pub use count_by::make_count_by;
 pub use count_by_categories::{Norm, make_count_by_categories};
@@ -71,6 +80,7 @@ pub use is_equal::make_is_equal;
 pub use key::Key;
 pub use mean::make_mean;
 pub use quantile_score_candidates::{ScoreDistance, make_quantile_score_candidates};
+pub use quantiles_from_counts::{Interpolation, make_quantiles_from_counts};
 pub use sized_bounded_mean::make_sized_bounded_mean;
 pub use sized_bounded_sum::make_sized_bounded_sum;
 pub use sized_quantile_score_candidates::make_sized_quantile_score_candidates;
