@@ -73,7 +73,9 @@ mod tests {
         assert_eq!(cdf(&[1.0, 1.0, 2.0]), [0.25, 0.5, 1.0]);
         let found = cdf(&[2.23, 3.4, 5.0, 2.7]);
         let expected = [0.16729182295573897, 0.42235558889722435, 0.7974493623405852, 1.0];
-        assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-15));
+        assert!(
+            found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-15)
+        );
         assert_eq!(cdf(&[-3.0, 1.0]), [1.5, 1.0]);
         let single = make_cdf::<f32>().unwrap();
         assert_eq!(single.eval(&vec![1.0, 3.0]).unwrap(), [0.25, 1.0]);

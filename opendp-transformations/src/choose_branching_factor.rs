@@ -30,9 +30,7 @@ pub fn choose_branching_factor(size_guess: u32) -> u32 {
         }
         let height = if b == size_guess { 1.0 } else { size / ln(b) };
         let b_float = f64::from(b);
-        let variance = height
-            * height
-            * ((b_float - 1.0) * height - (b_float + 1.0) * (2.0 / 3.0));
+        let variance = height * height * ((b_float - 1.0) * height - (b_float + 1.0) * (2.0 / 3.0));
         if variance < least {
             (best, least) = (b, variance);
         }

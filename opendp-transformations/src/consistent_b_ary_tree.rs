@@ -101,14 +101,14 @@ fn consistent(mut nodes: Vec<f64>, b: usize) -> Vec<f64> {
         width = width.saturating_mul(b);
     }
     let leaf_count = given - inner;
-    let mut below =
-        Layer { start: inner, width, full: leaf_count, variance: 1.0, partial: 0.0 };
+    let mut below = Layer { start: inner, width, full: leaf_count, variance: 1.0, partial: 0.0 };
     let mut layers = vec![below];
     // The variances, from those of the leaves up.
     for width in widths.into_iter().rev() {
         let full = below.full / b;
         let children = below.full - full * b;
-        let combined = |children: f64| if children == 0.0 { 0.0 } else { children / (1.0 + children) };
+        let combined =
+            |children: f64| if children == 0.0 { 0.0 } else { children / (1.0 + children) };
         let partial = children as f64 * below.variance + below.partial;
         below = Layer {
             start: below.start - width,
@@ -141,7 +141,8 @@ fn upward(nodes: &mut [f64], layers: &[Layer], b: usize) {
             let first = (node * b).min(children.len());
             let last = (first + b).min(children.len()).min(below.width);
             let sum: f64 = children[first..last].iter().sum();
-            own[node] = if node == layer.full { sum + layer.partial * (own[node] - sum) } else { 0.0 };
+            own[node] =
+                if node == layer.full { sum + layer.partial * (own[node] - sum) } else { 0.0 };
         }
     }
 }
@@ -249,6 +250,9 @@ mod tests {
         near(&leaves(usize::MAX, &[3, 1, 2]), &[1.0, 2.0]);
         let odd = make_consistent_b_ary_tree::<f64, f32>(3).unwrap();
         assert_eq!(odd.eval(&vec![f64::NAN, f64::INFINITY, 1e300]).unwrap().len(), 2);
-        assert_eq!(make_consistent_b_ary_tree::<i32, f64>(1).unwrap_err().kind(), "MakeTransformation");
+        assert_eq!(
+            make_consistent_b_ary_tree::<i32, f64>(1).unwrap_err().kind(),
+            "MakeTransformation"
+        );
     }
 }

@@ -77,11 +77,7 @@ register! {
 fn count_by<T: Key, TV: Tally>(
     input: Space<Records<T>, SymmetricDistance>,
 ) -> Result<
-    Aggregate<
-        T,
-        MapDomain<AtomDomain<T>, AtomDomain<TV>>,
-        L01InfDistance<AbsoluteDistance<TV>>,
-    >,
+    Aggregate<T, MapDomain<AtomDomain<T>, AtomDomain<TV>>, L01InfDistance<AbsoluteDistance<TV>>>,
 > {
     let domain = MapDomain::new(input.domain().element().clone(), AtomDomain::non_nan());
     let output = Space::new(domain, L01InfDistance::new(AbsoluteDistance::new()))?;

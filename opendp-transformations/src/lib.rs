@@ -39,6 +39,7 @@ mod alpha;
 mod b_ary_tree;
 mod bounded_sum;
 mod cdf;
+mod checked_sum;
 mod choose_branching_factor;
 mod clamp;
 mod consistent_b_ary_tree;
@@ -46,12 +47,17 @@ mod count;
 mod count_by;
 mod count_by_categories;
 mod count_distinct;
+mod deviations;
 mod float_sum;
+mod grid;
 mod integer_sum;
 mod is_equal;
 mod key;
 mod lattice;
 mod mean;
+mod monotonic_sum;
+mod offset;
+mod ordered_sum;
 mod quantile_score_candidates;
 mod quantiles_from_counts;
 mod ranks;
@@ -59,16 +65,24 @@ mod settle;
 mod sized_bounded_mean;
 mod sized_bounded_sum;
 mod sized_quantile_score_candidates;
+mod split_sum;
 mod stated;
 mod sum;
+mod sum_of_squared_deviations;
+mod summation;
 mod symmetric;
 mod table;
 mod tally;
+mod variance;
 
 pub use alpha::Alpha;
 pub use b_ary_tree::{TreeNorm, make_b_ary_tree};
 pub use bounded_sum::make_bounded_sum;
 pub use cdf::make_cdf;
+pub use checked_sum::{
+    make_bounded_float_checked_sum, make_sized_bounded_float_checked_sum,
+    make_sized_bounded_int_checked_sum,
+};
 pub use choose_branching_factor::choose_branching_factor;
 pub use clamp::make_clamp;
 pub use consistent_b_ary_tree::make_consistent_b_ary_tree;
@@ -79,10 +93,19 @@ pub use count_distinct::make_count_distinct;
 pub use is_equal::make_is_equal;
 pub use key::Key;
 pub use mean::make_mean;
+pub use monotonic_sum::{make_bounded_int_monotonic_sum, make_sized_bounded_int_monotonic_sum};
+pub use ordered_sum::{
+    make_bounded_float_ordered_sum, make_bounded_int_ordered_sum,
+    make_sized_bounded_float_ordered_sum, make_sized_bounded_int_ordered_sum,
+};
 pub use quantile_score_candidates::{ScoreDistance, make_quantile_score_candidates};
 pub use quantiles_from_counts::{Interpolation, make_quantiles_from_counts};
 pub use sized_bounded_mean::make_sized_bounded_mean;
 pub use sized_bounded_sum::make_sized_bounded_sum;
 pub use sized_quantile_score_candidates::make_sized_quantile_score_candidates;
+pub use split_sum::{make_bounded_int_split_sum, make_sized_bounded_int_split_sum};
 pub use sum::{Summand, make_sum};
+pub use sum_of_squared_deviations::make_sum_of_squared_deviations;
+pub use summation::{Pairwise, Sequential, Summation};
 pub use tally::Tally;
+pub use variance::{make_sized_bounded_variance, make_variance};

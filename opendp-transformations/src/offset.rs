@@ -112,7 +112,7 @@ impl Moments {
         }
         let sum = sums.into_iter().fold(0, u64::wrapping_add);
         let squares = squares.into_iter().fold(0, u128::wrapping_add);
-        self.merge(&Moments { sum: sum.into(), squares: Wide { high: 0, low: squares } });
+        self.merge(&Moments { sum: sum.into(), squares: Wide::new(squares) });
     }
     /// Add the integers that another state has seen.
     pub(crate) fn merge(&mut self, other: &Moments) {
@@ -135,7 +135,7 @@ pub(crate) struct Wide {
     low: u128,
 }
 impl Wide {
-    pub(crate) fn new(low: u128) -> Self {
+    fn new(low: u128) -> Self {
         Wide { high: 0, low }
     }
     pub(crate) fn add(&mut self, other: Wide) {
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn adds_integers_and_their_squares_exactly() {
         let offset = Offset::new(-3.0, 7.0).unwrap();
-        for rows in [0, 1, 3, 4, 5, 2047, 2048, 2049, 5000] {
+        for rows in [0_i32, 1, 3, 4, 5, 2047, 2048, 2049, 5000] {
             let data: Vec<f64> = (0..rows).map(|i| f64::from(i % 11) - 3.0).collect();
             let mut moments = Moments::default();
             offset.moments(&data, &mut moments);

@@ -22,6 +22,21 @@ impl<K: Key, V: Default + Copy> Table<K, V> {
     pub(crate) fn new() -> Self {
         Table { words: Words::new(), others: HashMap::default() }
     }
+    /// Make a table without keys that has so much room for some that few share a place.
+    pub(crate) fn with_room(keys: usize) -> Self {
+        let bits = usize::BITS - keys.saturating_mul(8).leading_zeros();
+        let seed = RandomState::new().hash_one(0_u64);
+        Table { words: Words::with_bits(bits.max(FIRST_BITS), seed), others: HashMap::default() }
+    }
+    /// The value of a key, or the default if the table does not have it.
+    #[inline]
+    pub(crate) fn lookup(&self, key: &K) -> V {
+        if K::HAS_WORD {
+            self.words.lookup(key.word())
+        } else {
+            self.others.get(key).copied().unwrap_or_default()
+        }
+    }
     /// Count the keys.
     pub(crate) fn len(&self) -> usize {
         self.words.len + self.others.len()
@@ -98,6 +113,13 @@ impl<V: Default + Copy> Words<V> {
         }
         &mut self.places[place].1
     }
+    #[inline]
+    fn lookup(&self, word: u64) -> V {
+        if word == 0 {
+            return self.zero.unwrap_or_default();
+        }
+        self.places[self.find(word)].1
+    }
     /// The place of a word, or the free one where it belongs.
     #[inline]
     fn find(&self, word: u64) -> usize {
@@ -151,6 +173,7 @@ mod tests {
         rows.iter().for_each(|row| *expected.entry(row.clone()).or_default() += 1);
         assert_eq!(table.len(), expected.len());
         assert_eq!(table.iter().collect::<BTreeMap<_, u64>>(), expected);
+        assert!(expected.iter().all(|(key, count)| table.lookup(key) == *count));
         let bytes = serde_json::to_vec(&table).unwrap();
         let again: Table<K, u64> = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(again.iter().collect::<BTreeMap<_, u64>>(), expected);

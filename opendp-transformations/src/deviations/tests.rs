@@ -123,7 +123,7 @@ fn the_map_is_the_largest_change_for_every_number_of_replacements() {
             let mut worst = 0;
             for x in &data {
                 for y in &data {
-                    let distance = SymmetricDistance.distance(x, y).unwrap().unwrap();
+                    let distance = spread.input().distance(x, y).unwrap().unwrap();
                     if distance <= d_in {
                         worst = worst.max((exact(x) - exact(y)).abs());
                     }
@@ -147,10 +147,8 @@ fn maps_as_the_catalogue_lists_or_less() {
     let d_out = |ddof| variance(0.0, 10.0, 10, ddof).map(&2).unwrap();
     assert!(10.0 <= d_out(1) && d_out(1) <= 10.0 * (1.0 + 1e-15));
     assert!(9.0 <= d_out(0) && d_out(0) <= 9.0 * (1.0 + 1e-15));
-    let hamming = make_variance::<_, _, Pairwise<f64>>(
-        space::<f64, HammingDistance>(0.0, 10.0, 10),
-        0,
-    );
+    let hamming =
+        make_variance::<_, _, Pairwise<f64>>(space::<f64, HammingDistance>(0.0, 10.0, 10), 0);
     assert_eq!(hamming.unwrap().map(&1), Ok(d_out(0)));
 }
 #[test]
