@@ -3,9 +3,11 @@
 mod atom;
 mod map;
 mod option;
+mod pair;
 mod vector;
 
 pub use atom::{AtomDomain, Nan, atom_domain};
 pub use map::{MapDomain, map_domain};
 pub use option::{OptionDomain, option_domain};
+pub use pair::{PairDomain, pair_domain};
 pub use vector::{VectorDomain, vector_domain};

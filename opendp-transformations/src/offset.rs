@@ -135,7 +135,7 @@ pub(crate) struct Wide {
     low: u128,
 }
 impl Wide {
-    fn new(low: u128) -> Self {
+    pub(crate) fn new(low: u128) -> Self {
         Wide { high: 0, low }
     }
     pub(crate) fn add(&mut self, other: Wide) {
