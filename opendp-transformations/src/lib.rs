@@ -5,9 +5,15 @@
 //! precondition, its map, the proof of the map, and tests that try to break it.
 //!
 //! - Row by row: [`make_is_equal`], [`make_clamp`].
-//! - Counts: [`make_count`], [`make_count_by_categories`].
+//! - Counts: [`make_count`], [`make_count_distinct`], [`make_count_by`],
+//!   [`make_count_by_categories`].
 //! - Sums and means, exact however the rows are divided: [`make_sum`], [`make_bounded_sum`],
-//!   [`make_sized_bounded_sum`], [`make_mean`], [`make_sized_bounded_mean`].
+//!   [`make_sized_bounded_sum`], [`make_mean`], [`make_sized_bounded_mean`]; and sums by the older
+//!   names of their strategies, such as [`make_bounded_int_split_sum`].
+//! - Spreads, exact as well: [`make_variance`], [`make_sum_of_squared_deviations`],
+//!   [`make_covariance`].
+//! - Trees of counts: [`make_b_ary_tree`], [`choose_branching_factor`]; and what follows the
+//!   release of one, [`make_consistent_b_ary_tree`], [`make_cdf`], [`make_quantiles_from_counts`].
 //! - Scores of the candidates for a quantile: [`make_quantile_score_candidates`],
 //!   [`make_sized_quantile_score_candidates`].
 //!

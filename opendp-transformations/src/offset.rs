@@ -96,22 +96,22 @@ impl Moments {
     /// Add at most `BLOCK` integers.
     #[inline]
     fn add<T>(&mut self, rows: &[T], multiple: impl Fn(&T) -> u64) {
-        // Neither leaves its type: 2^11 integers below 2^52, whose squares are below 2^104.
-        let (mut sums, mut squares) = ([0_u64; 4], [0_u128; 4]);
-        let mut groups = rows.chunks_exact(4);
-        for group in &mut groups {
-            for lane in 0..4 {
-                let x = multiple(&group[lane]);
-                sums[lane] = sums[lane].wrapping_add(x);
+        // Rounding the rows first leaves one loop of float vectors and one of wide products, each
+        // several times as fast as both in one.
+        let mut multiples = [0_u64; BLOCK];
+        for (place, row) in multiples.iter_mut().zip(rows) {
+            *place = multiple(row);
+        }
+        // Neither sum leaves its type: 2^11 integers below 2^52, whose squares are below 2^104.
+        let (mut sum, mut squares) = (0_u64, [0_u128; 2]);
+        for pair in multiples[..rows.len().min(BLOCK).next_multiple_of(2)].chunks_exact(2) {
+            for lane in 0..2 {
+                let x = pair[lane];
+                sum = sum.wrapping_add(x);
                 squares[lane] = squares[lane].wrapping_add(u128::from(x) * u128::from(x));
             }
         }
-        for x in groups.remainder().iter().map(multiple) {
-            sums[0] = sums[0].wrapping_add(x);
-            squares[0] = squares[0].wrapping_add(u128::from(x) * u128::from(x));
-        }
-        let sum = sums.into_iter().fold(0, u64::wrapping_add);
-        let squares = squares.into_iter().fold(0, u128::wrapping_add);
+        let squares = squares[0].wrapping_add(squares[1]);
         self.merge(&Moments { sum: sum.into(), squares: Wide::new(squares) });
     }
     /// Add the integers that another state has seen.
