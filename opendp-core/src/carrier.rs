@@ -131,6 +131,22 @@ impl<T: Carrier> Carrier for Option<T> {
         self.clone_from(chunk.0);
     }
 }
+impl<A: Carrier, B: Carrier> Carrier for (A, B) {
+    type Chunk<'a> = Whole<'a, Self>;
+    fn chunk(&self) -> Whole<'_, Self> {
+        Whole(self)
+    }
+    fn buffer() -> Self {
+        (A::buffer(), B::buffer())
+    }
+    fn reset(&mut self) {
+        self.0.reset();
+        self.1.reset();
+    }
+    fn append_rows(&mut self, chunk: Whole<'_, Self>) {
+        self.clone_from(chunk.0);
+    }
+}
 impl<K, V> Carrier for HashMap<K, V>
 where
     K: Named + Codec + Clone + Eq + Hash + Send + Sync,

@@ -197,11 +197,13 @@ macro_rules! tuples {
 }
 tuples!(2 (A a, B b) 3 (A a, B b, C c));
 
-/// A map whose keys are strings is an object; any other is an array of pairs.
+/// A map whose keys are strings is an object; any other is an array of pairs. Either way the keys
+/// are in the order of their text, so that equal maps are written alike.
 impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
     fn to_json(&self) -> Json {
-        let pairs: Vec<(Json, Json)> =
+        let mut pairs: Vec<(Json, Json)> =
             self.iter().map(|(k, v)| (k.to_json(), v.to_json())).collect();
+        pairs.sort_by_cached_key(|(key, _)| key.to_string());
         if pairs.iter().all(|(key, _)| key.is_string()) {
             let entry = |(key, value): (Json, Json)| match key {
                 Json::String(key) => Some((key, value)),
@@ -277,6 +279,12 @@ mod tests {
         refuse::<f64>("true");
         refuse::<f64>("\"12\"");
         assert_eq!(f64::from_json(&serde_json::from_str("0e5").unwrap()).unwrap(), 0.0);
+    }
+    #[test]
+    fn writes_equal_maps_alike() {
+        let forward: HashMap<i32, i32> = (0..20).map(|k| (k, -k)).collect();
+        let backward: HashMap<i32, i32> = (0..20).rev().map(|k| (k, -k)).collect();
+        assert_eq!(forward.to_json().to_string(), backward.to_json().to_string());
     }
     #[test]
     fn reads_containers() {

@@ -4,10 +4,12 @@ mod atom;
 mod bit_vector;
 mod map;
 mod option;
+mod pair;
 mod vector;
 
 pub use atom::{AtomDomain, Nan, atom_domain};
 pub use bit_vector::{BitVectorDomain, bitvector_domain};
 pub use map::{MapDomain, map_domain};
 pub use option::{OptionDomain, option_domain};
+pub use pair::{PairDomain, pair_domain};
 pub use vector::{VectorDomain, vector_domain};

@@ -70,7 +70,9 @@ pub use codec::Codec;
 pub use constructor::{Constructor, Made, Spec};
 pub use distance::Distance;
 pub use domain::{Domain, descriptor};
-pub use domains::{AtomDomain, BitVectorDomain, MapDomain, Nan, OptionDomain, VectorDomain};
+pub use domains::{
+    AtomDomain, BitVectorDomain, MapDomain, Nan, OptionDomain, PairDomain, VectorDomain,
+};
 pub use erased::{Constructed, Kind};
 pub use error::{Error, Result};
 pub use function::{Fold, Function, Partial};
@@ -98,7 +100,7 @@ pub mod descriptors {
     //! In Rust the types' own constructors are shorter; these are what `"atom_domain"` and its
     //! like resolve to.
     pub use crate::domains::{
-        atom_domain, bitvector_domain, map_domain, option_domain, vector_domain,
+        atom_domain, bitvector_domain, map_domain, option_domain, pair_domain, vector_domain,
     };
     pub use crate::measures::{
         approximate, fixed_smoothed_max_divergence, max_divergence, renyi_divergence,

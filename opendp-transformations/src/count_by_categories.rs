@@ -1,20 +1,17 @@
 //! The number of records in each of some categories.
 
-use std::{
-    collections::HashMap,
-    hash::{BuildHasherDefault, Hasher},
-    marker::PhantomData,
-};
+use std::marker::PhantomData;
 
 use opendp_core::arith::InfCast;
 use opendp_core::{
-    AtomDomain, Codec, DatasetMetric, Error, Fold, Function, HashableAtom, InsertDeleteDistance,
-    L1Distance, L2Distance, Metric, MetricOn, Named, Result, Space, StabilityMap,
-    SymmetricDistance, Transformation, VectorDomain, register,
+    AtomDomain, Codec, DatasetMetric, Error, Fold, Function, InsertDeleteDistance, L1Distance,
+    L2Distance, Metric, MetricOn, Named, Result, Space, StabilityMap, SymmetricDistance,
+    Transformation, VectorDomain, register,
 };
 
-use crate::Tally;
 use crate::symmetric::{Aggregate, Records, add_counts, through_symmetric};
+use crate::table::Table;
+use crate::{Key, Tally};
 
 /// Count the records in each of some categories.
 ///
@@ -61,7 +58,7 @@ pub fn make_count_by_categories<T, M, MO, TOA>(
     null_category: bool,
 ) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, VectorDomain<AtomDomain<TOA>>, MO>>
 where
-    T: HashableAtom,
+    T: Key,
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     MO: Norm + MetricOn<VectorDomain<AtomDomain<TOA>>>,
     MO::Distance: InfCast<u32>,
@@ -103,99 +100,120 @@ fn count_by_categories<T, MO, TOA>(
     null_category: bool,
 ) -> Result<Aggregate<T, VectorDomain<AtomDomain<TOA>>, MO>>
 where
-    T: HashableAtom,
+    T: Key,
     MO: Norm + MetricOn<VectorDomain<AtomDomain<TOA>>>,
     MO::Distance: InfCast<u32>,
     TOA: Tally,
 {
     let fold = Histogram::<T, TOA>::new(&categories, null_category)?;
-    let domain = VectorDomain::new(AtomDomain::non_nan()).with_size(fold.cells);
+    let domain = VectorDomain::new(AtomDomain::non_nan()).with_size(fold.cells());
     let output = Space::new(domain, MO::default())?;
     let map = StabilityMap::new(|d_in: &u32| MO::Distance::inf_cast(*d_in));
     Ok(Transformation::new(input, output, Function::fold(fold), map))
 }
 
-/// Its state is the count in each cell.
+/// Its state is the count of all other records, and then that of each category.
 struct Histogram<T, TOA> {
     label: String,
-    cells: usize,
-    /// The cell of each category; any other record has the cell after theirs, if there is one.
-    cell_of: HashMap<T, usize, BuildHasherDefault<Mix>>,
+    categories: usize,
+    null_category: bool,
+    places: Places<T>,
     count: PhantomData<fn() -> TOA>,
 }
-impl<T: HashableAtom, TOA: Tally> Histogram<T, TOA> {
+impl<T: Key, TOA: Tally> Histogram<T, TOA> {
     fn new(categories: &Vec<T>, null_category: bool) -> Result<Self> {
-        let cell_of: HashMap<T, usize, _> = categories.iter().cloned().zip(0..).collect();
-        if cell_of.len() < categories.len() {
-            return Err(Error::MakeTransformation(
-                "categories: one occurs twice, expected all to be different".into(),
-            ));
-        }
         let label = format!(
             "counts of {} by {} as {}",
             T::type_name(),
             categories.to_json(),
             <TOA as Named>::type_name()
         );
-        let cells = categories.len() + usize::from(null_category);
-        Ok(Histogram { label, cells, cell_of, count: PhantomData })
+        let places = Places::new(categories)?;
+        Ok(Histogram {
+            label,
+            categories: categories.len(),
+            null_category,
+            places,
+            count: PhantomData,
+        })
+    }
+    fn cells(&self) -> usize {
+        self.categories + usize::from(self.null_category)
     }
 }
-impl<T: HashableAtom, TOA: Tally> Fold<Vec<T>, Vec<TOA>> for Histogram<T, TOA> {
+impl<T: Key, TOA: Tally> Fold<Vec<T>, Vec<TOA>> for Histogram<T, TOA> {
     type State = Vec<u64>;
     fn label(&self) -> String {
-        format!("{} in {} cells", self.label, self.cells)
+        format!("{} in {} cells", self.label, self.cells())
     }
     fn start(&self) -> Vec<u64> {
-        vec![0; self.cells]
+        vec![0; self.categories + 1]
     }
     fn absorb(&self, state: &mut Vec<u64>, rows: &[T]) -> Result<()> {
-        let others = self.cell_of.len();
-        for row in rows {
-            let cell = self.cell_of.get(row).copied().unwrap_or(others);
-            // Without a null category there is no such cell.
-            if let Some(count) = state.get_mut(cell) {
-                *count = count.saturating_add(1);
-            }
+        match &self.places {
+            Places::Range { first, places } => count_each(state, rows, |row| {
+                let at = usize::try_from(row.word().wrapping_sub(*first)).unwrap_or(usize::MAX);
+                places.get(at).copied().unwrap_or(0)
+            }),
+            Places::Any(places) => count_each(state, rows, |row| places.lookup(row)),
         }
         Ok(())
     }
     fn merge(&self, state: &mut Vec<u64>, other: Vec<u64>) -> Result<()> {
         add_counts(state, &other)
     }
-    fn finish(&self, state: Vec<u64>) -> Result<Vec<TOA>> {
+    fn finish(&self, mut state: Vec<u64>) -> Result<Vec<TOA>> {
+        // Of all the others' count, only the place changes.
+        let others = state.first().copied().unwrap_or(0);
+        state.drain(..1.min(state.len()));
+        state.extend(self.null_category.then_some(others));
+        state.resize(self.cells(), 0);
         Ok(state.into_iter().map(TOA::saturating_count).collect())
     }
 }
-
-/// A fast hash. The keys of the table are public arguments: no record can be added to it, so that
-/// no data can make it slow.
-#[derive(Default)]
-pub(crate) struct Mix(u64);
-impl Hasher for Mix {
-    fn write(&mut self, bytes: &[u8]) {
-        for part in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..part.len()].copy_from_slice(part);
-            self.write_u64(u64::from_le_bytes(word));
+#[inline]
+fn count_each<T>(state: &mut [u64], rows: &[T], place: impl Fn(&T) -> usize) {
+    for row in rows {
+        if let Some(count) = state.get_mut(place(row)) {
+            *count = count.saturating_add(1);
         }
     }
-    fn write_u8(&mut self, value: u8) {
-        self.write_u64(value.into());
-    }
-    fn write_u16(&mut self, value: u16) {
-        self.write_u64(value.into());
-    }
-    fn write_u32(&mut self, value: u32) {
-        self.write_u64(value.into());
-    }
-    fn write_u64(&mut self, value: u64) {
-        // An odd multiplier near 2^64 divided by the golden ratio.
-        self.0 = (self.0.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-    fn finish(&self) -> u64 {
-        // The table takes both the highest and the lowest bits, of which the lowest are poor.
-        self.0 ^ self.0 >> 32
+}
+
+/// The place of each category in the state, counted from one. Any other record has place zero.
+enum Places<T> {
+    /// Words of a short range have a place each, beginning with the word `first`.
+    Range {
+        first: u64,
+        places: Vec<usize>,
+    },
+    Any(Table<T, usize>),
+}
+impl<T: Key> Places<T> {
+    fn new(categories: &[T]) -> Result<Self> {
+        let mut table = Table::with_room(categories.len());
+        for (category, place) in categories.iter().zip(1..) {
+            table.update(category, |value| *value = place);
+        }
+        if table.len() < categories.len() {
+            return Err(Error::MakeTransformation(
+                "categories: one occurs twice, expected all to be different".into(),
+            ));
+        }
+        let words = || categories.iter().map(|category| category.word().cast_signed());
+        let (Some(first), Some(last)) = (words().min(), words().max()) else {
+            return Ok(Places::Any(table));
+        };
+        let span = usize::try_from(last.abs_diff(first)).unwrap_or(usize::MAX);
+        if !T::HAS_WORD || categories.len().saturating_mul(16).max(1024) < span {
+            return Ok(Places::Any(table));
+        }
+        let mut places = vec![0; span + 1];
+        for (word, place) in words().zip(1..) {
+            let at = usize::try_from(word.abs_diff(first)).unwrap_or(usize::MAX);
+            places.get_mut(at).into_iter().for_each(|found| *found = place);
+        }
+        Ok(Places::Range { first: first.cast_unsigned(), places })
     }
 }
 
@@ -204,7 +222,7 @@ mod tests {
     use super::*;
     use opendp_core::{DistanceOn, laws};
 
-    fn space<T: HashableAtom, M: DatasetMetric + MetricOn<Records<T>>>(
+    fn space<T: Key, M: DatasetMetric + MetricOn<Records<T>>>(
         size: Option<usize>,
     ) -> Space<Records<T>, M> {
         let domain = VectorDomain::new(AtomDomain::default());
@@ -212,7 +230,7 @@ mod tests {
         Space::new(domain, M::default()).unwrap()
     }
     #[track_caller]
-    fn check<T: HashableAtom, M, MO, TOA: Tally>(alphabet: &[T])
+    fn check<T: Key, M, MO, TOA: Tally>(alphabet: &[T])
     where
         M: DatasetMetric + DistanceOn<Records<T>>,
         MO: Norm + DistanceOn<VectorDomain<AtomDomain<TOA>>>,
@@ -239,6 +257,38 @@ mod tests {
         check::<_, SymmetricDistance, L2Distance<f64>, f64>(&[i64::MIN, -1, 0, 1, i64::MAX]);
         check::<_, InsertDeleteDistance, L1Distance<usize>, usize>(&[u8::MIN, 1, 2, u8::MAX]);
         check::<_, SymmetricDistance, L2Distance<u64>, u64>(&[true, false]);
+        check::<_, SymmetricDistance, L1Distance<i64>, i64>(&[-1, i16::MIN, 0, 7, i16::MAX]);
+        check::<_, SymmetricDistance, L1Distance<i64>, i64>(&[u64::MAX, 0, 1, 1 << 63]);
+    }
+    #[test]
+    fn a_map_that_is_too_small_is_refused() {
+        for null_category in [true, false] {
+            let honest = make_count_by_categories::<_, _, L2Distance<f64>, i32>(
+                space::<u8, SymmetricDistance>(None),
+                vec![0, 1],
+                null_category,
+            )
+            .unwrap();
+            let map = StabilityMap::new(|d: &u32| Ok(f64::from(*d) * 0.99));
+            let (output, function) = (honest.output().clone(), honest.function().clone());
+            let wrong = Transformation::new(honest.input().clone(), output, function, map);
+            assert!(laws::stable(&wrong, &laws::vectors(&[0, 1, 2], 2)).is_err());
+        }
+    }
+    #[test]
+    fn counts_the_same_in_a_range_and_in_a_table() {
+        let count = |factor: i64| {
+            let categories = [5, -3, 0, 900, 44].map(|x| x * factor).to_vec();
+            let made = make_count_by_categories::<_, _, L1Distance<i32>, i32>(
+                space::<i64, SymmetricDistance>(None),
+                categories,
+                true,
+            );
+            let data: Vec<i64> = (-1000..5000).map(|i| i * i % 1009 * factor).collect();
+            made.unwrap().invoke(&data).unwrap()
+        };
+        assert_eq!(count(1), count(1 << 50));
+        assert_eq!(count(1).iter().sum::<i32>(), 6000);
     }
     #[test]
     fn counts_categories_in_order_and_then_the_rest() {

@@ -1,13 +1,13 @@
 //! The records that are one of some values.
 
-use std::{collections::HashSet, hash::BuildHasherDefault};
+use std::collections::HashSet;
 
 use opendp_core::{
     AtomDomain, DatasetMetric, HashableAtom, InsertDeleteDistance, MetricOn, Result, Space,
     SymmetricDistance, Transformation, VectorDomain, register,
 };
 
-use crate::count_by_categories::Mix;
+use foldhash::fast::RandomState;
 use crate::filter::filtered;
 
 /// Keep the records that are one of some values.
@@ -47,7 +47,7 @@ where
     T: HashableAtom,
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
 {
-    let values: HashSet<T, BuildHasherDefault<Mix>> = values.into_iter().collect();
+    let values: HashSet<T, RandomState> = values.into_iter().collect();
     let element = input.domain().element().clone();
     filtered(input, element, move |row| values.contains(row))
 }

@@ -1,6 +1,6 @@
 //! The place of each record in a list of categories.
 
-use std::{collections::HashMap, hash::BuildHasherDefault};
+use std::collections::HashMap;
 
 use opendp_core::{
     AtomDomain, ChangeOneDistance, DatasetMetric, Error, HammingDistance, HashableAtom,
@@ -8,7 +8,7 @@ use opendp_core::{
     VectorDomain, register,
 };
 
-use crate::count_by_categories::Mix;
+use foldhash::fast::RandomState;
 use crate::row_by_row::{each, rows};
 
 /// Find the index of each record in a list of categories.
@@ -72,7 +72,7 @@ register! {
 /// The index of each category.
 fn index<T: HashableAtom>(
     categories: Vec<T>,
-) -> Result<HashMap<T, usize, BuildHasherDefault<Mix>>> {
+) -> Result<HashMap<T, usize, RandomState>> {
     let count = categories.len();
     let index: HashMap<T, usize, _> = categories.into_iter().zip(0..).collect();
     if index.len() < count {

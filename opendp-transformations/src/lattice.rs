@@ -5,14 +5,14 @@ use opendp_core::{Error, Result};
 use crate::symmetric::row_count;
 
 /// The largest multiple has this many bits, so that thousands can be added within 64 bits.
-const BITS: i32 = 51;
+pub(crate) const BITS: i32 = 51;
 /// The smallest power of two that is a float is `2^LOWEST`.
-const LOWEST: i32 = -1074;
+pub(crate) const LOWEST: i32 = -1074;
 /// Adding `1.5 * 2^52` to a float of magnitude at most `2^51` rounds it to an integer: the sum has
 /// a spacing of one, and its bit pattern is that of the constant plus the integer.
-const MAGIC: f64 = 6_755_399_441_055_744.0;
+pub(crate) const MAGIC: f64 = 6_755_399_441_055_744.0;
 /// Rows added within 64 bits: `2^11 * 2^51 < 2^63`.
-const BLOCK: usize = 1 << 11;
+pub(crate) const BLOCK: usize = 1 << 11;
 
 /// The multiples of `2^exponent` that stand for floats within bounds.
 ///
@@ -111,7 +111,7 @@ impl Lattice {
 }
 
 /// The logarithm of the smallest power of two that is at least `x`, or of `2^-1023`.
-fn power_above(x: f64) -> i32 {
+pub(crate) fn power_above(x: f64) -> i32 {
     // Eleven bits, as the sign is zero: the cast is exact.
     match (x.to_bits() >> 52) as i32 {
         0 => -1023 + i32::from(x.to_bits() > 1 << 51),
@@ -119,7 +119,7 @@ fn power_above(x: f64) -> i32 {
     }
 }
 /// The float `2^p`, for `-1023 <= p <= 1023`.
-fn power(p: i32) -> f64 {
+pub(crate) fn power(p: i32) -> f64 {
     // One bit above the rest, or the subnormal `2^-1023`.
     u64::try_from(p + 1023).map_or(0.0, |biased| f64::from_bits(biased << 52))
 }

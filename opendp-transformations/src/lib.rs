@@ -14,9 +14,15 @@
 //! - Size, order and metric: [`make_resize`], [`make_unordered`], [`make_ordered_random`],
 //!   [`make_metric_bounded`], [`make_metric_unbounded`].
 //! - Of one number: [`make_lipschitz_float_mul`].
-//! - Counts: [`make_count`], [`make_count_by_categories`].
+//! - Counts: [`make_count`], [`make_count_distinct`], [`make_count_by`],
+//!   [`make_count_by_categories`].
 //! - Sums and means, exact however the rows are divided: [`make_sum`], [`make_bounded_sum`],
-//!   [`make_sized_bounded_sum`], [`make_mean`], [`make_sized_bounded_mean`].
+//!   [`make_sized_bounded_sum`], [`make_mean`], [`make_sized_bounded_mean`]; and sums by the older
+//!   names of their strategies, such as [`make_bounded_int_split_sum`].
+//! - Spreads, exact as well: [`make_variance`], [`make_sum_of_squared_deviations`],
+//!   [`make_covariance`].
+//! - Trees of counts: [`make_b_ary_tree`], [`choose_branching_factor`]; and what follows the
+//!   release of one, [`make_consistent_b_ary_tree`], [`make_cdf`], [`make_quantiles_from_counts`].
 //! - Scores of the candidates for a quantile: [`make_quantile_score_candidates`],
 //!   [`make_sized_quantile_score_candidates`].
 //!
@@ -45,15 +51,24 @@
 )]
 
 mod alpha;
+mod b_ary_tree;
 mod bounded_sum;
 mod cast;
 mod cast_default;
 mod cast_inherent;
+mod cdf;
+mod checked_sum;
 #[cfg(test)]
 mod checks;
+mod choose_branching_factor;
 mod clamp;
+mod consistent_b_ary_tree;
 mod count;
+mod count_by;
 mod count_by_categories;
+mod count_distinct;
+mod covariance;
+mod deviations;
 mod drop_null;
 mod filter;
 mod filter_bounds;
@@ -62,6 +77,7 @@ mod find;
 mod find_bin;
 mod finder;
 mod float_sum;
+mod grid;
 mod identity;
 mod impute_constant;
 mod impute_uniform_float;
@@ -69,13 +85,18 @@ mod index;
 mod integer_sum;
 mod is_equal;
 mod is_null;
+mod key;
 mod lattice;
 mod lipschitz_float_mul;
 mod mean;
 mod metric_bounded;
 mod metric_unbounded;
+mod monotonic_sum;
+mod offset;
 mod ordered_random;
+mod ordered_sum;
 mod quantile_score_candidates;
+mod quantiles_from_counts;
 mod ranks;
 mod resize;
 mod round_cast;
@@ -84,20 +105,34 @@ mod settle;
 mod sized_bounded_mean;
 mod sized_bounded_sum;
 mod sized_quantile_score_candidates;
+mod split_sum;
 mod stated;
 mod sum;
+mod sum_of_squared_deviations;
+mod summation;
 mod symmetric;
+mod table;
 mod tally;
 mod uniform;
 mod unordered;
+mod variance;
 
 pub use alpha::Alpha;
+pub use b_ary_tree::{TreeNorm, make_b_ary_tree};
 pub use bounded_sum::make_bounded_sum;
 pub use cast::make_cast;
 pub use cast_default::make_cast_default;
 pub use cast_inherent::make_cast_inherent;
+pub use cdf::make_cdf;
+pub use checked_sum::{
+    make_bounded_float_checked_sum, make_sized_bounded_float_checked_sum,
+    make_sized_bounded_int_checked_sum,
+};
+pub use choose_branching_factor::choose_branching_factor;
 pub use clamp::make_clamp;
+pub use consistent_b_ary_tree::make_consistent_b_ary_tree;
 pub use count::make_count;
+pub use count_by::make_count_by;
 pub use count_by_categories::{Norm, make_count_by_categories};
 pub use drop_null::make_drop_null;
 pub use filter::make_filter;
@@ -120,9 +155,22 @@ pub use quantile_score_candidates::{ScoreDistance, make_quantile_score_candidate
 pub use resize::make_resize;
 pub use round_cast::RoundCast;
 pub use row_by_row::make_row_by_row;
+pub use count_distinct::make_count_distinct;
+pub use covariance::{make_covariance, make_sized_bounded_covariance};
+pub use key::Key;
+pub use monotonic_sum::{make_bounded_int_monotonic_sum, make_sized_bounded_int_monotonic_sum};
+pub use ordered_sum::{
+    make_bounded_float_ordered_sum, make_bounded_int_ordered_sum,
+    make_sized_bounded_float_ordered_sum, make_sized_bounded_int_ordered_sum,
+};
+pub use quantiles_from_counts::{Interpolation, make_quantiles_from_counts};
 pub use sized_bounded_mean::make_sized_bounded_mean;
 pub use sized_bounded_sum::make_sized_bounded_sum;
 pub use sized_quantile_score_candidates::make_sized_quantile_score_candidates;
+pub use split_sum::{make_bounded_int_split_sum, make_sized_bounded_int_split_sum};
 pub use sum::{Summand, make_sum};
+pub use sum_of_squared_deviations::make_sum_of_squared_deviations;
+pub use summation::{Pairwise, Sequential, Summation};
 pub use tally::Tally;
 pub use unordered::{OrderedMetric, make_unordered};
+pub use variance::{make_sized_bounded_variance, make_variance};

@@ -2,7 +2,8 @@
 
 use opendp_core::arith::Number;
 use opendp_core::{
-    Atom, Bounds, DatasetMetric, Domain, Error, Metric, MetricOn, Result, Space, Transformation,
+    Atom, AtomDomain, Bounds, DatasetMetric, Domain, Error, Metric, MetricOn, Result, Space,
+    Transformation, VectorDomain,
 };
 
 use crate::make_clamp;
@@ -48,4 +49,13 @@ where
         (None, Some(stated)) => make_clamp(input, stated)?.then(next),
         _ => next(input),
     }
+}
+
+/// Data sets of bounded records, maybe of known number.
+pub(crate) fn bounded<T: Atom, M: MetricOn<Records<T>> + Default>(
+    size: Option<usize>,
+    bounds: Bounds<T>,
+) -> Result<Space<Records<T>, M>> {
+    let domain = VectorDomain::new(AtomDomain::bounded(bounds));
+    Space::new(if let Some(size) = size { domain.with_size(size) } else { domain }, M::default())
 }

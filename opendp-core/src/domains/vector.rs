@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::domain::descriptor;
-use crate::{AtomDomain, Domain, OptionDomain, Result, TheDomain, named, register};
+use crate::{AtomDomain, Domain, OptionDomain, PairDomain, Result, TheDomain, named, register};
 
 /// The set of all vectors whose elements are members of `D`, maybe of a known length.
 ///
@@ -97,6 +97,8 @@ register! {
             OptionDomain<AtomDomain<usize>>, OptionDomain<AtomDomain<f32>>,
             OptionDomain<AtomDomain<f64>>, OptionDomain<AtomDomain<bool>>,
             OptionDomain<AtomDomain<String>>,
+            PairDomain<AtomDomain<f32>, AtomDomain<f32>>,
+            PairDomain<AtomDomain<f64>, AtomDomain<f64>>,
         ];
 }
 

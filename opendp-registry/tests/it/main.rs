@@ -6,6 +6,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod aggregates;
 mod catalogue;
 mod documents;
 mod foreign;

@@ -11,8 +11,9 @@ use opendp_core::{
     Transformation, VectorDomain,
 };
 use opendp_transformations::{
-    Alpha, make_clamp, make_count, make_count_by_categories, make_mean,
-    make_quantile_score_candidates, make_sum,
+    Alpha, Pairwise, make_clamp, make_count, make_count_by, make_count_by_categories,
+    make_count_distinct, make_mean, make_quantile_score_candidates, make_sum,
+    make_sum_of_squared_deviations, make_variance,
 };
 
 /// Enough rows to be folded on all cores.
@@ -81,6 +82,10 @@ fn sums_and_means_of_floats() {
     let sized = make_clamp(records(Some(ROWS)), bounds()).unwrap();
     same_bits(&sized.then(make_sum).unwrap(), &floats());
     same_bits(&sized.then(make_mean).unwrap(), &floats());
+    let spread = |input| make_variance::<_, _, Pairwise<f64>>(input, 1);
+    same_bits(&sized.then(spread).unwrap(), &floats());
+    let spread = make_sum_of_squared_deviations::<_, _, Pairwise<f64>>;
+    same_bits(&sized.then(spread).unwrap(), &floats());
 }
 #[test]
 fn sums_of_integers_at_the_ends_of_their_type() {
@@ -97,6 +102,10 @@ fn counts_and_histograms() {
     let input = Space::new(domain, SymmetricDistance).unwrap();
     let count = make_count::<i64, SymmetricDistance, i32>(input.clone()).unwrap();
     same_bits(&count, &data);
+    let distinct = make_count_distinct::<i64, SymmetricDistance, i32>(input.clone()).unwrap();
+    same_bits(&distinct, &data);
+    let by_value = make_count_by::<i64, SymmetricDistance, i64>(input.clone()).unwrap();
+    same_bits(&by_value, &data);
     let categories: Vec<i64> = (0..50).collect();
     let histogram =
         make_count_by_categories::<i64, SymmetricDistance, opendp_core::L1Distance<i64>, i64>(

@@ -1,0 +1,322 @@
+//! Counts of leaves, summed up a tree.
+
+use opendp_core::arith::{Directed, DirectedFloat, InfCast, Integer, Number};
+use opendp_core::{
+    Atom, AtomDomain, Distance, Error, Function, L1Distance, L2Distance, Metric, MetricOn, Result,
+    Space, StabilityMap, Transformation, VectorDomain, register,
+};
+
+/// Sum the counts of leaves up a tree, in which each node has as many children.
+///
+/// Ranges of leaves are sums of few nodes, so that noise added to the nodes answers all ranges
+/// well. [`make_consistent_b_ary_tree`](crate::make_consistent_b_ary_tree) makes the best leaves of
+/// the noisy nodes. (Hay, Rastogi, Miklau and Suciu, "Boosting the accuracy of differentially
+/// private histograms through consistency", 2010.)
+///
+/// # Arguments
+/// * `leaf_count` - the number of leaves, at least 1
+/// * `branching_factor` - the number of children of each node, at least 2
+///
+/// # Precondition
+/// The input is a space of vectors of integers under a norm, `L1Distance` or `L2Distance`.
+///
+/// # Function
+/// The counts given are the first leaves; counts beyond `leaf_count` are dropped, and the leaves up
+/// to `b^(layers - 1)`, where `b = branching_factor` and `layers` is the smallest number that makes
+/// room for `leaf_count`, are zero. Each other node is the exact sum of the leaves below it, or the
+/// nearest value of the type of the counts.
+///
+/// # Postcondition
+/// The output holds the layers from the root down, each from left to right, without the leaves
+/// after the last one given. Its length depends on that of the input alone, and is public when that
+/// is.
+///
+/// # Map
+/// For `L1Distance` `d_out = layers * d_in`; for `L2Distance`
+/// `d_out = sqrt((b^layers - 1) / (b - 1)) * d_in`, rounded up.
+///
+/// # Proof
+/// Vectors at a finite distance have the same length, and so have their trees. Let `v` be the
+/// difference of the leaves, zero where there are none; dropping leaves brings no two vectors
+/// further apart. Without saturation, the difference of the layer whose nodes have `k = b^j` leaves
+/// each, is `w = S v`, where each leaf counts in one node. In L1, `|w| <= |v|`: a sum is at most the
+/// sum of the absolute values. There are `layers` layers. In L2, `|w|^2 <= k |v|^2`: by
+/// Cauchy and Schwarz `(v_1 + ... + v_k)^2 <= k (v_1^2 + ... + v_k^2)`. The squares of the layers
+/// add up to `1 + b + ... + b^(layers - 1) = (b^layers - 1) / (b - 1)` times `|v|^2`, and leaves
+/// that all move together attain it. Saturation is applied to each exact sum on its own and brings
+/// no two numbers further apart, so that it shrinks every entry of the difference, and its norm.
+/// (Saturating on the way up would do as well; wrapping around would not.)
+///
+/// # Errors
+/// `MakeTransformation` when `leaf_count` is 0, when `branching_factor` is below 2, and when the
+/// tree has more nodes than fit memory addresses. The map gives `Overflow` or `FailedCast` when the
+/// bound does not fit its type.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_b_ary_tree;
+/// let counts = VectorDomain::new(AtomDomain::<i32>::default());
+/// let tree = make_b_ary_tree(Space::new(counts, L1Distance::<i32>::new())?, 4, 2)?;
+/// assert_eq!(tree.invoke(&vec![1, 2, 3])?, [6, 3, 3, 1, 2, 3]);
+/// assert_eq!(tree.map(&1)?, 3);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_b_ary_tree<T, M>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    leaf_count: usize,
+    branching_factor: usize,
+) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, VectorDomain<AtomDomain<T>>, M>>
+where
+    T: Atom + Integer,
+    M: TreeNorm + MetricOn<VectorDomain<AtomDomain<T>>>,
+{
+    let shape = Shape::new(leaf_count, branching_factor)?;
+    let domain = VectorDomain::new(AtomDomain::non_nan());
+    let domain = match input.domain().size() {
+        Some(size) => domain.with_size(shape.nodes(size)),
+        None => domain,
+    };
+    let output = Space::new(domain, input.metric().clone())?;
+    let map = StabilityMap::new(move |d_in: &M::Distance| {
+        M::in_tree(d_in, branching_factor, shape.layers)
+    });
+    let function = Function::map(move |leaves: &Vec<T>| shape.tree(leaves));
+    Ok(Transformation::new(input, output, function, map))
+}
+
+register! {
+    "b_ary_tree.rs": make_b_ary_tree(input, leaf_count, branching_factor)
+        for T in [i8, i16, i32, i64, u8, u16, u32, u64, usize],
+            M in [
+                L1Distance<i32>, L1Distance<i64>, L1Distance<u32>, L1Distance<u64>,
+                L1Distance<f64>, L2Distance<i32>, L2Distance<i64>, L2Distance<u32>,
+                L2Distance<u64>, L2Distance<f64>,
+            ];
+}
+
+/// A norm of the nodes of a tree, in terms of that of its leaves.
+pub trait TreeNorm: Metric {
+    /// Bound the norm of all nodes, given one on the norm of the leaves.
+    ///
+    /// # Errors
+    /// `Overflow` or `FailedCast` when the bound does not fit its type.
+    fn in_tree(
+        leaves: &Self::Distance,
+        branching_factor: usize,
+        layers: u32,
+    ) -> Result<Self::Distance>;
+}
+impl<Q: Distance + Number + InfCast<u32>> TreeNorm for L1Distance<Q> {
+    fn in_tree(leaves: &Q, _: usize, layers: u32) -> Result<Q> {
+        leaves.inf_mul(Q::inf_cast(layers)?)
+    }
+}
+impl<Q: Distance + Number + InfCast<f64>> TreeNorm for L2Distance<Q>
+where
+    f64: InfCast<Q>,
+{
+    fn in_tree(leaves: &Q, branching_factor: usize, layers: u32) -> Result<Q> {
+        // Powers of the branching factor up to the number of leaves, which fits `usize`.
+        let (mut squares, mut power) = (0_u128, 1_u128);
+        for _ in 0..layers {
+            squares = squares.saturating_add(power);
+            power = power.saturating_mul(branching_factor.try_into().unwrap_or(u128::MAX));
+        }
+        Q::inf_cast(
+            f64::inf_cast(*leaves)?
+                .inf_mul(<f64 as InfCast<u128>>::inf_cast(squares)?.inf_sqrt()?)?,
+        )
+    }
+}
+
+/// How the leaves and the other nodes of a tree are laid out.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    leaf_count: usize,
+    branching_factor: usize,
+    layers: u32,
+    /// The number of places for leaves, `b^(layers - 1)`.
+    width: usize,
+    /// The number of nodes above the leaves.
+    inner: usize,
+}
+impl Shape {
+    fn new(leaf_count: usize, branching_factor: usize) -> Result<Self> {
+        if leaf_count == 0 {
+            return Err(refuse("leaf_count: expected at least 1, found 0".into()));
+        }
+        if branching_factor < 2 {
+            let found = format!("branching_factor: expected at least 2, found {branching_factor}");
+            return Err(refuse(found));
+        }
+        let too_large =
+            || refuse(format!("leaf_count: a tree of {leaf_count} leaves is too large"));
+        let (mut layers, mut width, mut inner) = (1, 1_usize, 0_usize);
+        while width < leaf_count {
+            inner = inner.checked_add(width).ok_or_else(too_large)?;
+            width = width.checked_mul(branching_factor).ok_or_else(too_large)?;
+            layers += 1;
+        }
+        inner.checked_add(width).ok_or_else(too_large)?;
+        Ok(Shape { leaf_count, branching_factor, layers, width, inner })
+    }
+    /// Count the nodes of the tree over that many counts.
+    fn nodes(&self, counts: usize) -> usize {
+        self.inner + counts.min(self.leaf_count)
+    }
+    fn tree<T: Integer>(&self, counts: &[T]) -> Result<Vec<T>> {
+        let leaves = &counts[..counts.len().min(self.leaf_count)];
+        let size = self.nodes(counts.len());
+        let mut nodes: Vec<T> = Vec::new();
+        nodes.try_reserve_exact(size).map_err(|_| no_memory(size))?;
+        nodes.resize(self.inner, T::zero());
+        nodes.extend_from_slice(leaves);
+        // Layer by layer upward. All nodes to the right of those above the last leaf are zero.
+        let mut sums: Vec<i128> = leaves.iter().map(|leaf| leaf.to_i128().unwrap_or(0)).collect();
+        let (mut start, mut width) = (self.inner, self.width);
+        while 1 < width {
+            width /= self.branching_factor;
+            start -= width;
+            // At most 2^64 counts of 64 bits each: no sum leaves the range of `i128`.
+            let parents = sums.len().div_ceil(self.branching_factor);
+            for parent in 0..parents {
+                let first = parent * self.branching_factor;
+                let children = &sums[first..(first + self.branching_factor).min(sums.len())];
+                // A parent is before its children, or the first of them.
+                sums[parent] = children.iter().fold(0, |sum, child| sum.wrapping_add(*child));
+            }
+            sums.truncate(parents);
+            for (node, sum) in nodes[start..].iter_mut().zip(&sums) {
+                *node = T::saturating_from_i128(*sum);
+            }
+        }
+        Ok(nodes)
+    }
+}
+#[cold]
+fn refuse(reason: String) -> Error {
+    Error::MakeTransformation(reason)
+}
+#[cold]
+fn no_memory(nodes: usize) -> Error {
+    Error::FailedFunction(format!("leaf_count: there is no memory for a tree of {nodes} nodes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opendp_core::{DistanceOn, Domain, laws};
+
+    fn tree<T: Atom + Integer, M: TreeNorm + Default + MetricOn<VectorDomain<AtomDomain<T>>>>(
+        leaf_count: usize,
+        branching_factor: usize,
+    ) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, VectorDomain<AtomDomain<T>>, M>>
+    {
+        let domain = VectorDomain::new(AtomDomain::default());
+        make_b_ary_tree(Space::new(domain, M::default())?, leaf_count, branching_factor)
+    }
+    #[track_caller]
+    fn check<T, M>(alphabet: &[T], longest: usize)
+    where
+        T: Atom + Integer,
+        M: TreeNorm + Default + DistanceOn<VectorDomain<AtomDomain<T>>>,
+    {
+        let data = laws::vectors(alphabet, longest);
+        for (leaf_count, branching_factor) in [(1, 2), (2, 2), (3, 2), (4, 2), (4, 3), (4, 4)] {
+            let tree = tree::<T, M>(leaf_count, branching_factor).unwrap();
+            assert!(laws::stable(&tree, &data).unwrap() > 0);
+            assert!(laws::member(&tree, &data).unwrap() > 0);
+            assert!(laws::erases(&tree, &data, &[]).unwrap() > 0);
+        }
+    }
+
+    #[test]
+    fn obeys_the_laws_at_the_ends_of_its_type() {
+        check::<i8, L1Distance<i64>>(&[i8::MIN, 1, i8::MAX], 4);
+        check::<i8, L2Distance<f64>>(&[i8::MIN, -1, i8::MAX], 4);
+        check::<u8, L2Distance<i32>>(&[0, 1, u8::MAX], 4);
+        check::<i64, L1Distance<i128>>(&[i64::MIN, -1, 1, i64::MAX], 3);
+        check::<u64, L2Distance<f64>>(&[0, 1, u64::MAX], 4);
+    }
+    #[test]
+    fn the_euclidean_norm_grows_by_more_than_the_number_of_layers_allows() {
+        let honest = tree::<i32, L2Distance<f64>>(4, 4).unwrap();
+        let data = laws::vectors(&[0, 1], 4);
+        let map = |factor: f64| StabilityMap::new(move |d: &f64| d.inf_mul(factor));
+        let with = |factor| {
+            let (output, function) = (honest.output().clone(), honest.function().clone());
+            Transformation::new(honest.input().clone(), output, function, map(factor))
+        };
+        assert!(laws::stable(&with(2.0), &data).is_err());
+        assert!(laws::stable(&with(5_f64.sqrt() - 1e-9), &data).is_err());
+        assert!(laws::stable(&honest, &data).is_ok());
+        let single = tree::<i32, L1Distance<i32>>(4, 2).unwrap();
+        let (output, function) = (single.output().clone(), single.function().clone());
+        let map = StabilityMap::from_constant(2);
+        let wrong = Transformation::new(single.input().clone(), output, function, map);
+        assert!(laws::stable(&wrong, &data).is_err());
+    }
+    #[test]
+    fn a_sum_that_wraps_around_breaks_the_map() {
+        let honest = tree::<i8, L1Distance<i64>>(2, 2).unwrap();
+        let wraps = Function::map(|x: &Vec<i8>| {
+            let at = |i: usize| x.get(i).copied().unwrap_or(0);
+            Ok([vec![at(0).wrapping_add(at(1))], x[..x.len().min(2)].to_vec()].concat())
+        });
+        let map = StabilityMap::from_constant(2);
+        let wrong =
+            Transformation::new(honest.input().clone(), honest.output().clone(), wraps, map);
+        let data = laws::vectors(&[0, 1, i8::MAX], 2);
+        assert!(laws::stable(&honest, &data).is_ok() && laws::stable(&wrong, &data).is_err());
+    }
+    #[test]
+    fn maps_to_the_true_constants() {
+        let l1 = |b| tree::<i32, L1Distance<i32>>(10, b).unwrap().map(&1).unwrap();
+        assert_eq!([2, 3, 4].map(l1), [5, 4, 3]);
+        let l2 = |b| tree::<i32, L2Distance<f64>>(10, b).unwrap().map(&1.0).unwrap();
+        let exact = [5.5677643628300215, 6.324555320336759, 4.58257569495584];
+        for (found, exact) in [2, 3, 4].map(l2).into_iter().zip(exact) {
+            assert!(exact - 1e-15 <= found && found <= exact * (1.0 + 1e-12), "{found} {exact}");
+        }
+        assert_eq!(tree::<i32, L2Distance<i32>>(10, 3).unwrap().map(&1), Ok(7));
+        assert_eq!(tree::<i32, L1Distance<i32>>(u32::MAX as usize, 2).unwrap().map(&1), Ok(33));
+        assert!(tree::<i32, L1Distance<i32>>(10, 2).unwrap().map(&i32::MAX).is_err());
+    }
+    #[test]
+    fn lists_the_layers_from_the_root_down() {
+        let tree = tree::<i32, L1Distance<i32>>(10, 2).unwrap();
+        let ten = [vec![10, 8, 2, 4, 4, 2, 0, 2, 2, 2, 2, 2, 0, 0, 0], vec![1; 10]].concat();
+        assert_eq!(tree.invoke(&vec![1; 10]).unwrap(), ten);
+        assert_eq!(tree.invoke(&vec![1; 12]).unwrap(), ten);
+        let three = [3, 3, 0, 3, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1];
+        assert_eq!(tree.invoke(&vec![1; 3]).unwrap(), three);
+        assert_eq!(tree.invoke(&vec![]).unwrap(), [0; 15]);
+    }
+    #[test]
+    fn saturates_the_exact_sum_of_each_node() {
+        let tree = tree::<i32, L1Distance<i32>>(4, 2).unwrap();
+        let (low, high) = (i32::MIN, i32::MAX);
+        assert_eq!(tree.invoke(&vec![high, 1]).unwrap(), [high, high, 0, high, 1]);
+        let found = tree.invoke(&vec![high, 1, -1, low]).unwrap();
+        assert_eq!(found, [-1, high, low, high, 1, -1, low]);
+    }
+    #[test]
+    fn the_number_of_nodes_is_public_when_that_of_leaves_is() {
+        let domain = VectorDomain::new(AtomDomain::<i32>::default()).with_size(3);
+        let input = Space::new(domain, L1Distance::<i32>::new()).unwrap();
+        let tree = make_b_ary_tree(input, 4, 2).unwrap();
+        assert_eq!(tree.output().domain().size(), Some(6));
+        assert!(tree.output().domain().member(&tree.invoke(&vec![1, 2, 3]).unwrap()));
+    }
+    #[test]
+    fn refuses_what_is_no_tree() {
+        for (leaf_count, branching_factor, name) in
+            [(0, 2, "leaf_count"), (5, 1, "branching_factor"), (usize::MAX, 3, "leaf_count")]
+        {
+            let error = tree::<i32, L1Distance<i32>>(leaf_count, branching_factor).unwrap_err();
+            assert!(error.kind() == "MakeTransformation" && error.to_string().contains(name));
+        }
+        let huge = tree::<i64, L1Distance<i64>>(1 << 60, 2).unwrap();
+        assert_eq!(huge.invoke(&vec![1]).unwrap_err().kind(), "FailedFunction");
+    }
+}

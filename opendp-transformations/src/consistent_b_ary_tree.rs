@@ -1,0 +1,258 @@
+//! The best leaves of a noisy tree of counts.
+
+use opendp_core::arith::Float;
+use opendp_core::{Atom, Error, Function, Result, register};
+
+/// Make the leaves that fit a noisy tree of counts best.
+///
+/// The nodes of a tree from [`make_b_ary_tree`](crate::make_b_ary_tree) say the same many times
+/// over: each count, and again as a part of every sum above it. This is the post-processing that
+/// weighs them all, by least squares, so that the leaves have the least variance, and so have all
+/// sums of leaves. (Hay, Rastogi, Miklau and Suciu, "Boosting the accuracy of differentially
+/// private histograms through consistency", 2010, theorem 3; here also for trees in which some
+/// leaves are missing, where the weights are those of the variances.)
+///
+/// # Arguments
+/// * `branching_factor` - the number of children of each node, at least 2
+///
+/// # Precondition
+/// The input lists the layers of a tree from the root down, each from left to right, with
+/// independent noise of one variance in each node. Leaves that are missing at the end are zero, and
+/// known to be so.
+///
+/// # Postcondition
+/// The output has one number for each leaf of the input. It is a function of its input alone,
+/// defined for every length: a tree without nodes has no leaves. Where the noisy nodes are already
+/// consistent, the leaves are theirs, but for rounding.
+///
+/// # Map
+/// This is post-processing: the loss stays what it was.
+///
+/// # Proof
+/// Upward, each node is the average of its own count and the sum of its children, weighted by the
+/// inverse of their variances, and so the least squares estimate from the nodes below it. Downward,
+/// what a node differs from the sum of its children is given to them in proportion to their
+/// variances, which is the least squares solution under the constraint of that sum.
+///
+/// # Errors
+/// `MakeTransformation` when `branching_factor` is below 2.
+///
+/// ```
+/// # use opendp_transformations::make_consistent_b_ary_tree;
+/// let leaves = make_consistent_b_ary_tree::<i32, f64>(2)?;
+/// assert_eq!(leaves.eval(&vec![6, 3, 3, 1, 2, 3])?, [1.0, 2.0, 3.0]);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn make_consistent_b_ary_tree<TIA, TOA>(
+    branching_factor: usize,
+) -> Result<Function<Vec<TIA>, Vec<TOA>>>
+where
+    TIA: Atom + opendp_core::arith::Number,
+    TOA: Atom + Float,
+{
+    if branching_factor < 2 {
+        return Err(Error::MakeTransformation(format!(
+            "branching_factor: expected at least 2, found {branching_factor}"
+        )));
+    }
+    Ok(Function::map(move |nodes: &Vec<TIA>| {
+        let nodes: Vec<f64> = nodes.iter().map(|x| x.to_f64().unwrap_or(0.0)).collect();
+        let leaves = consistent(nodes, branching_factor);
+        Ok(leaves.into_iter().map(|x| TOA::from_f64_toward_zero(x)).collect())
+    }))
+}
+
+register! {
+    "consistent_b_ary_tree.rs": make_consistent_b_ary_tree(branching_factor)
+        for TIA in [i8, i16, i32, i64, u8, u16, u32, u64, usize, f32, f64] = i32,
+            TOA in [f32, f64] = f64;
+}
+
+/// One layer: its nodes, and their variances once they know of those below them.
+///
+/// The nodes whose leaves are all there have one variance, and those without leaves none. In
+/// between there is at most one node with some leaves.
+#[derive(Clone, Copy)]
+struct Layer {
+    start: usize,
+    width: usize,
+    /// The number of nodes with all their leaves.
+    full: usize,
+    variance: f64,
+    partial: f64,
+}
+impl Layer {
+    fn variance(&self, node: usize) -> f64 {
+        match node {
+            _ if node < self.full => self.variance,
+            _ if node == self.full => self.partial,
+            _ => 0.0,
+        }
+    }
+}
+
+fn consistent(mut nodes: Vec<f64>, b: usize) -> Vec<f64> {
+    let given = nodes.len();
+    // The smallest complete tree with room for all nodes.
+    let (mut widths, mut width, mut inner) = (Vec::new(), 1_usize, 0_usize);
+    while inner.saturating_add(width) < given {
+        widths.push(width);
+        inner += width;
+        width = width.saturating_mul(b);
+    }
+    let leaf_count = given - inner;
+    let mut below = Layer { start: inner, width, full: leaf_count, variance: 1.0, partial: 0.0 };
+    let mut layers = vec![below];
+    // The variances, from those of the leaves up.
+    for width in widths.into_iter().rev() {
+        let full = below.full / b;
+        let children = below.full - full * b;
+        let combined =
+            |children: f64| if children == 0.0 { 0.0 } else { children / (1.0 + children) };
+        let partial = children as f64 * below.variance + below.partial;
+        below = Layer {
+            start: below.start - width,
+            width,
+            full,
+            variance: combined(b as f64 * below.variance),
+            partial: combined(partial),
+        };
+        layers.push(below);
+    }
+    upward(&mut nodes, &layers, b);
+    downward(&mut nodes, &layers, b);
+    nodes.drain(..inner);
+    nodes
+}
+
+/// Make each node the average of its own number and of the sum of its children.
+fn upward(nodes: &mut [f64], layers: &[Layer], b: usize) {
+    for pair in layers.windows(2) {
+        let [below, layer] = pair else { continue };
+        let (above, children) = nodes.split_at_mut(below.start);
+        let own = &mut above[layer.start..];
+        let full = own.iter_mut().zip(children.chunks_exact(b)).take(layer.full);
+        for (node, children) in full {
+            let sum = children.iter().sum::<f64>();
+            *node = sum + layer.variance * (*node - sum);
+        }
+        // The others: at most one has leaves, and those without are zero.
+        for node in layer.full..layer.width {
+            let first = (node * b).min(children.len());
+            let last = (first + b).min(children.len()).min(below.width);
+            let sum: f64 = children[first..last].iter().sum();
+            own[node] =
+                if node == layer.full { sum + layer.partial * (own[node] - sum) } else { 0.0 };
+        }
+    }
+}
+
+/// Give each node's children what it differs from their sum.
+fn downward(nodes: &mut [f64], layers: &[Layer], b: usize) {
+    for pair in layers.windows(2).rev() {
+        let [below, layer] = pair else { continue };
+        let (above, children) = nodes.split_at_mut(below.start);
+        let own = &above[layer.start..];
+        let share = 1.0 / b as f64;
+        let full = own.iter().zip(children.chunks_exact_mut(b)).take(layer.full);
+        for (node, children) in full {
+            let residual = (*node - children.iter().sum::<f64>()) * share;
+            children.iter_mut().for_each(|child| *child += residual);
+        }
+        let first = layer.full * b;
+        let Some(node) = own.get(layer.full).filter(|_| layer.full < layer.width) else { continue };
+        let last = (first + b).min(children.len()).min(below.width);
+        let Some(children) = children.get_mut(first..last) else { continue };
+        let variances = || (first..last).map(|child| below.variance(child));
+        let (residual, total) = (node - children.iter().sum::<f64>(), variances().sum::<f64>());
+        if 0.0 < total {
+            for (child, variance) in children.iter_mut().zip(variances()) {
+                *child += residual * (variance / total);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leaves(b: usize, nodes: &[i32]) -> Vec<f64> {
+        make_consistent_b_ary_tree::<i32, f64>(b).unwrap().eval(&nodes.to_vec()).unwrap()
+    }
+    #[track_caller]
+    fn near(found: &[f64], expected: &[f64]) {
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+        }
+    }
+    /// Least squares by the normal equations: the leaves that fit all nodes best.
+    fn least_squares(b: usize, nodes: &[f64]) -> Vec<f64> {
+        let (mut width, mut inner) = (1, 0);
+        while inner + width < nodes.len() {
+            inner += width;
+            width *= b;
+        }
+        let n = nodes.len() - inner;
+        // Node by node: the range of leaves below it.
+        let (mut ranges, mut w) = (Vec::new(), 1);
+        while w <= width {
+            let each = width / w;
+            ranges.extend((0..w).map(|i| (i * each, ((i + 1) * each).min(n))));
+            w *= b;
+        }
+        let mut rows = vec![vec![0.0; n + 1]; n];
+        for (node, (from, to)) in nodes.iter().zip(ranges) {
+            for i in from..to.max(from) {
+                (from..to).for_each(|j| rows[i][j] += 1.0);
+                rows[i][n] += node;
+            }
+        }
+        for i in 0..n {
+            let pivot = rows[i].clone();
+            for (j, row) in rows.iter_mut().enumerate().filter(|(j, _)| *j != i) {
+                let factor = row[i] / pivot[i];
+                assert!(j < n);
+                row.iter_mut().zip(&pivot).for_each(|(x, p)| *x -= factor * p);
+            }
+        }
+        (0..n).map(|i| rows[i][n] / rows[i][i]).collect()
+    }
+
+    #[test]
+    fn solves_the_least_squares_problem() {
+        for b in [2, 3, 4] {
+            for size in 1..50_u32 {
+                let nodes: Vec<i32> =
+                    (0..size).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as i32 - 100).collect();
+                let exact: Vec<f64> = nodes.iter().map(|x| f64::from(*x)).collect();
+                near(&leaves(b, &nodes), &least_squares(b, &exact));
+            }
+        }
+        // A control: the leaves alone are another answer.
+        let nodes = [7, 5, 1, 2];
+        assert!((leaves(2, &nodes)[0] - 2.0).abs() > 1.0);
+    }
+    #[test]
+    fn gives_back_the_leaves_of_a_consistent_tree() {
+        let nodes = [vec![10, 8, 2, 4, 4, 2, 0, 2, 2, 2, 2, 2, 0, 0, 0], vec![1; 10]].concat();
+        near(&leaves(2, &nodes), &[1.0; 10]);
+        near(&leaves(2, &[5]), &[5.0]);
+        near(&leaves(2, &[5, 1]), &[3.0]);
+        near(&leaves(2, &[5, 1, 2]), &[5.0 / 3.0, 8.0 / 3.0]);
+        near(&leaves(2, &[7, 5, 1, 2]), &[14.0 / 3.0]);
+    }
+    #[test]
+    fn is_defined_for_every_input() {
+        assert_eq!(leaves(2, &[]), [0.0; 0]);
+        assert_eq!(leaves(usize::MAX, &[3]), [3.0]);
+        near(&leaves(usize::MAX, &[3, 1, 2]), &[1.0, 2.0]);
+        let odd = make_consistent_b_ary_tree::<f64, f32>(3).unwrap();
+        assert_eq!(odd.eval(&vec![f64::NAN, f64::INFINITY, 1e300]).unwrap().len(), 2);
+        assert_eq!(
+            make_consistent_b_ary_tree::<i32, f64>(1).unwrap_err().kind(),
+            "MakeTransformation"
+        );
+    }
+}

@@ -1,0 +1,154 @@
+//! The number of distinct records.
+
+use std::marker::PhantomData;
+
+use opendp_core::{
+    AbsoluteDistance, AtomDomain, DatasetMetric, Fold, Function, InsertDeleteDistance, MetricOn,
+    Named, Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain, register,
+};
+
+use crate::symmetric::{Aggregate, Records, through_symmetric};
+use crate::table::Table;
+use crate::{Key, Tally};
+
+/// Count the distinct values among the records.
+///
+/// # Arguments
+/// None but the type `TO` of the count.
+///
+/// # Precondition
+/// The input is a space of data sets in which records are added and removed.
+///
+/// # Postcondition
+/// The output is the number of different values that occur, or the largest number up to which `TO`
+/// holds every integer, whichever is smaller. It is never NaN.
+///
+/// # Map
+/// `d_out = d_in`, cast to `TO` and rounded up.
+///
+/// # Proof
+/// A record added brings at most one value that did not occur before, and one removed takes away at
+/// most one; neither touches any other value. Two data sets at symmetric distance `d` are joined by
+/// `d` such steps, so that their numbers of values differ by at most `d`. Taking the minimum with a
+/// constant brings no two numbers further apart. (When the size is known, `d` is even and `d / 2`
+/// records are replaced; replacing a record can still change the count only by one, but the map
+/// does not rely on the size. See `make_count`.)
+///
+/// # Errors
+/// The map gives `FailedCast` when `d_in` does not fit `TO`.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_count_distinct;
+/// let input = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
+/// let count = make_count_distinct::<_, _, i32>(input)?;
+/// assert_eq!(count.invoke(&vec![5, 7, 5, 5])?, 2);
+/// assert_eq!(count.map(&2)?, 2);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_count_distinct<T, M, TO>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, AtomDomain<TO>, AbsoluteDistance<TO>>>
+where
+    T: Key,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+    TO: Tally,
+{
+    through_symmetric(input, count_distinct)
+}
+
+register! {
+    "count_distinct.rs": make_count_distinct(input)
+        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String],
+            M in [SymmetricDistance, InsertDeleteDistance],
+            TO in [i32, i64, u32, u64, usize, f64] = i32;
+}
+
+fn count_distinct<T: Key, TO: Tally>(
+    input: Space<Records<T>, SymmetricDistance>,
+) -> Result<Aggregate<T, AtomDomain<TO>, AbsoluteDistance<TO>>> {
+    let output = Space::new(AtomDomain::non_nan(), AbsoluteDistance::new())?;
+    let map = StabilityMap::new(|d_in: &u32| TO::inf_cast(*d_in));
+    Ok(Transformation::new(input, output, Function::fold(Distinct::<TO>(PhantomData)), map))
+}
+
+/// Its state is the set of values seen.
+struct Distinct<TO>(PhantomData<fn() -> TO>);
+impl<T: Key, TO: Tally> Fold<Vec<T>, TO> for Distinct<TO> {
+    type State = Table<T, ()>;
+    fn label(&self) -> String {
+        format!("distinct {} as {}", T::type_name(), <TO as Named>::type_name())
+    }
+    fn start(&self) -> Table<T, ()> {
+        Table::new()
+    }
+    fn absorb(&self, state: &mut Table<T, ()>, rows: &[T]) -> Result<()> {
+        rows.iter().for_each(|row| state.update(row, |()| {}));
+        Ok(())
+    }
+    fn merge(&self, state: &mut Table<T, ()>, other: Table<T, ()>) -> Result<()> {
+        other.iter().for_each(|(key, ())| state.update(&key, |()| {}));
+        Ok(())
+    }
+    fn finish(&self, state: Table<T, ()>) -> Result<TO> {
+        Ok(TO::saturating_count(u64::try_from(state.len()).unwrap_or(u64::MAX)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opendp_core::arith::InfCast;
+    use opendp_core::{DistanceOn, laws};
+
+    #[track_caller]
+    fn check<T: Key, M, TO: Tally + InfCast<TO>>(alphabet: &[T], size: Option<usize>)
+    where
+        M: DatasetMetric + DistanceOn<Records<T>>,
+    {
+        let domain = VectorDomain::new(AtomDomain::<T>::default());
+        let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
+        let input = Space::new(domain, M::default()).unwrap();
+        let count = make_count_distinct::<T, M, TO>(input.clone()).unwrap();
+        assert!(laws::all(&count, alphabet, 3).unwrap() > 0);
+        if size.is_none() {
+            let wrong = Transformation::new(
+                input,
+                count.output().clone(),
+                count.function().clone(),
+                StabilityMap::new(|d: &u32| {
+                    TO::inf_cast(*d)?.inf_sub(TO::inf_cast(u32::from(*d > 0))?)
+                }),
+            );
+            assert!(laws::stable(&wrong, &laws::vectors(alphabet, 2)).is_err());
+        }
+    }
+
+    #[test]
+    fn obeys_the_laws_and_promises_no_more_than_needed() {
+        check::<_, SymmetricDistance, i32>(&[i64::MIN, -1, 0, 1, i64::MAX], None);
+        check::<_, SymmetricDistance, f64>(&[i32::MIN, 0, i32::MAX], Some(2));
+        check::<_, InsertDeleteDistance, u64>(&[true, false], None);
+        check::<_, InsertDeleteDistance, usize>(&["", "a", "é"].map(str::to_owned), Some(3));
+        check::<_, InsertDeleteDistance, i8>(&[u8::MIN, 1, u8::MAX], None);
+        check::<_, SymmetricDistance, i64>(&[i128::MIN, 0, i128::MAX], None);
+    }
+    #[test]
+    fn counts_values_and_not_records() {
+        let domain = VectorDomain::new(AtomDomain::<String>::default());
+        let input = Space::new(domain, SymmetricDistance).unwrap();
+        let count = make_count_distinct::<_, _, i32>(input).unwrap();
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(count.invoke(&words("a b a c  b")), Ok(4));
+        assert_eq!(count.invoke(&vec![]), Ok(0));
+        assert_eq!(count.map(&2), Ok(2));
+    }
+    #[test]
+    fn saturates_instead_of_wrapping() {
+        let domain = VectorDomain::new(AtomDomain::<u16>::default());
+        let input = Space::new(domain, SymmetricDistance).unwrap();
+        let count = make_count_distinct::<_, _, i8>(input).unwrap();
+        assert_eq!(count.invoke(&(0..300).collect()).unwrap(), 127);
+        assert_eq!(count.map(&128).unwrap_err().kind(), "FailedCast");
+    }
+}

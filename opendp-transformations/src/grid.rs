@@ -1,0 +1,119 @@
+//! Exact quotients cut to multiples of a power of two, all of which are floats.
+
+use dashu_int::ops::{BitTest, DivRem};
+use dashu_int::{IBig, Sign, UBig};
+use opendp_core::arith::Float;
+use opendp_core::arith::dyadic::{Rounding, dyadic};
+
+/// An exact number `numerator / denominator * 2^exponent`.
+#[derive(Clone, Debug)]
+pub(crate) struct Exact {
+    pub(crate) numerator: UBig,
+    pub(crate) denominator: UBig,
+    pub(crate) exponent: i64,
+}
+
+/// The multiples of a power of two `g`, up to a largest one of as many bits as a mantissa has.
+///
+/// **Lemma.** Numbers within the largest, at most `s` apart, are cut toward zero to multiples at
+/// most `s` apart once `s` is rounded up to a multiple. *Proof.* In units of `g`: those of different
+/// signs are brought closer. For `a >= b >= 0`, `floor(a) - floor(b)` is an integer below
+/// `a + 1 - b <= s + 1`, hence at most `s` rounded up to an integer. Negative ones follow by
+/// symmetry.
+///
+/// Every such multiple is a float, unless it is beyond the largest float, which then replaces it;
+/// this brings no two of them further apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grid {
+    exponent: i64,
+}
+impl Grid {
+    /// Choose the multiples for floats up to `largest`: their spacing there.
+    pub(crate) fn new<T: Float>(largest: &Exact) -> Self {
+        let smallest = T::from_dyadic(&IBig::ONE, i64::MIN / 2, Rounding::Up).to_f64();
+        let lowest = dyadic(smallest).map_or(0, |(_, exponent)| i64::from(exponent));
+        let ceiling = ceiling(largest, largest.exponent);
+        // The number of bits of one less: a power of two needs none of its own.
+        let below = if ceiling.is_zero() { ceiling } else { ceiling - UBig::ONE };
+        let bits = i64::try_from(below.bit_len()).unwrap_or(i64::MAX / 2);
+        let exponent = largest.exponent + bits - i64::from(T::MANTISSA_BITS);
+        Grid { exponent: exponent.max(lowest) }
+    }
+    /// Round up to a multiple, then to a float, which may be infinite.
+    pub(crate) fn up<T: Float>(&self, x: &Exact) -> T {
+        T::from_dyadic(&ceiling(x, self.exponent).into(), self.exponent, Rounding::Up)
+    }
+    /// Cut toward zero to a multiple, with a sign.
+    pub(crate) fn cut<T: Float>(&self, sign: Sign, x: &Exact) -> T {
+        let (units, _) = units(x, self.exponent);
+        T::from_dyadic(&IBig::from_parts(sign, units), self.exponent, Rounding::TowardZero)
+    }
+}
+
+/// The whole number of times that `2^unit` fits, and whether it does so without a rest.
+fn units(x: &Exact, unit: i64) -> (UBig, bool) {
+    let shift = x.exponent - unit;
+    let by = usize::try_from(shift.unsigned_abs()).unwrap_or(usize::MAX);
+    let (numerator, denominator) = match 0 <= shift {
+        true => (&x.numerator << by, x.denominator.clone()),
+        false => (x.numerator.clone(), &x.denominator << by),
+    };
+    if denominator.is_zero() {
+        return (UBig::ZERO, true);
+    }
+    let (quotient, rest) = numerator.div_rem(denominator);
+    (quotient, rest.is_zero())
+}
+fn ceiling(x: &Exact, unit: i64) -> UBig {
+    let (quotient, exact) = units(x, unit);
+    if exact { quotient } else { quotient + UBig::ONE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exact(numerator: u64, denominator: u64, exponent: i64) -> Exact {
+        Exact { numerator: numerator.into(), denominator: denominator.into(), exponent }
+    }
+
+    #[test]
+    fn has_as_many_bits_as_a_mantissa() {
+        assert_eq!(Grid::new::<f64>(&exact(1 << 53, 1, 0)).exponent, 0);
+        assert_eq!(Grid::new::<f64>(&exact((1 << 53) + 1, 1, 0)).exponent, 1);
+        assert_eq!(Grid::new::<f64>(&exact(10, 1, 7)).exponent, 7 + 4 - 53);
+        assert_eq!(Grid::new::<f32>(&exact(1, 1, -149)).exponent, -149);
+        assert_eq!(Grid::new::<f64>(&exact(0, 1, -2148)).exponent, -1074);
+    }
+    #[test]
+    fn cuts_toward_zero_and_rounds_bounds_up() {
+        let grid = Grid { exponent: -1 };
+        let third = exact(4, 3, 0);
+        assert_eq!(grid.cut::<f64>(Sign::Positive, &third), 1.0);
+        assert_eq!(grid.cut::<f64>(Sign::Negative, &third), -1.0);
+        assert_eq!(grid.up::<f64>(&third), 1.5);
+        assert_eq!(grid.up::<f64>(&exact(3, 2, 0)), 1.5);
+        assert_eq!(grid.up::<f64>(&exact(0, 2, 9)), 0.0);
+        assert_eq!(grid.up::<f64>(&exact(1, 1, 2000)), f64::INFINITY);
+        assert_eq!(grid.cut::<f64>(Sign::Positive, &exact(1, 1, 2000)), f64::MAX);
+    }
+    #[test]
+    fn moves_no_two_numbers_further_apart_than_the_map_says() {
+        let grid = Grid { exponent: 1 };
+        let signed = |x: i64| {
+            let sign = if x < 0 { Sign::Negative } else { Sign::Positive };
+            (x, grid.cut::<f64>(sign, &exact(x.unsigned_abs(), 3, 0)))
+        };
+        let cut: Vec<(i64, f64)> = (-60..=60).map(signed).collect();
+        let mut attained = false;
+        for (x, fx) in &cut {
+            for (y, fy) in &cut {
+                let bound: f64 = grid.up(&exact(x.abs_diff(*y), 3, 0));
+                assert!((fx - fy).abs() <= bound);
+                attained |= (fx - fy).abs() * 3.0 > x.abs_diff(*y) as f64;
+            }
+        }
+        // The exact distance alone would not do.
+        assert!(attained);
+    }
+}

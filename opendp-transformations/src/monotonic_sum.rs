@@ -1,0 +1,171 @@
+//! Sums of integers of one sign, by their older names.
+
+use opendp_core::arith::Integer;
+use opendp_core::{
+    AbsoluteDistance, AtomDomain, Bounds, Distance, Error, Result, SymmetricDistance,
+    Transformation, VectorDomain, register,
+};
+
+use crate::stated::bounded;
+use crate::{Summand, make_sum};
+
+/// Add up an unknown number of bounded integers of one sign.
+///
+/// This is [`make_sum`] under a name that programs have long used, over data sets that it describes
+/// itself. The sum is exact while it is computed and rounded once, so that no order of the records
+/// matters.
+///
+/// # Arguments
+/// * `bounds` - a pair `[lower, upper]`
+///
+/// # Precondition
+/// The bounds are not of different signs; either may be zero.
+///
+/// # Postcondition
+/// The output is the sum; a sum beyond the range of `T` is the nearest `T`.
+///
+/// # Map
+/// With bounds `[L, U]`: `d_in * max(|L|, |U|)`.
+///
+/// # Proof
+/// That of `make_sum`.
+///
+/// # Errors
+/// `MakeTransformation` when the bounds have different signs. The map gives `Overflow` when the
+/// bound does not fit `T`.
+///
+/// ```
+/// # use opendp_transformations::*;
+/// let sum = make_bounded_int_monotonic_sum(opendp_core::Bounds::new(0, 10)?)?;
+/// assert_eq!((sum.invoke(&vec![1, 2, 3])?, sum.map(&2)?), (6, 20));
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn make_bounded_int_monotonic_sum<T>(
+    bounds: Bounds<T>,
+) -> Result<
+    Transformation<
+        VectorDomain<AtomDomain<T>>,
+        SymmetricDistance,
+        AtomDomain<T>,
+        AbsoluteDistance<T>,
+    >,
+>
+where
+    T: Summand<Total = T> + Integer + Distance,
+{
+    one_sign(&bounds)?;
+    make_sum(bounded(None, bounds)?)
+}
+
+register! {
+    "monotonic_sum.rs": make_bounded_int_monotonic_sum(bounds)
+        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize] = i32;
+}
+
+/// Add up a known number of bounded integers of one sign.
+///
+/// This is [`make_sum`] under a name that programs have long used, over data sets that it describes
+/// itself. The sum is exact while it is computed and rounded once, so that no order of the records
+/// matters.
+///
+/// # Arguments
+/// * `size` - the number of records
+/// * `bounds` - a pair `[lower, upper]`
+///
+/// # Precondition
+/// The bounds are not of different signs; either may be zero.
+///
+/// # Postcondition
+/// The output is the sum; a sum beyond the range of `T` is the nearest `T`.
+///
+/// # Map
+/// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`.
+///
+/// # Proof
+/// That of `make_sum`.
+///
+/// # Errors
+/// `MakeTransformation` when the bounds have different signs. The map gives `Overflow` when the
+/// bound does not fit `T`.
+///
+/// ```
+/// # use opendp_transformations::*;
+/// let sum = make_sized_bounded_int_monotonic_sum(3, opendp_core::Bounds::new(1, 10)?)?;
+/// assert_eq!((sum.invoke(&vec![1, 2, 3])?, sum.map(&2)?), (6, 9));
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn make_sized_bounded_int_monotonic_sum<T>(
+    size: usize,
+    bounds: Bounds<T>,
+) -> Result<
+    Transformation<
+        VectorDomain<AtomDomain<T>>,
+        SymmetricDistance,
+        AtomDomain<T>,
+        AbsoluteDistance<T>,
+    >,
+>
+where
+    T: Summand<Total = T> + Integer + Distance,
+{
+    one_sign(&bounds)?;
+    make_sum(bounded(Some(size), bounds)?)
+}
+
+register! {
+    "monotonic_sum.rs": make_sized_bounded_int_monotonic_sum(size, bounds)
+        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize] = i32;
+}
+
+/// Check that no two numbers within the bounds have different signs.
+fn one_sign<T: Integer + opendp_core::Atom>(bounds: &Bounds<T>) -> Result<()> {
+    if bounds.lower() < T::zero() && T::zero() < bounds.upper() {
+        return Err(Error::MakeTransformation(format!(
+            "bounds: expected bounds of one sign, found [{}, {}]; use a split or an ordered sum",
+            bounds.lower(),
+            bounds.upper()
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symmetric::Records;
+    use opendp_core::{DatasetMetric, DistanceOn, StabilityMap, laws};
+
+    #[track_caller]
+    fn check<M: DatasetMetric + DistanceOn<Records<i8>>>(
+        bounds: (i8, i8),
+        make: impl Fn(
+            Bounds<i8>,
+        )
+            -> Result<Transformation<Records<i8>, M, AtomDomain<i8>, AbsoluteDistance<i8>>>,
+    ) {
+        let sum = make(Bounds::new(bounds.0, bounds.1).unwrap()).unwrap();
+        let alphabet = [bounds.0, 0, 1, bounds.1];
+        assert!(laws::all(&sum, &alphabet, 3).unwrap() > 0);
+        let map = StabilityMap::new(|d: &u32| Ok(i8::from(*d > 1)));
+        let (output, function) = (sum.output().clone(), sum.function().clone());
+        let wrong = Transformation::new(sum.input().clone(), output, function, map);
+        assert!(laws::stable(&wrong, &laws::vectors(&alphabet, 3)).is_err());
+    }
+
+    #[test]
+    fn obeys_the_laws_of_either_sign() {
+        for bounds in [(0, 127), (-127, 0)] {
+            check(bounds, make_bounded_int_monotonic_sum);
+            check(bounds, |bounds| make_sized_bounded_int_monotonic_sum(3, bounds));
+        }
+    }
+    #[test]
+    fn saturates_and_refuses_two_signs() {
+        let sum = make_bounded_int_monotonic_sum(Bounds::new(0, i32::MAX).unwrap()).unwrap();
+        assert_eq!(sum.invoke(&vec![i32::MAX, 5]), Ok(i32::MAX));
+        let mixed = Bounds::new(-1, 1).unwrap();
+        let error = make_bounded_int_monotonic_sum(mixed).unwrap_err();
+        assert_eq!(error.kind(), "MakeTransformation");
+        assert!(make_sized_bounded_int_monotonic_sum(3, mixed).is_err());
+    }
+}

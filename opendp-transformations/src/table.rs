@@ -1,0 +1,201 @@
+//! Tables from keys to what is known of them, made to be filled by rows at the speed of memory.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::Key;
+
+/// A map from keys to values.
+///
+/// Keys that fit a word are kept in one array, next to their values, so that looking one up costs
+/// one access to memory. The place of a key depends on a seed that is drawn for each table, so that
+/// data cannot be made slow on purpose. What a table says does not depend on the seed.
+pub(crate) struct Table<K, V> {
+    words: Words<V>,
+    others: HashMap<K, V, foldhash::fast::RandomState>,
+}
+
+impl<K: Key, V: Default + Copy> Table<K, V> {
+    /// Make the table without keys.
+    pub(crate) fn new() -> Self {
+        Table { words: Words::new(), others: HashMap::default() }
+    }
+    /// Make a table without keys that has so much room for some that few share a place.
+    pub(crate) fn with_room(keys: usize) -> Self {
+        let bits = usize::BITS - keys.saturating_mul(8).leading_zeros();
+        let seed = RandomState::new().hash_one(0_u64);
+        Table { words: Words::with_bits(bits.max(FIRST_BITS), seed), others: HashMap::default() }
+    }
+    /// The value of a key, or the default if the table does not have it.
+    #[inline]
+    pub(crate) fn lookup(&self, key: &K) -> V {
+        if K::HAS_WORD {
+            self.words.lookup(key.word())
+        } else {
+            self.others.get(key).copied().unwrap_or_default()
+        }
+    }
+    /// Count the keys.
+    pub(crate) fn len(&self) -> usize {
+        self.words.len + self.others.len()
+    }
+    /// Change the value of a key, which is the default as long as the table does not have it.
+    #[inline]
+    pub(crate) fn update(&mut self, key: &K, change: impl FnOnce(&mut V)) {
+        if K::HAS_WORD {
+            change(self.words.entry(key.word()));
+        } else if let Some(value) = self.others.get_mut(key) {
+            change(value);
+        } else {
+            change(self.others.entry(key.clone()).or_default());
+        }
+    }
+    /// List keys and values, in no particular order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (K, V)> {
+        let words = self.words.iter().filter_map(|(word, v)| Some((K::from_word(word)?, v)));
+        words.chain(self.others.iter().map(|(key, value)| (key.clone(), *value)))
+    }
+}
+
+impl<K: Key, V: Default + Copy + Serialize> Serialize for Table<K, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+impl<'de, K: Key, V: Default + Copy + Deserialize<'de>> Deserialize<'de> for Table<K, V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut table = Table::new();
+        for (key, value) in Vec::<(K, V)>::deserialize(deserializer)? {
+            table.update(&key, |place| *place = value);
+        }
+        Ok(table)
+    }
+}
+
+/// A map from words, with open addressing and linear probing, never more than half full.
+struct Words<V> {
+    /// The value of the word zero, which marks the free places below.
+    zero: Option<V>,
+    /// A power of two of places.
+    places: Vec<(u64, V)>,
+    len: usize,
+    seed: u64,
+    shift: u32,
+}
+
+const FIRST_BITS: u32 = 6;
+
+impl<V: Default + Copy> Words<V> {
+    fn new() -> Self {
+        let seed = RandomState::new().hash_one(0_u64);
+        Self::with_bits(FIRST_BITS, seed)
+    }
+    fn with_bits(bits: u32, seed: u64) -> Self {
+        let places = vec![(0, V::default()); 1 << bits];
+        Words { zero: None, places, len: 0, seed, shift: u64::BITS - bits }
+    }
+    #[inline]
+    fn entry(&mut self, word: u64) -> &mut V {
+        if word == 0 {
+            self.len += usize::from(self.zero.is_none());
+            return self.zero.get_or_insert_default();
+        }
+        let mut place = self.find(word);
+        if self.places[place].0 == 0 {
+            if self.places.len() <= 2 * self.len {
+                self.grow();
+                place = self.find(word);
+            }
+            self.len += 1;
+            self.places[place].0 = word;
+        }
+        &mut self.places[place].1
+    }
+    #[inline]
+    fn lookup(&self, word: u64) -> V {
+        if word == 0 {
+            return self.zero.unwrap_or_default();
+        }
+        self.places[self.find(word)].1
+    }
+    /// The place of a word, or the free one where it belongs.
+    #[inline]
+    fn find(&self, word: u64) -> usize {
+        let mask = self.places.len() - 1;
+        // The high and the low half of a product with an odd constant, near 2^64 divided by the
+        // golden ratio. The top bits of this choose among at most 2^63 places.
+        let product = u128::from(word ^ self.seed) * 0x9e37_79b9_7f4a_7c15;
+        let mixed = (product as u64) ^ (product >> 64) as u64;
+        let mut place = (mixed >> self.shift) as usize & mask;
+        loop {
+            let found = self.places[place].0;
+            if found == word || found == 0 {
+                return place;
+            }
+            place = (place + 1) & mask;
+        }
+    }
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let bits = u64::BITS - self.shift + 1;
+        let mut larger = Words::with_bits(bits, self.seed);
+        for (word, value) in &self.places {
+            if *word != 0 {
+                let place = larger.find(*word);
+                larger.places[place] = (*word, *value);
+            }
+        }
+        (self.places, self.shift) = (larger.places, larger.shift);
+    }
+    fn iter(&self) -> impl Iterator<Item = (u64, V)> {
+        let filled = self.places.iter().filter(|(word, _)| *word != 0).copied();
+        self.zero.iter().map(|value| (0, *value)).chain(filled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn count<K: Key>(rows: &[K]) -> Table<K, u64> {
+        let mut table = Table::new();
+        rows.iter().for_each(|row| table.update(row, |count| *count += 1));
+        table
+    }
+    #[track_caller]
+    fn check<K: Key + Ord>(rows: &[K]) {
+        let table = count(rows);
+        let mut expected = BTreeMap::new();
+        rows.iter().for_each(|row| *expected.entry(row.clone()).or_default() += 1);
+        assert_eq!(table.len(), expected.len());
+        assert_eq!(table.iter().collect::<BTreeMap<_, u64>>(), expected);
+        assert!(expected.iter().all(|(key, count)| table.lookup(key) == *count));
+        let bytes = serde_json::to_vec(&table).unwrap();
+        let again: Table<K, u64> = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(again.iter().collect::<BTreeMap<_, u64>>(), expected);
+    }
+
+    #[test]
+    fn agrees_with_an_ordered_map() {
+        check::<i64>(&[]);
+        check(&[0_i64, 0, i64::MIN, -1, i64::MAX, 1, -1]);
+        check(&(0..5000_u64).map(|i| i * i % 1009 * (1 << 53)).collect::<Vec<_>>());
+        check(&(-300..300).map(|i: i32| i * 65_536).collect::<Vec<_>>());
+        check(&[true, false, true]);
+        check(&["", "a", "a", "longer than eight bytes"].map(str::to_owned));
+        check(&[i128::MIN, 0, 1, i128::MAX, 0]);
+    }
+    #[test]
+    fn is_never_more_than_half_full_and_has_no_seed_in_common() {
+        let mut table = Table::<u64, ()>::new();
+        for i in 0..10_000_u64 {
+            table.update(&i, |()| {});
+            assert!(2 * (table.words.len - 1) <= table.words.places.len());
+        }
+        assert_ne!(table.words.seed, Table::<u64, ()>::new().words.seed);
+    }
+}
