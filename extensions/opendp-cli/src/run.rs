@@ -6,7 +6,7 @@ use opendp_core::erased::{AnyMeasurement, AnyValue};
 use opendp_core::{Carrier, Codec, Constructed, Error, Result};
 use serde_json::{Value as Json, json};
 
-use crate::data::{self, Column};
+use crate::data;
 
 /// The accuracy that is printed holds except with this probability.
 const ALPHA: f64 = 0.05;
@@ -54,7 +54,7 @@ impl Run<'_> {
         if self.data.extension().is_some_and(|extension| extension == "json") {
             return measurement.invoke(&data::read_json(self.data, self.column, domain)?);
         }
-        let rows = Column::open(self.data, self.column, domain, progress)?;
+        let rows = data::rows(self.data, self.column, domain, progress)?;
         if measurement.function().streams() {
             return measurement.invoke_chunks(rows);
         }

@@ -109,15 +109,19 @@ impl<T: Atom> Domain for AtomDomain<T> {
     }
 }
 impl<T: Atom> AtomDomain<T> {
-    /// Read a member from a cell of text: what does not read is NaN, or else the default value,
-    /// and what is out of bounds becomes the nearest bound.
-    pub(crate) fn read(&self, cell: &str) -> T {
-        let value = T::from_cell(cell.trim()).unwrap_or_else(T::unreadable);
+    /// Turn what was read from outside into a member, whatever it is: a value that is missing or did
+    /// not read becomes NaN, or the type's default where the domain has no NaN; a value out of
+    /// bounds, the nearest bound.
+    pub fn admit(&self, value: Option<T>) -> T {
+        let value = value.unwrap_or_else(T::unreadable);
         let value = if value.is_null() && !self.nan { T::default() } else { value };
         match &self.bounds {
             Some(bounds) if !value.is_null() => bounds.clamp(value),
             _ => value,
         }
+    }
+    pub(crate) fn read(&self, cell: &str) -> T {
+        self.admit(T::from_cell(cell.trim()))
     }
 }
 named!(AtomDomain<T> as "AtomDomain");

@@ -25,6 +25,12 @@ impl<D> OptionDomain<D> {
         &self.element
     }
 }
+impl<T: Atom> OptionDomain<AtomDomain<T>> {
+    /// Turn what was read from outside into a member: what is not a member is missing.
+    pub fn admit(&self, value: Option<T>) -> Option<T> {
+        value.filter(|value| self.element.member(value))
+    }
+}
 impl<T: Atom> Domain for OptionDomain<AtomDomain<T>> {
     type Carrier = Option<T>;
     fn member(&self, value: &Option<T>) -> bool {
@@ -35,8 +41,7 @@ impl<T: Atom> Domain for OptionDomain<AtomDomain<T>> {
     }
     fn read_cells(&self, cells: &[&str]) -> Option<Result<Option<T>>> {
         let [cell] = cells else { return None };
-        let value = T::from_cell(cell.trim()).filter(|value| self.element.member(value));
-        Some(Ok(value))
+        Some(Ok(self.admit(T::from_cell(cell.trim()))))
     }
 }
 named!(OptionDomain<D> as "OptionDomain");

@@ -1,0 +1,283 @@
+//! A column of Arrow record batches.
+
+use std::fmt;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::{
+    ArrowPrimitiveType, DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, Schema, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow::error::ArrowError;
+use opendp_core::erased::{AnyDomain, AnyValue};
+use opendp_core::{Atom, AtomDomain, Domain, Error, OptionDomain, Result, VectorDomain};
+
+use crate::Progress;
+use crate::progress::{Meter, broken, place};
+
+/// A domain whose members can be read from a column of Arrow.
+///
+/// A column of the domain's own type is taken as it is, and one of a narrower number is widened.
+/// Any other is read as its text, with the same outcome as from a CSV table. What is null, or does
+/// not read, becomes a member by the domain's rules.
+pub trait ArrowDomain: Domain {
+    /// Read the rows of an array.
+    ///
+    /// # Errors
+    /// `Argument` when the type of the column has no text, whatever its rows are.
+    fn read_array(&self, array: &ArrayRef) -> Result<Self::Carrier>;
+}
+
+/// An atomic type that has a counterpart in Arrow.
+trait ArrowAtom: Atom {
+    /// The type of a column that is read without a detour through text.
+    const NATIVE: DataType;
+    /// The types that widen to it without loss.
+    const NARROWER: &'static [DataType] = &[];
+    /// Read a column of the native type.
+    fn read(array: &ArrayRef) -> Option<Vec<Option<Self>>>;
+}
+fn primitive<A: ArrowPrimitiveType>(array: &ArrayRef) -> Option<Vec<Option<A::Native>>> {
+    Some(array.as_primitive_opt::<A>()?.iter().collect())
+}
+macro_rules! numbers {
+    ($($t:ident $arrow:ident $native:ident [$($narrower:ident),*];)*) => {$(
+        impl ArrowAtom for $t {
+            const NATIVE: DataType = DataType::$native;
+            const NARROWER: &'static [DataType] = &[$(DataType::$narrower),*];
+            fn read(array: &ArrayRef) -> Option<Vec<Option<Self>>> {
+                primitive::<$arrow>(array)
+            }
+        }
+    )*};
+}
+numbers! {
+    i8 Int8Type Int8 [];
+    i16 Int16Type Int16 [Int8, UInt8];
+    i32 Int32Type Int32 [Int8, Int16, UInt8, UInt16];
+    i64 Int64Type Int64 [Int8, Int16, Int32, UInt8, UInt16, UInt32];
+    u8 UInt8Type UInt8 [];
+    u16 UInt16Type UInt16 [UInt8];
+    u32 UInt32Type UInt32 [UInt8, UInt16];
+    u64 UInt64Type UInt64 [UInt8, UInt16, UInt32];
+    f32 Float32Type Float32 [Int8, Int16, UInt8, UInt16];
+    f64 Float64Type Float64 [Int8, Int16, Int32, UInt8, UInt16, UInt32, Float32];
+}
+macro_rules! words {
+    ($($t:ident as $same:ident;)*) => {$(
+        impl ArrowAtom for $t {
+            const NATIVE: DataType = $same::NATIVE;
+            const NARROWER: &'static [DataType] = $same::NARROWER;
+            fn read(array: &ArrayRef) -> Option<Vec<Option<Self>>> {
+                let wide = |value: $same| $t::try_from(value).ok();
+                Some($same::read(array)?.into_iter().map(|value| value.and_then(wide)).collect())
+            }
+        }
+    )*};
+}
+words! { isize as i64; usize as u64; i128 as i64; u128 as u64; }
+impl ArrowAtom for bool {
+    const NATIVE: DataType = DataType::Boolean;
+    fn read(array: &ArrayRef) -> Option<Vec<Option<Self>>> {
+        Some(array.as_boolean_opt()?.iter().collect())
+    }
+}
+impl ArrowAtom for String {
+    const NATIVE: DataType = DataType::Utf8;
+    const NARROWER: &'static [DataType] = &[DataType::LargeUtf8, DataType::Utf8View];
+    fn read(array: &ArrayRef) -> Option<Vec<Option<Self>>> {
+        let text: &StringArray = array.as_string_opt()?;
+        Some(text.iter().map(|cell| cell.map(|cell| cell.trim().to_owned())).collect())
+    }
+}
+
+/// Read a column as values of a type; `None` for what is null or does not read.
+fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
+    let unreadable = |_| {
+        let found = array.data_type();
+        Error::argument("column", format!("expected a column of values, found one of type {found}"))
+    };
+    if let Some(values) = T::read(array) {
+        return Ok(values);
+    }
+    if T::NARROWER.contains(array.data_type())
+        && let Some(values) = T::read(&cast(array, &T::NATIVE).map_err(unreadable)?)
+    {
+        return Ok(values);
+    }
+    let text = cast(array, &DataType::Utf8).map_err(unreadable)?;
+    let text: &StringArray = text.as_string_opt().ok_or_else(broken)?;
+    Ok(text.iter().map(|cell| T::from_cell(cell?.trim())).collect())
+}
+impl<T: ArrowAtom> ArrowDomain for VectorDomain<AtomDomain<T>> {
+    fn read_array(&self, array: &ArrayRef) -> Result<Vec<T>> {
+        Ok(values(array)?.into_iter().map(|value| self.element().admit(value)).collect())
+    }
+}
+impl<T: ArrowAtom> ArrowDomain for VectorDomain<OptionDomain<AtomDomain<T>>> {
+    fn read_array(&self, array: &ArrayRef) -> Result<Vec<Option<T>>> {
+        Ok(values(array)?.into_iter().map(|value| self.element().admit(value)).collect())
+    }
+}
+impl ArrowDomain for AnyDomain {
+    fn read_array(&self, array: &ArrayRef) -> Result<AnyValue> {
+        macro_rules! first {
+            ($($t:ident)*) => {$(
+                if let Ok(domain) = self.downcast_ref::<VectorDomain<AtomDomain<$t>>>() {
+                    return domain.read_array(array).map(AnyValue::new);
+                }
+                if let Ok(domain) =
+                    self.downcast_ref::<VectorDomain<OptionDomain<AtomDomain<$t>>>>()
+                {
+                    return domain.read_array(array).map(AnyValue::new);
+                }
+            )*};
+        }
+        first!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 bool String);
+        Err(Error::argument(
+            "data",
+            format!("expected a domain of rows of atoms, found {}", self.to_json()),
+        ))
+    }
+}
+
+/// The chunks of a column of a stream of record batches, as members of a domain of rows.
+pub struct ArrowColumn<D> {
+    batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
+    place: usize,
+    domain: D,
+    meter: Meter,
+    ended: bool,
+}
+impl<D: ArrowDomain> ArrowColumn<D> {
+    /// Read a column by its name; the name may be left out where there is only one.
+    ///
+    /// # Errors
+    /// `Argument` when the schema has no such column.
+    pub fn new(
+        schema: &Schema,
+        batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
+        column: Option<&str>,
+        domain: &D,
+    ) -> Result<Self> {
+        let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let place = place(&names, column)?;
+        Ok(ArrowColumn::at(place, None, Box::new(batches), domain))
+    }
+    /// Read the column at a place of each batch.
+    pub(crate) fn at(
+        place: usize,
+        total_rows: Option<u64>,
+        batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
+        domain: &D,
+    ) -> Self {
+        let meter = Meter::new(&domain.to_json(), total_rows);
+        ArrowColumn { batches, place, domain: domain.clone(), meter, ended: false }
+    }
+    /// Tell how far the table has been read, once a chunk.
+    #[must_use]
+    pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
+        self.meter.listener = Some(Box::new(listener));
+        self
+    }
+    fn chunk(&mut self) -> Result<Option<D::Carrier>> {
+        let Some(batch) = self.batches.next() else {
+            self.ended = true;
+            self.meter.end()?;
+            return Ok(None);
+        };
+        let batch = batch.map_err(|_| broken())?;
+        let column = batch.columns().get(self.place).ok_or_else(broken)?;
+        self.meter.add(column.len(), column.get_array_memory_size());
+        self.domain.read_array(column).map(Some)
+    }
+}
+impl<D: ArrowDomain> Iterator for ArrowColumn<D> {
+    type Item = Result<D::Carrier>;
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let chunk = self.chunk().transpose();
+        self.ended |= matches!(chunk, Some(Err(_)));
+        chunk
+    }
+}
+impl<D: fmt::Debug> fmt::Debug for ArrowColumn<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArrowColumn").field("domain", &self.domain).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use arrow::array::{BooleanArray, Float64Array, Int64Array, ListArray};
+    use arrow::datatypes::{Field, Int32Type};
+    use opendp_core::Bounds;
+
+    fn rows<T: ArrowAtom>(array: impl Array + 'static) -> Vec<T> {
+        let array: ArrayRef = Arc::new(array);
+        VectorDomain::new(AtomDomain::<T>::non_nan()).read_array(&array).unwrap()
+    }
+
+    #[test]
+    fn every_cell_becomes_a_member() {
+        let longs = Int64Array::from(vec![Some(1), None, Some(1 << 40), Some(-1)]);
+        assert_eq!(rows::<i64>(longs.clone()), [1, 0, 1 << 40, -1]);
+        assert_eq!(rows::<i32>(longs.clone()), [1, 0, 0, -1]);
+        assert_eq!(rows::<u8>(longs.clone()), [1, 0, 0, 0]);
+        assert_eq!(rows::<String>(longs.clone()), ["1", "", "1099511627776", "-1"]);
+        let array: ArrayRef = Arc::new(longs);
+        let bounded = VectorDomain::new(AtomDomain::bounded(Bounds::new(2_i64, 9).unwrap()));
+        assert_eq!(bounded.read_array(&array).unwrap(), [2, 2, 9, 2]);
+        let options = VectorDomain::new(OptionDomain::new(AtomDomain::<i32>::default()));
+        assert_eq!(options.read_array(&array).unwrap(), [Some(1), None, None, Some(-1)]);
+    }
+    #[test]
+    fn a_column_of_another_type_reads_as_its_text() {
+        let doubles = Float64Array::from(vec![1.5, f64::NAN, f64::INFINITY, -0.0]);
+        assert_eq!(rows::<f64>(doubles.clone()), [1.5, 0.0, f64::INFINITY, 0.0]);
+        assert_eq!(rows::<i32>(doubles.clone())[0], 0);
+        let text = StringArray::from(vec![Some(" 5"), Some("1e400"), Some("٣"), None, Some("")]);
+        assert_eq!(rows::<i32>(text.clone()), [5, 0, 0, 0, 0]);
+        assert_eq!(rows::<f64>(text)[1], f64::INFINITY);
+        let flags = BooleanArray::from(vec![Some(true), None]);
+        assert_eq!(rows::<bool>(flags.clone()), [true, false]);
+        assert_eq!(rows::<String>(flags), ["true", ""]);
+    }
+    #[test]
+    fn a_column_without_text_is_refused_whatever_its_rows_are() {
+        let list = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1)])]);
+        let array: ArrayRef = Arc::new(list);
+        let domain = VectorDomain::new(AtomDomain::<i32>::default());
+        // Its text would be that of a nested value: no atom reads it.
+        match domain.read_array(&array) {
+            Ok(rows) => assert_eq!(rows, [0]),
+            Err(error) => assert_eq!(error.kind(), "Argument"),
+        }
+    }
+    #[test]
+    fn streams_batches_of_a_named_column_typed_and_erased() {
+        let schema = Arc::new(Schema::new(vec![
+            Field::new("a", DataType::Int64, true),
+            Field::new("b", DataType::Int64, true),
+        ]));
+        let batch = |value: i64| {
+            let (a, b) = (Int64Array::from(vec![0; 3]), Int64Array::from(vec![value; 3]));
+            RecordBatch::try_new(schema.clone(), vec![Arc::new(a), Arc::new(b)])
+        };
+        let domain = VectorDomain::new(AtomDomain::<i64>::default()).with_size(6);
+        let batches = || vec![batch(1), batch(2)].into_iter();
+        let column = ArrowColumn::new(&schema, batches(), Some("b"), &domain).unwrap();
+        let rows: Result<Vec<Vec<i64>>> = column.collect();
+        assert_eq!(rows.unwrap().concat(), [1, 1, 1, 2, 2, 2]);
+        let short = domain.clone().with_size(5);
+        let mut column = ArrowColumn::new(&schema, batches(), Some("b"), &short).unwrap();
+        assert!(column.nth(2).unwrap().is_err() && column.next().is_none());
+        assert!(ArrowColumn::new(&schema, batches(), Some("c"), &domain).is_err());
+        assert!(ArrowColumn::new(&schema, batches(), None, &domain).is_err());
+    }
+}

@@ -1,0 +1,59 @@
+//! The cells of a line of CSV.
+
+/// The cells of one line.
+pub(crate) struct Cells {
+    parser: csv_core::Reader,
+    buffer: Vec<u8>,
+}
+impl Cells {
+    pub(crate) fn new() -> Self {
+        Cells { parser: csv_core::Reader::new(), buffer: Vec::new() }
+    }
+    /// All cells, without the space around them.
+    pub(crate) fn all(&mut self, line: &[u8]) -> Vec<String> {
+        let mut cells = Vec::new();
+        self.visit(line, |cell| {
+            cells.push(cell);
+            true
+        });
+        cells
+    }
+    /// One cell, or nothing where the line has fewer.
+    pub(crate) fn nth(&mut self, line: &[u8], index: usize) -> String {
+        let (mut found, mut left) = (String::new(), index);
+        self.visit(line, |cell| {
+            if left == 0 {
+                found = cell;
+                return false;
+            }
+            left -= 1;
+            true
+        });
+        found
+    }
+    /// Show each cell to `visit`, until it has seen enough.
+    fn visit(&mut self, line: &[u8], mut visit: impl FnMut(String) -> bool) {
+        self.parser.reset();
+        self.buffer.resize(line.len() + 1, 0);
+        let (mut rest, mut written) = (line, 0);
+        loop {
+            let (result, read, wrote) =
+                self.parser.read_field(rest, self.buffer.get_mut(written..).unwrap_or_default());
+            (rest, written) = (rest.get(read..).unwrap_or_default(), written + wrote);
+            match result {
+                // Reading on from nothing tells the parser that the line has ended.
+                csv_core::ReadFieldResult::InputEmpty => {}
+                csv_core::ReadFieldResult::Field { record_end } => {
+                    let cell = self.buffer.get(..written).unwrap_or_default();
+                    // Text that is not UTF-8 is a cell that does not read.
+                    let cell = std::str::from_utf8(cell).unwrap_or_default().trim().to_owned();
+                    if !visit(cell) || record_end {
+                        return;
+                    }
+                    written = 0;
+                }
+                csv_core::ReadFieldResult::OutputFull | csv_core::ReadFieldResult::End => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Columns of tables as streams of rows: CSV, Arrow record batches and Parquet files.
+//!
+//! A source is an iterator of chunks of members of a domain, which
+//! [`Measurement::invoke_chunks`](opendp_core::Measurement::invoke_chunks) reads: a statistic of a
+//! table that is larger than memory is released in memory that does not grow with it.
+//!
+//! Reading is **total**: each record of the table gives exactly one row, a member of the domain,
+//! whatever its cell holds. Whether a cell reads is a fact about one person's data; an error, or a
+//! row less, would release it. The rules are those of the domain:
+//!
+//! | cell | `AtomDomain` | `OptionDomain` |
+//! |---|---|---|
+//! | reads as the type, and is a member | the value | the value |
+//! | is missing, or does not read | NaN, or the default where there is none | `None` |
+//! | is out of the domain's bounds | the nearest bound | `None` |
+//!
+//! What can fail is what does not depend on any one record: opening the file, a column that the
+//! header or schema does not name, a read that breaks off, and a number of records that is not the
+//! one that the domain states. The last is meant for domains whose size is public.
+//!
+//! ```
+//! use opendp_core::*;
+//! use opendp_data::CsvColumn;
+//! use opendp_measurements::{Scale, make_laplace};
+//! use opendp_transformations::{make_clamp, make_sum};
+//! let table = "name,age\nAda,36\nBlaise,\nCarl,x\n";
+//! let people = Space::new(VectorDomain::new(AtomDomain::<i64>::default()), SymmetricDistance)?;
+//! let ages = CsvColumn::new(table.as_bytes(), Some("age"), people.domain())?;
+//! let release = make_clamp(people.clone(), Bounds::new(0, 120)?)?
+//!     .then(make_sum)?
+//!     .then(|sum| make_laplace(sum, Scale::new(120.0)?, None))?;
+//! release.invoke_chunks(ages)?; // 36 + 0 + 0, and noise
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! The features `arrow` and `parquet` add the other formats.
+#![forbid(unsafe_code)]
+#![doc(test(attr(deny(warnings))))]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::panic,
+        clippy::expect_used,
+        reason = "tests stop by panicking"
+    )
+)]
+
+#[cfg(feature = "arrow")]
+mod arrow;
+mod cells;
+mod csv;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod progress;
+
+#[cfg(feature = "arrow")]
+pub use crate::arrow::{ArrowColumn, ArrowDomain};
+pub use crate::csv::CsvColumn;
+#[cfg(feature = "parquet")]
+pub use crate::parquet::ParquetColumn;
+pub use crate::progress::Progress;

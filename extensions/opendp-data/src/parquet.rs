@@ -1,0 +1,102 @@
+//! A column of a Parquet file.
+
+use std::{fmt, fs::File};
+
+use opendp_core::{Error, Result};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use crate::progress::place;
+use crate::{ArrowColumn, ArrowDomain, Progress};
+
+/// Rows that become one chunk.
+const CHUNK: usize = 1 << 16;
+
+/// The chunks of a column of a Parquet file, as members of a domain of rows. Only the pages of that
+/// column are read.
+pub struct ParquetColumn<D>(ArrowColumn<D>);
+impl<D: ArrowDomain> ParquetColumn<D> {
+    /// Read a column by its name; the name may be left out where there is only one.
+    ///
+    /// # Errors
+    /// `Argument` when the file is not one of Parquet or has no such column.
+    pub fn new(file: File, column: Option<&str>, domain: &D) -> Result<Self> {
+        let invalid = |_| Error::argument("data", "the file is not one of Parquet");
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(invalid)?;
+        let names: Vec<String> =
+            builder.schema().fields().iter().map(|field| field.name().clone()).collect();
+        let place = place(&names, column)?;
+        let total_rows = u64::try_from(builder.metadata().file_metadata().num_rows()).ok();
+        let mask = ProjectionMask::roots(builder.parquet_schema(), [place]);
+        let batches =
+            builder.with_projection(mask).with_batch_size(CHUNK).build().map_err(invalid)?;
+        Ok(ParquetColumn(ArrowColumn::at(0, total_rows, Box::new(batches), domain)))
+    }
+    /// Tell how far the table has been read, once a chunk.
+    #[must_use]
+    pub fn on_progress(self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
+        ParquetColumn(self.0.on_progress(listener))
+    }
+}
+impl<D: ArrowDomain> Iterator for ParquetColumn<D> {
+    type Item = Result<D::Carrier>;
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next()
+    }
+}
+impl<D: fmt::Debug> fmt::Debug for ParquetColumn<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ParquetColumn").field(&self.0).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek, Write};
+    use std::sync::Arc;
+
+    use super::*;
+    use arrow::array::{Float64Array, Int64Array, RecordBatch};
+    use arrow::datatypes::{DataType, Field, Schema};
+    use opendp_core::{AtomDomain, VectorDomain};
+    use parquet::arrow::ArrowWriter;
+
+    fn file(rows: i64) -> File {
+        let schema = Arc::new(Schema::new(vec![
+            Field::new("id", DataType::Int64, false),
+            Field::new("x", DataType::Float64, true),
+        ]));
+        let ids = Int64Array::from_iter_values(0..rows);
+        let x = Float64Array::from_iter((0..rows).map(|i| (i % 3 != 0).then_some(i as f64)));
+        let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(ids), Arc::new(x)]).unwrap();
+        let mut file = tempfile::tempfile().unwrap();
+        let mut writer = ArrowWriter::try_new(&mut file, schema, None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        file.rewind().unwrap();
+        file
+    }
+
+    #[test]
+    fn streams_a_column_in_chunks() {
+        let domain = VectorDomain::new(AtomDomain::<f64>::non_nan());
+        let rows = 2 * CHUNK as i64 + 5;
+        let column = ParquetColumn::new(file(rows), Some("x"), &domain).unwrap();
+        let chunks: Vec<Vec<f64>> = column.collect::<Result<_>>().unwrap();
+        assert!(chunks.len() >= 3);
+        let all = chunks.concat();
+        assert_eq!(all.len() as i64, rows);
+        assert!(all.iter().enumerate().all(|(i, x)| *x == if i % 3 == 0 { 0.0 } else { i as f64 }));
+    }
+    #[test]
+    fn refuses_what_is_not_parquet_and_unknown_columns() {
+        let domain = VectorDomain::new(AtomDomain::<f64>::non_nan());
+        let mut text = tempfile::tempfile().unwrap();
+        text.write_all(b"a,b\n1,2\n").unwrap();
+        text.rewind().unwrap();
+        assert_eq!(ParquetColumn::new(text, None, &domain).unwrap_err().kind(), "Argument");
+        let error = ParquetColumn::new(file(3), Some("y"), &domain).unwrap_err();
+        assert!(error.to_string().contains("`id`, `x`"), "{error}");
+        assert!(ParquetColumn::new(file(3), Some("x"), &domain.with_size(4)).unwrap().count() > 1);
+    }
+}
