@@ -7,8 +7,8 @@ use opendp_core::{
     SymmetricDistance, Transformation, VectorDomain, register,
 };
 
-use foldhash::fast::RandomState;
 use crate::filter::filtered;
+use foldhash::fast::RandomState;
 
 /// Keep the records that are one of some values.
 ///

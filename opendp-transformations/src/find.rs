@@ -8,8 +8,8 @@ use opendp_core::{
     VectorDomain, register,
 };
 
-use foldhash::fast::RandomState;
 use crate::row_by_row::{each, rows};
+use foldhash::fast::RandomState;
 
 /// Find the index of each record in a list of categories.
 ///
@@ -70,9 +70,7 @@ register! {
 }
 
 /// The index of each category.
-fn index<T: HashableAtom>(
-    categories: Vec<T>,
-) -> Result<HashMap<T, usize, RandomState>> {
+fn index<T: HashableAtom>(categories: Vec<T>) -> Result<HashMap<T, usize, RandomState>> {
     let count = categories.len();
     let index: HashMap<T, usize, _> = categories.into_iter().zip(0..).collect();
     if index.len() < count {
