@@ -1,5 +1,6 @@
 //! Aggregates as documents name them, OpenDP's older and newer ones.
 
+use opendp_core::Codec;
 use opendp_core::erased::AnyValue;
 use serde_json::{Value as Json, json};
 
