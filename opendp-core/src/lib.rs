@@ -46,6 +46,7 @@ mod domains;
 pub mod erased;
 mod error;
 mod function;
+mod interaction;
 pub mod laws;
 mod map;
 mod measure;
@@ -72,8 +73,9 @@ pub use domains::{AtomDomain, MapDomain, Nan, OptionDomain, VectorDomain};
 pub use erased::{Constructed, Kind};
 pub use error::{Error, Result};
 pub use function::{Fold, Function, Partial};
+pub use interaction::{Allowance, Ledger, Odometer, Queryable, Session, Turn, Turns};
 pub use map::{PrivacyMap, StabilityMap};
-pub use measure::Measure;
+pub use measure::{Interaction, Measure};
 pub use measurement::{Accuracy, Measurement};
 pub use measures::{
     Approximate, MaxDivergence, PrivacyProfile, RenyiCurve, RenyiDivergence, SmoothedMaxDivergence,

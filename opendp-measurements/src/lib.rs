@@ -7,6 +7,8 @@
 //!   probability.
 //! - [`make_chain_tt`], [`make_chain_mt`], [`make_chain_pm`] chain two steps;
 //!   [`make_composition`] makes several releases of the same data.
+//! - [`make_fully_adaptive_composition`], [`make_privacy_filter`] and [`make_adaptive_composition`]
+//!   answer questions one after the other: without a limit, within a budget, by a plan.
 //! - [`samplers`] draw the noise, with exactly the probabilities that the proofs assume.
 //!
 //! Each constructor is documented with its proof, and registered under its name: a program that
@@ -65,7 +67,10 @@ mod scale;
 mod selection;
 mod temperature;
 
-pub use combinators::{make_chain_mt, make_chain_pm, make_chain_tt, make_composition};
+pub use combinators::{
+    make_adaptive_composition, make_chain_mt, make_chain_pm, make_chain_tt, make_composition,
+    make_fully_adaptive_composition, make_privacy_filter,
+};
 pub use gaussian::{GaussianMetric, GaussianNumber, make_gaussian};
 pub use gumbel_max::{ScoreMetric, make_gumbel_max};
 pub use laplace::{LaplaceMetric, LaplaceNumber, make_laplace};

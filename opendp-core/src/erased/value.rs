@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value as Json;
 
-use crate::{Carrier, Chunk, Codec, Distance, Error, Named, Result, TypeName};
+use crate::{Carrier, Chunk, Codec, Distance, Error, Named, Result, Turn, TypeName};
 
 /// A dyn-compatible view of a carrier.
 trait ErasedValue: Any + Send + Sync {
@@ -20,6 +20,7 @@ trait ErasedValue: Any + Send + Sync {
     /// Append rows of a value of the same type, or give them back.
     fn append(&mut self, chunk: AnyChunk<'_>) -> Result<()>;
     fn copy(&self) -> Arc<dyn ErasedValue>;
+    fn bind(&self, turn: &Turn) -> AnyValue;
 }
 impl<T: Carrier> ErasedValue for T {
     fn name(&self) -> TypeName {
@@ -40,6 +41,9 @@ impl<T: Carrier> ErasedValue for T {
     }
     fn copy(&self) -> Arc<dyn ErasedValue> {
         Arc::new(self.clone())
+    }
+    fn bind(&self, turn: &Turn) -> AnyValue {
+        AnyValue::new(self.clone().bound_to(turn))
     }
 }
 
@@ -137,6 +141,9 @@ impl Codec for AnyValue {
         Err(Error::FailedCast(
             "the type of an erased value is not in its JSON; decode it by its domain".into(),
         ))
+    }
+    fn bound_to(self, turn: &Turn) -> Self {
+        AnyValue(self.0.and_then(|value| value.bind(turn).0))
     }
 }
 
