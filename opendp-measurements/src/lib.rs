@@ -9,6 +9,8 @@
 //!   [`make_composition`] makes several releases of the same data.
 //! - [`make_fully_adaptive_composition`], [`make_privacy_filter`] and [`make_adaptive_composition`]
 //!   answer questions one after the other: without a limit, within a budget, by a plan.
+//! - [`make_parallel_composition`] releases something of each part of a data set, for the price of
+//!   one.
 //! - [`samplers`] draw the noise, with exactly the probabilities that the proofs assume.
 //!
 //! Each constructor is documented with its proof, and registered under its name: a program that
@@ -69,7 +71,7 @@ mod temperature;
 
 pub use combinators::{
     make_adaptive_composition, make_chain_mt, make_chain_pm, make_chain_tt, make_composition,
-    make_fully_adaptive_composition, make_privacy_filter,
+    make_fully_adaptive_composition, make_parallel_composition, make_privacy_filter,
 };
 pub use gaussian::{GaussianMetric, GaussianNumber, make_gaussian};
 pub use gumbel_max::{ScoreMetric, make_gumbel_max};

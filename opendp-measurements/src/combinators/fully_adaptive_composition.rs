@@ -73,3 +73,6 @@ where
 register_interactive! {
     "fully_adaptive_composition.rs": make_fully_adaptive_composition(input, output_measure);
 }
+
+#[cfg(test)]
+mod tests;
