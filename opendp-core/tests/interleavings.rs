@@ -5,6 +5,7 @@
 #![allow(
     clippy::unwrap_used,
     dead_code,
+    unreachable_pub,
     reason = "tests fail by a panic, and use a part of what they compile"
 )]
 

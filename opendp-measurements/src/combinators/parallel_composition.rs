@@ -266,7 +266,7 @@ mod tests {
             assert_eq!(worst(d as u32), most);
         }
         // The control: the worst single part is not enough.
-        assert!(tables.iter().all(|table| table[2] < worst(2)));
+        assert!(tables.iter().all(|table| table[3] < worst(3)));
     }
     #[test]
     fn is_never_less_when_there_are_too_many_splits() {

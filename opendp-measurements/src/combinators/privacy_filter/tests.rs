@@ -77,7 +77,9 @@ fn any_order_of_tenths_fits_into_one() {
         let order = [code % 4, code / 4 % 4, code / 16 % 4, code / 64];
         if (0..4).all(|i| order.contains(&i)) {
             let session = session(1.0);
-            order.iter().for_each(|i| drop(session.ask(&questions[*i]).unwrap()));
+            for i in order {
+                session.ask(&questions[i]).unwrap();
+            }
             assert_eq!((session.left().unwrap(), session.loss(&1).unwrap()), (0.0, 1.0));
         }
     }
@@ -173,12 +175,13 @@ fn a_question_that_panics_stays_charged_and_others_go_on() {
 }
 #[test]
 fn filters_in_every_measure_stop() {
-    let approximate = filter(Approximate(MaxDivergence), (1.0, 1e-6)).invoke(&7).unwrap();
+    const DELTA: f64 = 1.0 / 1_048_576.0;
+    let approximate = filter(Approximate(MaxDivergence), (1.0, DELTA)).invoke(&7).unwrap();
     let ask = |loss| approximate.ask(&costing(Approximate(MaxDivergence), loss));
-    ask((0.5, 5e-7)).unwrap();
+    ask((0.5, DELTA / 2.0)).unwrap();
     refused(ask((0.75, 0.0)));
-    refused(ask((0.0, 1e-6)));
-    ask((0.5, 5e-7)).unwrap();
+    refused(ask((0.0, DELTA)));
+    ask((0.5, DELTA / 2.0)).unwrap();
     assert_eq!(approximate.left().unwrap(), (0.0, 0.0));
 
     let linear = |slope: f64| RenyiCurve::new(move |alpha| Ok(slope * alpha));
