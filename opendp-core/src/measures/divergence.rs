@@ -44,7 +44,7 @@ impl Measure for MaxDivergence {
     fn compose(&self, losses: &[f64]) -> Result<f64> {
         total(losses)
     }
-    /// Concurrent: Vadhan, Wang 2021, Theorem 1.2.
+    /// Concurrent: Vadhan, Wang 2021.
     fn interaction(&self) -> Interaction {
         Interaction::Concurrent
     }
