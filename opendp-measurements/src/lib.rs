@@ -7,6 +7,7 @@
 //!   probability.
 //! - [`make_chain_tt`], [`make_chain_mt`], [`make_chain_pm`] chain two steps;
 //!   [`make_composition`] makes several releases of the same data.
+//! - [`accounting`] composes losses as tightly as theory allows.
 //! - [`samplers`] draw the noise, with exactly the probabilities that the proofs assume.
 //!
 //! Each constructor is documented with its proof, and registered under its name: a program that
@@ -47,6 +48,7 @@
     )
 )]
 
+pub mod accounting;
 mod accuracy;
 mod combinators;
 mod gaussian;
@@ -66,9 +68,9 @@ mod selection;
 mod temperature;
 
 pub use combinators::{make_chain_mt, make_chain_pm, make_chain_tt, make_composition};
-pub use gaussian::{GaussianMetric, GaussianNumber, make_gaussian};
+pub use gaussian::{GaussianLoss, GaussianMetric, GaussianNumber, make_gaussian, make_gaussian_in};
 pub use gumbel_max::{ScoreMetric, make_gumbel_max};
-pub use laplace::{LaplaceMetric, LaplaceNumber, make_laplace};
+pub use laplace::{LaplaceLoss, LaplaceMetric, LaplaceNumber, make_laplace, make_laplace_in};
 pub use noisy_max::make_noisy_max;
 pub use noisy_top_k::make_noisy_top_k;
 pub use numbers::Numbers;
