@@ -42,7 +42,7 @@ impl DominatingPair for CurvePair {
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
         // Every so many edges: the hull is as valid on fewer points, and a profile costs time.
-        let every = grid.count.div_ceil(2048).max(1);
+        let every = grid.count.div_ceil(1024).max(1);
         let mut points = vec![(usize::MAX, 0.0, 1.0)];
         for edge in (0..=grid.count).filter(|edge| edge % every == 0 || *edge == grid.count) {
             let x = grid.edge(edge);

@@ -6,9 +6,11 @@
 //! on IEEE doubles, hence the same on every platform. `u = 2^-53` is the unit roundoff.
 
 /// Bounds the relative error of [`exp`] for arguments in `[-700, 700]`.
-pub(crate) const EXP_ERROR: f64 = 8.0 * U;
+#[cfg(test)]
+const EXP_ERROR: f64 = 8.0 * U;
 /// Bounds the relative error of [`exp_m1`] for arguments in `[-700, 700]`.
-pub(crate) const EXP_M1_ERROR: f64 = 32.0 * U;
+#[cfg(test)]
+const EXP_M1_ERROR: f64 = 32.0 * U;
 /// Bounds the relative error of [`ln`] and [`ln_1p`].
 pub(crate) const LN_ERROR: f64 = 16.0 * U;
 /// The unit roundoff.

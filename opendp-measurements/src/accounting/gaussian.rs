@@ -25,10 +25,16 @@ pub fn normal_tail(x: f64) -> Result<Certified> {
     if x < -FAR {
         return Ok(Certified { lower: 1f64.next_down(), upper: 1.0 });
     }
-    let bits = 1200.max(usize::try_from(-exponent).unwrap_or(0));
-    let magnitude = mantissa << usize::try_from(bits as i64 + i64::from(exponent)).unwrap_or(0);
-    let negative = magnitude < IBig::ZERO;
-    let at = Enclosure::exact(if negative { -magnitude } else { magnitude });
+    let negative = mantissa < IBig::ZERO;
+    let bits = 160 + (x * x) as usize;
+    let shift = bits as i64 + i64::from(exponent);
+    let magnitude = if negative { -mantissa } else { mantissa };
+    let at = if shift >= 0 {
+        Enclosure::exact(magnitude << shift.unsigned_abs() as usize)
+    } else {
+        let lo = magnitude >> shift.unsigned_abs() as usize;
+        Enclosure { hi: &lo + 1, lo }
+    };
     let tail = mills(&at, bits).multiply(&density(&at, bits), bits);
     Ok(if negative { float(&complement(&tail, bits), bits) } else { float(&tail, bits) })
 }
@@ -59,8 +65,8 @@ pub fn gaussian_delta(mu: f64, epsilon: f64) -> Result<Certified> {
     if !(about < FAR) {
         return Ok(Certified { lower: 0.0, upper: 5e-324 });
     }
-    let mut bits = 192 + (about.max(0.0) * about.max(0.0)) as usize;
-    bits += 2 * (1100 - mu.to_bits().wrapping_shr(52) as i64).unsigned_abs() as usize;
+    let mut bits = 128 + (about.max(0.0) * about.max(0.0)) as usize;
+    bits += 2 * (1023 - (mu.to_bits() >> 52) as i64).max(0) as usize;
     loop {
         let exact = enclose(mu, epsilon, bits);
         let found = float(&exact, bits);
