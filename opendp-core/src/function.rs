@@ -61,7 +61,16 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     pub fn rows(
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
-        Function { stage: Stage::Rows(Arc::new(RowsLeaf(Arc::new(append)))) }
+        Function { stage: Stage::Rows(Arc::new(RowsLeaf::new(append, None))) }
+    }
+    /// Make a function that acts on each row alone, and whose output begins as `empty`, which has
+    /// no rows: it says what the output is like where there are no rows to tell, as the columns of a
+    /// frame are.
+    pub fn rows_onto(
+        empty: O,
+        append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        Function { stage: Stage::Rows(Arc::new(RowsLeaf::new(append, Some(empty)))) }
     }
     /// Make a function that folds rows into a value.
     pub fn fold(fold: impl Fold<I, O>) -> Self {

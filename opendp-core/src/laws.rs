@@ -23,7 +23,10 @@ mod sample;
 
 use std::fmt::Debug;
 
-use crate::{Carrier, Codec, Distance, DistanceOn, Domain, Error, Metric, Transformation};
+use crate::{
+    Carrier, Chunk, Codec, DataFrame, Distance, DistanceOn, Domain, Error, HashableAtom, Metric,
+    Transformation,
+};
 
 pub use grounds::{Grounds, Tried};
 pub use sample::{Draw, Sample, SampleAtom};
@@ -43,6 +46,20 @@ pub fn vectors<T: Clone>(alphabet: &[T], longest: usize) -> Vec<Vec<T>> {
         all.extend(layer.iter().cloned());
     }
     all
+}
+
+/// List all frames whose rows are those of an alphabet of frames of one row, up to a length. All have
+/// the columns of the first, the one without rows too.
+pub fn frames<K: HashableAtom>(alphabet: &[DataFrame<K>], longest: usize) -> Vec<DataFrame<K>> {
+    let mut empty = alphabet.first().cloned().unwrap_or_else(DataFrame::buffer);
+    empty.reset();
+    let joined = |rows: Vec<DataFrame<K>>| {
+        rows.into_iter().fold(empty.clone(), |mut frame, row| {
+            frame.append(row);
+            frame
+        })
+    };
+    vectors(alphabet, longest).into_iter().map(joined).collect()
 }
 
 /// Check the stability map on all pairs of the given data: the distance of the outputs is at most
@@ -125,17 +142,16 @@ where
 ///
 /// # Errors
 /// Describes the first input that breaks the law.
-pub fn divided<DI, MI, DO, MO, T>(
+pub fn divided<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,
-    data: &[Vec<T>],
+    data: &[DI::Carrier],
 ) -> Result<usize, Broken>
 where
-    DI: Domain<Carrier = Vec<T>>,
+    DI: Domain,
     MI: Metric,
     DO: Domain,
     MO: Metric,
-    T: Clone + Debug,
-    Vec<T>: Carrier,
+    DI::Carrier: Debug,
 {
     let mut cases = 0;
     for x in data.iter().filter(|x| transformation.input().domain().member(x)) {
@@ -148,8 +164,15 @@ where
                 false => Err(format!("{x:?} {how} gives {}, not {whole}", found.to_json())),
             }
         };
-        for size in 1..=x.len().max(1) {
-            let chunks = || x.chunks(size).map(<[T]>::to_vec);
+        let rows = x.chunk().rows();
+        for size in 1..=rows.max(1) {
+            let chunks = || {
+                (0..rows).step_by(size).map(|start| {
+                    let mut part = DI::Carrier::buffer();
+                    part.append_rows(x.chunk().narrow(start..rows.min(start + size)));
+                    part
+                })
+            };
             let streamed = transformation.invoke_chunks(chunks().map(Ok)).map_err(tell)?;
             same(format!("in chunks of {size}"), streamed)?;
             let Ok(mut total) = transformation.start() else { continue };
@@ -229,12 +252,30 @@ where
     T: Clone + Debug,
     Vec<T>: Carrier,
 {
-    let data = vectors(alphabet, longest);
+    on(transformation, &vectors(alphabet, longest))
+}
+
+/// Check all laws of a transformation of rows on some data.
+///
+/// # Errors
+/// Describes the first case that breaks a law.
+pub fn on<DI, MI, DO, MO>(
+    transformation: &Transformation<DI, MI, DO, MO>,
+    data: &[DI::Carrier],
+) -> Result<usize, Broken>
+where
+    DI: Domain,
+    MI: DistanceOn<DI, Distance = u32>,
+    DO: Domain,
+    MO: DistanceOn<DO>,
+    DI::Carrier: Debug,
+    DO::Carrier: Debug,
+{
     let cases = [
-        stable(transformation, &data)?,
-        member(transformation, &data)?,
-        divided(transformation, &data)?,
-        erases(transformation, &data, &[0, 1, 2, 3, 100])?,
+        stable(transformation, data)?,
+        member(transformation, data)?,
+        divided(transformation, data)?,
+        erases(transformation, data, &[0, 1, 2, 3, 100])?,
     ];
     match cases[0] {
         0 => Err("no two of these data are at a finite distance that the map bounds".to_owned()),

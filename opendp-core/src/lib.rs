@@ -46,6 +46,7 @@ mod domain;
 mod domains;
 pub mod erased;
 mod error;
+mod frame;
 mod function;
 mod interaction;
 pub mod laws;
@@ -72,10 +73,12 @@ pub use constructor::{Constructor, Made, Spec};
 pub use distance::Distance;
 pub use domain::{Domain, descriptor};
 pub use domains::{
-    AtomDomain, BitVectorDomain, MapDomain, Nan, OptionDomain, PairDomain, VectorDomain,
+    AtomDomain, BitVectorDomain, ColumnDomain, DataFrameDomain, MapDomain, Nan, OptionDomain,
+    PairDomain, VectorDomain,
 };
 pub use erased::{Constructed, Kind};
 pub use error::{Error, Result};
+pub use frame::{Cell, Column, DataFrame, FrameChunk};
 pub use function::{Fold, Function, Partial};
 pub use interaction::{Allowance, Ledger, Odometer, Queryable, Session, Turn, Turns};
 pub use map::{PrivacyMap, StabilityMap};
@@ -102,7 +105,8 @@ pub mod descriptors {
     //! In Rust the types' own constructors are shorter; these are what `"atom_domain"` and its
     //! like resolve to.
     pub use crate::domains::{
-        atom_domain, bitvector_domain, map_domain, option_domain, pair_domain, vector_domain,
+        atom_domain, bitvector_domain, dataframe_domain, map_domain, option_domain, pair_domain,
+        vector_domain,
     };
     pub use crate::measures::{
         approximate, fixed_smoothed_max_divergence, max_divergence, renyi_divergence,

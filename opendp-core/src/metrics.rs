@@ -2,10 +2,13 @@
 
 mod dataset;
 mod discrete;
+mod frame;
 mod maximum;
 mod norm;
 mod partition;
+mod text;
 
+pub(crate) use dataset::same;
 pub use dataset::{
     ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance,
     change_one_distance, hamming_distance, insert_delete_distance, symmetric_distance,

@@ -25,6 +25,9 @@
 //!   release of one, [`make_consistent_b_ary_tree`], [`make_cdf`], [`make_quantiles_from_counts`].
 //! - Scores of the candidates for a quantile: [`make_quantile_score_candidates`],
 //!   [`make_sized_quantile_score_candidates`].
+//! - Tables of text: [`make_split_lines`], [`make_split_records`], [`make_create_dataframe`],
+//!   [`make_split_dataframe`]; and frames of named columns: [`make_select_column`],
+//!   [`make_df_cast_default`], [`make_df_is_equal`], [`make_subset_by`].
 //!
 //! The constructors take the space they start from, so that they chain:
 //!
@@ -68,7 +71,10 @@ mod count_by;
 mod count_by_categories;
 mod count_distinct;
 mod covariance;
+mod create_dataframe;
 mod deviations;
+mod df_cast_default;
+mod df_is_equal;
 mod drop_null;
 mod filter;
 mod filter_bounds;
@@ -101,12 +107,17 @@ mod ranks;
 mod resize;
 mod round_cast;
 mod row_by_row;
+mod select_column;
 mod settle;
 mod sized_bounded_mean;
 mod sized_bounded_sum;
 mod sized_quantile_score_candidates;
+mod split_dataframe;
+mod split_lines;
+mod split_records;
 mod split_sum;
 mod stated;
+mod subset_by;
 mod sum;
 mod sum_of_squared_deviations;
 mod summation;
@@ -136,6 +147,9 @@ pub use count_by::make_count_by;
 pub use count_by_categories::{Norm, make_count_by_categories};
 pub use count_distinct::make_count_distinct;
 pub use covariance::{make_covariance, make_sized_bounded_covariance};
+pub use create_dataframe::make_create_dataframe;
+pub use df_cast_default::make_df_cast_default;
+pub use df_is_equal::make_df_is_equal;
 pub use drop_null::make_drop_null;
 pub use filter::make_filter;
 pub use filter_bounds::make_filter_bounds;
@@ -164,10 +178,15 @@ pub use quantiles_from_counts::{Interpolation, make_quantiles_from_counts};
 pub use resize::make_resize;
 pub use round_cast::RoundCast;
 pub use row_by_row::make_row_by_row;
+pub use select_column::make_select_column;
 pub use sized_bounded_mean::make_sized_bounded_mean;
 pub use sized_bounded_sum::make_sized_bounded_sum;
 pub use sized_quantile_score_candidates::make_sized_quantile_score_candidates;
+pub use split_dataframe::make_split_dataframe;
+pub use split_lines::make_split_lines;
+pub use split_records::make_split_records;
 pub use split_sum::{make_bounded_int_split_sum, make_sized_bounded_int_split_sum};
+pub use subset_by::make_subset_by;
 pub use sum::{Summand, make_sum};
 pub use sum_of_squared_deviations::make_sum_of_squared_deviations;
 pub use summation::{Pairwise, Sequential, Summation};

@@ -1,4 +1,4 @@
-//! Columns of tables as streams of rows: CSV, Arrow record batches and Parquet files.
+//! Columns and frames of tables as streams of rows: CSV, Arrow record batches and Parquet files.
 //!
 //! A source is an iterator of chunks of members of a domain, which
 //! [`Measurement::invoke_chunks`](opendp_core::Measurement::invoke_chunks) reads: a statistic of a
@@ -33,6 +33,8 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! [`CsvFrame`] reads several columns together, as frames of the schema of a domain.
+//!
 //! The features `arrow` and `parquet` add the other formats.
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
@@ -48,15 +50,21 @@
 
 #[cfg(feature = "arrow")]
 mod arrow;
+#[cfg(feature = "arrow")]
+mod arrow_frame;
 mod cells;
 mod csv;
+mod csv_frame;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod progress;
 
 #[cfg(feature = "arrow")]
 pub use crate::arrow::{ArrowColumn, ArrowDomain};
+#[cfg(feature = "arrow")]
+pub use crate::arrow_frame::ArrowFrame;
 pub use crate::csv::CsvColumn;
+pub use crate::csv_frame::CsvFrame;
 #[cfg(feature = "parquet")]
 pub use crate::parquet::ParquetColumn;
 pub use crate::progress::Progress;

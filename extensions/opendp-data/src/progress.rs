@@ -28,7 +28,8 @@ pub(crate) struct Meter {
 impl Meter {
     /// Start counting. `domain` is the domain as a document writes it.
     pub(crate) fn new(domain: &Json, total_rows: Option<u64>) -> Self {
-        let size = domain["vector_domain"]["size"].as_u64();
+        let size = |of: &str| domain[of]["size"].as_u64();
+        let size = size("vector_domain").or_else(|| size("dataframe_domain"));
         Meter { progress: Progress { total_rows, ..Progress::default() }, listener: None, size }
     }
     /// Count the records of a chunk.

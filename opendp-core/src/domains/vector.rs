@@ -96,7 +96,7 @@ register! {
             OptionDomain<AtomDomain<u32>>, OptionDomain<AtomDomain<u64>>,
             OptionDomain<AtomDomain<usize>>, OptionDomain<AtomDomain<f32>>,
             OptionDomain<AtomDomain<f64>>, OptionDomain<AtomDomain<bool>>,
-            OptionDomain<AtomDomain<String>>,
+            OptionDomain<AtomDomain<String>>, VectorDomain<AtomDomain<String>>,
             PairDomain<AtomDomain<f32>, AtomDomain<f32>>,
             PairDomain<AtomDomain<f64>, AtomDomain<f64>>,
         ];

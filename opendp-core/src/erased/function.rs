@@ -100,6 +100,11 @@ impl<I: Carrier, O: Carrier> RowsStage<I, O> for TypedRows {
     }
 }
 impl<I: Carrier, O: Carrier> Run<I, O> for TypedRun {
+    fn begin(&mut self, out: &mut O) -> Result<()> {
+        self.inner.begin(&mut self.out)?;
+        out.append_rows(self.out.chunk().typed::<O>()?);
+        Ok(())
+    }
     fn append(&mut self, chunk: I::Chunk<'_>, out: &mut O) -> Result<()> {
         refill::<I>(&mut self.rows, chunk)?;
         self.out.reset();

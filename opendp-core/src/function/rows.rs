@@ -22,16 +22,33 @@ pub(crate) trait Run<I: Carrier, O: Carrier>: Send + Sync {
     fn append(&mut self, chunk: I::Chunk<'_>, out: &mut O) -> Result<()>;
 }
 
-/// A single stage.
-pub(crate) struct RowsLeaf<I: Carrier, O: Carrier>(pub(crate) Arc<Append<I, O>>);
+/// A single stage, and what its output is like without rows, where that is not a plain buffer.
+pub(crate) struct RowsLeaf<I: Carrier, O: Carrier> {
+    append: Arc<Append<I, O>>,
+    empty: Option<Arc<O>>,
+}
+impl<I: Carrier, O: Carrier> RowsLeaf<I, O> {
+    pub(crate) fn new(
+        append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
+        empty: Option<O>,
+    ) -> Self {
+        RowsLeaf { append: Arc::new(append), empty: empty.map(Arc::new) }
+    }
+}
 impl<I: Carrier, O: Carrier> RowsStage<I, O> for RowsLeaf<I, O> {
     fn start(&self) -> Box<dyn Run<I, O>> {
-        Box::new(RowsLeaf(self.0.clone()))
+        Box::new(RowsLeaf { append: self.append.clone(), empty: self.empty.clone() })
     }
 }
 impl<I: Carrier, O: Carrier> Run<I, O> for RowsLeaf<I, O> {
+    fn begin(&mut self, out: &mut O) -> Result<()> {
+        if let Some(empty) = &self.empty {
+            out.append_rows(empty.chunk());
+        }
+        Ok(())
+    }
     fn append(&mut self, chunk: I::Chunk<'_>, out: &mut O) -> Result<()> {
-        (self.0)(chunk, out)
+        (self.append)(chunk, out)
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 
-use crate::laws::vectors;
+use crate::laws::{frames, vectors};
 use crate::random::{RandomSource, Seeded};
-use crate::{Atom, AtomDomain, Domain, HashableAtom, MapDomain, OptionDomain, VectorDomain};
+use crate::{
+    Atom, AtomDomain, Carrier, Chunk, Column, ColumnDomain, DataFrame, DataFrameDomain, Domain,
+    HashableAtom, MapDomain, OptionDomain, VectorDomain,
+};
 
 /// A repeatable stream of choices for tests. The same seed gives the same choices.
 #[derive(Debug)]
@@ -84,7 +87,7 @@ impl SampleAtom for bool {
 }
 impl SampleAtom for String {
     fn hostile() -> Vec<Self> {
-        let long = "x".repeat(300);
+        let long = "x,\n\"a\r\n".repeat(50);
         ["", "a", "b", "0", "-0", "1", "1e400", "NaN", " 5", "٣", "9223372036854775808", &long]
             .map(str::to_owned)
             .to_vec()
@@ -172,6 +175,102 @@ impl<K: SampleAtom + HashableAtom, V: SampleAtom> Sample
         {
             varied.remove(&key);
         }
+        varied
+    }
+}
+
+/// Run a block for the type of which a column's cells are, atoms that may be missing included.
+macro_rules! of_cells {
+    ($found:expr, $t:ident => $run:expr) => {
+        of_cells!(@each $found, $t => $run;
+            bool String f32 f64 i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize)
+    };
+    (@each $found:expr, $t:ident => $run:expr; $($atom:ident)*) => {$(
+        {
+            type $t = $atom;
+            if $found == <$t as crate::Named>::type_name() {
+                return $run;
+            }
+        }
+        {
+            type $t = Option<$atom>;
+            if $found == <$t as crate::Named>::type_name() {
+                return $run;
+            }
+        }
+    )*};
+}
+/// Draw a cell that is likely to break something, as a column of one row.
+fn cell(domain: &ColumnDomain, draw: &mut Draw) -> Column {
+    of_cells!(domain.cell_type(), T => {
+        let one = domain.cell::<T>().and_then(|cells| cells.one(draw));
+        Column::new(one.into_iter().collect::<Vec<T>>())
+    });
+    domain.empty()
+}
+/// All cells of the type that a column has.
+fn any_cell(column: &Column) -> Option<ColumnDomain> {
+    of_cells!(column.cell_type(), T => Some(ColumnDomain::new(<T as crate::Cell>::Domain::default())));
+    None
+}
+/// Frames of the columns `a` and `b`, of a drawn type each, or of only one of them.
+fn some_schema(draw: &mut Draw) -> Option<DataFrameDomain<String>> {
+    let types = [
+        ColumnDomain::new(AtomDomain::<bool>::default()),
+        ColumnDomain::new(AtomDomain::<i32>::default()),
+        ColumnDomain::new(AtomDomain::<f64>::default()),
+        ColumnDomain::new(AtomDomain::<String>::default()),
+        ColumnDomain::new(OptionDomain::new(AtomDomain::<i64>::default())),
+    ];
+    let names = ["a", "b"].iter().take(1 + draw.below(2));
+    let columns = names.map(|name| Some(((*name).to_owned(), draw.pick(&types)?.clone())));
+    DataFrameDomain::with_schema(columns.collect::<Option<Vec<_>>>()?).ok()
+}
+impl DataFrameDomain<String> {
+    /// Draw a row of the schema.
+    fn row(&self, draw: &mut Draw) -> Option<DataFrame<String>> {
+        let columns = self.schema()?.iter().map(|(name, d)| (name.clone(), cell(d, draw)));
+        DataFrame::new(columns.collect::<Vec<_>>()).ok()
+    }
+}
+impl Sample for DataFrameDomain<String> {
+    fn few(&self, draw: &mut Draw) -> Vec<DataFrame<String>> {
+        if self.schema().is_none() {
+            // Frames of several schemas, which are members of one domain.
+            let schemas: Vec<_> = (0..3).filter_map(|_| some_schema(draw)).collect();
+            let sized = |schema: DataFrameDomain<String>| match self.size() {
+                Some(size) => schema.with_size(size),
+                None => schema,
+            };
+            return schemas.into_iter().flat_map(|schema| sized(schema).few(draw)).collect();
+        }
+        let alphabet: Vec<_> = (0..3).filter_map(|_| self.row(draw)).collect();
+        let mut all = frames(&alphabet, self.size().unwrap_or(3).min(3));
+        all.retain(|frame| self.size().is_none_or(|size| size == frame.rows()));
+        all
+    }
+    fn vary(&self, member: &DataFrame<String>, draw: &mut Draw) -> DataFrame<String> {
+        let columns = member.columns().map(|(n, column)| Some((n.clone(), any_cell(column)?)));
+        let own = columns
+            .collect::<Option<Vec<_>>>()
+            .and_then(|columns| DataFrameDomain::with_schema(columns).ok());
+        let schema = if self.schema().is_some() { Some(self.clone()) } else { own };
+        let Some(fresh) = schema.and_then(|schema| schema.row(draw)) else { return member.clone() };
+        let part = |rows: std::ops::Range<usize>| {
+            let mut part = DataFrame::buffer();
+            part.append_rows(member.chunk().narrow(rows));
+            part
+        };
+        // A row is replaced, inserted or removed.
+        let (rows, place) = (member.rows(), draw.below(member.rows()));
+        let (fresh, skip) = match draw.below(if self.size().is_some() { 1 } else { 3 }) {
+            0 => (Some(fresh), 1),
+            1 => (Some(fresh), 0),
+            _ => (None, 1),
+        };
+        let mut varied = part(0..place);
+        fresh.into_iter().for_each(|row| varied.append(row));
+        varied.append(part(rows.min(place + skip)..rows));
         varied
     }
 }

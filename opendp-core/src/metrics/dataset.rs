@@ -112,10 +112,12 @@ impl<D: Domain> MetricOn<VectorDomain<D>> for HammingDistance {
         known_size(domain.size(), "HammingDistance")
     }
 }
-fn known_size(size: Option<usize>, metric: &str) -> Result<()> {
+pub(super) fn known_size(size: Option<usize>, metric: &str) -> Result<()> {
     match size {
         Some(_) => Ok(()),
-        None => Err(Error::MetricSpace(format!("{metric} requires a vector domain of known size"))),
+        None => Err(Error::MetricSpace(format!(
+            "{metric} requires a domain of data sets of known size"
+        ))),
     }
 }
 
@@ -132,18 +134,7 @@ where
     D::Carrier: PartialEq,
 {
     fn distance(&self, left: &Vec<D::Carrier>, right: &Vec<D::Carrier>) -> Result<Option<u32>> {
-        // Row by row: the longest common subsequence of all of `left` so far and of each prefix of
-        // `right`.
-        let mut longest = vec![0_usize; right.len() + 1];
-        for x in left {
-            let mut diagonal = 0;
-            for (j, y) in right.iter().enumerate() {
-                let above = longest[j + 1];
-                longest[j + 1] = if same(x, y) { diagonal + 1 } else { above.max(longest[j]) };
-                diagonal = above;
-            }
-        }
-        count(left.len() + right.len() - 2 * longest[right.len()]).map(Some)
+        insert_delete(left, right).map(Some)
     }
 }
 impl<D: Domain> DistanceOn<VectorDomain<D>> for ChangeOneDistance
@@ -151,10 +142,7 @@ where
     D::Carrier: PartialEq,
 {
     fn distance(&self, left: &Vec<D::Carrier>, right: &Vec<D::Carrier>) -> Result<Option<u32>> {
-        if left.len() != right.len() {
-            return Ok(None);
-        }
-        Ok(Some(symmetric(left, right)? / 2))
+        change_one(left, right)
     }
 }
 impl<D: Domain> DistanceOn<VectorDomain<D>> for HammingDistance
@@ -162,20 +150,17 @@ where
     D::Carrier: PartialEq,
 {
     fn distance(&self, left: &Vec<D::Carrier>, right: &Vec<D::Carrier>) -> Result<Option<u32>> {
-        if left.len() != right.len() {
-            return Ok(None);
-        }
-        count(left.iter().zip(right).filter(|(x, y)| !same(*x, *y)).count()).map(Some)
+        hamming(left, right)
     }
 }
 
 /// Whether two records are the same one, NaN included.
-fn same<T: PartialEq>(x: &T, y: &T) -> bool {
+pub(crate) fn same<T: PartialEq>(x: &T, y: &T) -> bool {
     #[allow(clippy::eq_op, reason = "only NaN differs from itself")]
     let both_nan = x != x && y != y;
     x == y || both_nan
 }
-fn symmetric<T: PartialEq>(left: &[T], right: &[T]) -> Result<u32> {
+pub(super) fn symmetric<T: PartialEq>(left: &[T], right: &[T]) -> Result<u32> {
     let mut unmatched: Vec<&T> = right.iter().collect();
     let mut removed = 0;
     for x in left {
@@ -187,6 +172,32 @@ fn symmetric<T: PartialEq>(left: &[T], right: &[T]) -> Result<u32> {
         }
     }
     count(removed + unmatched.len())
+}
+pub(super) fn insert_delete<T: PartialEq>(left: &[T], right: &[T]) -> Result<u32> {
+    // Row by row: the longest common subsequence of all of `left` so far and of each prefix of
+    // `right`.
+    let mut longest = vec![0_usize; right.len() + 1];
+    for x in left {
+        let mut diagonal = 0;
+        for (j, y) in right.iter().enumerate() {
+            let above = longest[j + 1];
+            longest[j + 1] = if same(x, y) { diagonal + 1 } else { above.max(longest[j]) };
+            diagonal = above;
+        }
+    }
+    count(left.len() + right.len() - 2 * longest[right.len()])
+}
+pub(super) fn change_one<T: PartialEq>(left: &[T], right: &[T]) -> Result<Option<u32>> {
+    if left.len() != right.len() {
+        return Ok(None);
+    }
+    Ok(Some(symmetric(left, right)? / 2))
+}
+pub(super) fn hamming<T: PartialEq>(left: &[T], right: &[T]) -> Result<Option<u32>> {
+    if left.len() != right.len() {
+        return Ok(None);
+    }
+    count(left.iter().zip(right).filter(|(x, y)| !same(*x, *y)).count()).map(Some)
 }
 fn count(records: usize) -> Result<u32> {
     u32::try_from(records)

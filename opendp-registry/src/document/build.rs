@@ -27,6 +27,10 @@ impl<'a> Builder<'a> {
     pub(super) fn new(registry: &'a Registry) -> Self {
         Builder { registry, here: Vec::new(), made: HashMap::new() }
     }
+    /// The space that the chain around the current node has reached.
+    pub(super) fn here(&self) -> Option<Arg> {
+        self.here.last().cloned()
+    }
     /// Build the whole document.
     pub(super) fn top(&mut self, json: &Json) -> Result<Constructed> {
         match self.read(json)? {
@@ -184,7 +188,7 @@ impl<'a> Builder<'a> {
         }
     }
     /// Do something while chains that name no space of their own start from `here`.
-    fn inside(
+    pub(super) fn inside(
         &mut self,
         here: Option<Arg>,
         run: impl FnOnce(&mut Self, Option<Arg>) -> Result<Constructed>,
@@ -289,7 +293,7 @@ impl<'a> Builder<'a> {
 }
 
 /// Append a link to a chain.
-fn join(chain: Option<Constructed>, next: Constructed) -> Result<Constructed> {
+pub(super) fn join(chain: Option<Constructed>, next: Constructed) -> Result<Constructed> {
     match (chain, next) {
         (
             None,

@@ -4,10 +4,10 @@
 //! A chain repeats its beginning in every later step, so that the text doubles with each; here
 //! every distinct node is built once.
 
-use opendp_core::{Constructed, Error, Result};
-use serde_json::{Map, Value as Json};
+use opendp_core::{Arg, Constructed, Error, Result};
+use serde_json::{Map, Value as Json, json};
 
-use super::build::{Builder, object_or_empty, only, text};
+use super::build::{Builder, join, object_or_empty, only, text};
 
 /// Build a node.
 pub(super) fn call(builder: &mut Builder<'_>, node: &Map<String, Json>) -> Result<Constructed> {
@@ -18,12 +18,69 @@ pub(super) fn call(builder: &mut Builder<'_>, node: &Map<String, Json>) -> Resul
     if let Some(made) = builder.made.get(&key) {
         return Ok(made.clone());
     }
-    let made = match accessor(builder, name, arguments)? {
-        Some(made) => made,
-        None => builder.call(name, &with_defaults(name, arguments), None)?,
+    if let Some(domain) = start(name, arguments) {
+        // Not kept: the same text means another thing on another space.
+        let input = match builder.here() {
+            Some(here) if !starts_from_text(name) => here,
+            _ => builder.space(&json!({"domain": domain, "metric": "symmetric_distance"}))?,
+        };
+        return builder.call(name, arguments, Some(input));
+    }
+    let made = match (chain(builder, name, arguments)?, accessor(builder, name, arguments)?) {
+        (Some(made), _) | (_, Some(made)) => made,
+        _ => builder.call(name, &with_defaults(name, arguments), None)?,
     };
     builder.made.insert(key, made.clone());
     Ok(made)
+}
+
+/// The domain that a constructor starts from which does not name its space, when no chain does.
+fn start(name: &str, arguments: &Map<String, Json>) -> Option<Json> {
+    if arguments.contains_key("input_domain") {
+        return None;
+    }
+    let text = json!({"T": "String"});
+    let frames = |key: &str| {
+        let names = arguments.get(key).filter(|name| !name.is_null()).cloned();
+        json!({"dataframe_domain": {"K": names.unwrap_or_else(|| "String".into())}})
+    };
+    let lines = json!({"vector_domain": {"atom_domain": text}});
+    match name {
+        "make_split_lines" | "make_split_dataframe" => Some(json!({"atom_domain": text})),
+        "make_split_records" => Some(lines),
+        "make_create_dataframe" => Some(json!({"vector_domain": {"atom_domain": lines}})),
+        "make_select_column" => Some(frames("K")),
+        "make_subset_by" => Some(frames("TK")),
+        _ => None,
+    }
+}
+fn starts_from_text(name: &str) -> bool {
+    matches!(name, "make_split_lines" | "make_split_dataframe")
+}
+/// A chain: its second part is on the space that its first part reaches, where it names none.
+fn chain(
+    builder: &mut Builder<'_>,
+    name: &str,
+    arguments: &Map<String, Json>,
+) -> Result<Option<Constructed>> {
+    let second = match name {
+        "make_chain_tt" => arguments.get("transformation1"),
+        "make_chain_mt" => arguments.get("measurement1"),
+        _ => None,
+    };
+    let (Some(first), Some(second)) = (arguments.get("transformation0"), second) else {
+        return Ok(None);
+    };
+    let Arg::Made(first) = builder.read(first)? else { return Ok(None) };
+    let here = match &first {
+        Constructed::Transformation(t) => Some(Arg::Space(t.output().clone())),
+        _ => None,
+    };
+    let second = builder.inside(here, |builder, _| match builder.read(second)? {
+        Arg::Made(made) => Ok(made),
+        _ => Err(Error::argument(name, "expected a transformation or a measurement")),
+    })?;
+    join(Some(first), second).map(Some)
 }
 
 /// The space of an object that another node describes.

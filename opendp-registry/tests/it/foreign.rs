@@ -1,5 +1,6 @@
 //! The serialization of OpenDP 0.16.
 
+use opendp_core::Codec;
 use serde_json::{Value as Json, json};
 
 use crate::{build, map};
@@ -144,4 +145,34 @@ fn a_long_chain_does_not_cost_what_its_text_repeats() {
         chain = after(&chain, "make_chain_tt", "transformations", "make_clamp", bounds);
     }
     assert_eq!(map(&build(chain).unwrap(), json!(2)).unwrap(), json!(2));
+}
+
+#[test]
+fn tables_of_text_load_though_their_constructors_name_no_space() {
+    let table = call(
+        "transformations",
+        "make_split_dataframe",
+        json!({"separator": ",", "col_names": ["a", "b"], "K": "String"}),
+    );
+    let kwargs = json!({"column_name": "a", "TIA": "String", "TOA": "i32"});
+    let cast = after(&table, "make_chain_tt", "transformations", "make_df_cast_default", kwargs);
+    let kwargs = json!({"column_name": "b", "value": "y", "TIA": "String"});
+    let equal = after(&cast, "make_chain_tt", "transformations", "make_df_is_equal", kwargs);
+    let then = |first: Json, function: &str, kwargs: Json| {
+        let second = call("transformations", function, kwargs);
+        let both = json!({"transformation1": second, "transformation0": first});
+        call("combinators", "make_chain_tt", both)
+    };
+    let kwargs = json!({"indicator_column": "b", "keep_columns": ["a"], "TK": "String"});
+    let marked = then(equal, "make_subset_by", kwargs);
+    let column =
+        then(marked, "make_select_column", json!({"key": "a", "K": "String", "TOA": "i32"}));
+    let transformation = build(column).unwrap().transformation().unwrap();
+    let input = transformation.input().domain().decode(&json!("1,y\n2,x\nz, y\n3,y")).unwrap();
+    assert_eq!(transformation.invoke(&input).unwrap().to_json(), json!([1, 0, 3]));
+    assert_eq!(map(&transformation.into(), json!(2)).unwrap(), 2);
+    // The schema is known, so that a column that is not there is found before any data is.
+    let missing =
+        then(table, "make_select_column", json!({"key": "c", "K": "String", "TOA": "i32"}));
+    assert_eq!(build(missing).unwrap_err().kind(), "MakeTransformation");
 }

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opendp_core::laws::{Draw, Grounds};
 use opendp_core::{
-    Arg, Args, AtomDomain, Function, InsertDeleteDistance, Kind, Made, Parameter, Space,
-    StabilityMap, Transformation, TypeName, VectorDomain,
+    Arg, Args, AtomDomain, ChangeOneDistance, DataFrameDomain, Function, HammingDistance,
+    InsertDeleteDistance, Kind, Made, Parameter, Space, StabilityMap, SymmetricDistance,
+    Transformation, TypeName, VectorDomain,
 };
 use opendp_registry::{Addition, Entry, Registry};
 use serde_json::{Value as Json, json};
@@ -15,6 +16,9 @@ use crate::build;
 /// How many ways to build each signature are tried.
 const BUILDS: usize = 6;
 
+/// Fields of text, as many as each record has.
+type Fields = VectorDomain<VectorDomain<AtomDomain<String>>>;
+
 /// The spaces in which transformations start and end.
 fn grounds() -> Grounds {
     macro_rules! all {
@@ -22,6 +26,13 @@ fn grounds() -> Grounds {
             Grounds::new()
                 .records::<bool>()
                 .records::<String>()
+                .with::<AtomDomain<String>, SymmetricDistance>()
+                .with::<Fields, SymmetricDistance>()
+                .with::<Fields, InsertDeleteDistance>()
+                .with::<DataFrameDomain<String>, SymmetricDistance>()
+                .with::<DataFrameDomain<String>, InsertDeleteDistance>()
+                .with::<DataFrameDomain<String>, ChangeOneDistance>()
+                .with::<DataFrameDomain<String>, HammingDistance>()
                 $(.records::<$t>()$(.numbers::<$t, $q>())*)*
         };
     }
@@ -60,6 +71,22 @@ fn domains(name: &TypeName) -> Vec<Json> {
                     .map(|size| json!({"vector_domain": {"atom_domain": d.clone(), "size": size}}))
             };
             inner(0).into_iter().flat_map(sized).collect()
+        }
+        "DataFrameDomain" => {
+            // Frames of any columns, and of all pairs of some types.
+            let types = ["bool", "i32", "i64", "u32", "u64", "usize", "f32", "f64", "String"];
+            let cell = |t: &&str| json!({"atom_domain": {"T": t}});
+            let may_lack = |t: &&str| json!({"option_domain": {"element_domain": cell(t)}});
+            let cells: Vec<Json> = types.iter().flat_map(|t| [cell(t), may_lack(t)]).collect();
+            let schema = |(i, a): (usize, &Json)| {
+                let b = cells[7 * i % cells.len()].clone();
+                let size = [json!(null), json!(2), json!(3)][i % 3].clone();
+                json!({"dataframe_domain": {
+                    "col_names": ["a", "b"], "element_domains": [a, b], "size": size
+                }})
+            };
+            let any = [json!(null), json!(2)].map(|n| json!({"dataframe_domain": {"size": n}}));
+            any.into_iter().chain(cells.iter().enumerate().map(schema)).collect()
         }
         "MapDomain" => {
             let (keys, values) = (inner(0), inner(1));

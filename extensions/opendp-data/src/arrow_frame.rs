@@ -1,0 +1,167 @@
+//! Columns of Arrow record batches, together.
+
+use std::fmt;
+
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::datatypes::Schema;
+use arrow::error::ArrowError;
+use opendp_core::{
+    AtomDomain, Column, ColumnDomain, DataFrame, DataFrameDomain, Domain, Error, OptionDomain,
+    Result, VectorDomain,
+};
+
+use crate::csv_frame::places;
+use crate::progress::{Meter, broken};
+use crate::{ArrowDomain, Progress};
+
+/// Read a column of a frame from an array, by the rules of [`ArrowDomain`].
+fn read(domain: &ColumnDomain, array: &ArrayRef) -> Result<Column> {
+    macro_rules! first {
+        ($($t:ident)*) => {$(
+            if let Some(cells) = domain.cell::<$t>() {
+                let cells: &AtomDomain<$t> = cells;
+                return VectorDomain::new(cells.clone()).read_array(array).map(Column::new);
+            }
+            if let Some(cells) = domain.cell::<Option<$t>>() {
+                let cells: &OptionDomain<AtomDomain<$t>> = cells;
+                return VectorDomain::new(cells.clone()).read_array(array).map(Column::new);
+            }
+        )*};
+    }
+    first!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 bool String);
+    let found = domain.cell_type();
+    Err(Error::argument("data", format!("expected a schema of atoms, found a column of {found}")))
+}
+
+/// The batches of some columns of a stream of record batches, as members of a domain of frames of a
+/// schema.
+///
+/// Each row of a batch is one row. Every cell becomes a member of its column's domain, as in
+/// [`ArrowColumn`](crate::ArrowColumn).
+pub struct ArrowFrame {
+    batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
+    /// Where the columns of the schema are, in its order.
+    places: Vec<usize>,
+    domain: DataFrameDomain<String>,
+    meter: Meter,
+    ended: bool,
+}
+impl ArrowFrame {
+    /// Read the columns of the domain's schema.
+    ///
+    /// # Errors
+    /// `Argument` when the domain has no schema, or that of the batches lacks one of its columns.
+    pub fn new(
+        schema: &Schema,
+        batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
+        domain: &DataFrameDomain<String>,
+    ) -> Result<Self> {
+        let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let places = places(&names, domain)?;
+        let meter = Meter::new(&domain.to_json(), None);
+        let batches = Box::new(batches);
+        Ok(ArrowFrame { batches, places, domain: domain.clone(), meter, ended: false })
+    }
+    /// Tell how far the table has been read, once a chunk.
+    #[must_use]
+    pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
+        self.meter.listener = Some(Box::new(listener));
+        self
+    }
+    fn chunk(&mut self) -> Result<Option<DataFrame<String>>> {
+        let Some(batch) = self.batches.next() else {
+            self.ended = true;
+            self.meter.end()?;
+            return Ok(None);
+        };
+        let batch = batch.map_err(|_| broken())?;
+        let (mut columns, mut bytes) = (Vec::new(), 0);
+        for ((name, domain), place) in
+            self.domain.schema().unwrap_or_default().iter().zip(&self.places)
+        {
+            let array = batch.columns().get(*place).ok_or_else(broken)?;
+            bytes += array.get_array_memory_size();
+            columns.push((name.clone(), read(domain, array)?));
+        }
+        self.meter.add(batch.num_rows(), bytes);
+        DataFrame::new(columns).map(Some)
+    }
+}
+impl Iterator for ArrowFrame {
+    type Item = Result<DataFrame<String>>;
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let chunk = self.chunk().transpose();
+        self.ended |= matches!(chunk, Some(Err(_)));
+        chunk
+    }
+}
+impl fmt::Debug for ArrowFrame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArrowFrame").field("domain", &self.domain).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use arrow::array::{Float64Array, Int64Array, StringArray};
+    use arrow::datatypes::{DataType, Field};
+    use opendp_core::Bounds;
+
+    fn schema() -> DataFrameDomain<String> {
+        let unit = AtomDomain::bounded(Bounds::new(0.5, 1.0).unwrap());
+        DataFrameDomain::with_schema([
+            ("x".to_owned(), ColumnDomain::new(unit)),
+            ("y".to_owned(), ColumnDomain::new(OptionDomain::new(AtomDomain::<i32>::default()))),
+        ])
+        .unwrap()
+    }
+    fn batch() -> (Schema, RecordBatch) {
+        let schema = Schema::new(vec![
+            Field::new("y", DataType::Utf8, true),
+            Field::new("other", DataType::Int64, true),
+            Field::new("x", DataType::Float64, true),
+        ]);
+        let y = StringArray::from(vec![Some(" 5"), Some("1e400"), None]);
+        let x = Float64Array::from(vec![Some(f64::NAN), Some(0.75), None]);
+        let columns: Vec<ArrayRef> =
+            vec![Arc::new(y), Arc::new(Int64Array::from(vec![0; 3])), Arc::new(x)];
+        let batch = RecordBatch::try_new(Arc::new(schema.clone()), columns).unwrap();
+        (schema, batch)
+    }
+
+    #[test]
+    fn every_cell_becomes_a_member() {
+        let (arrow, batch) = batch();
+        let batches = vec![Ok(batch.clone()), Ok(batch)].into_iter();
+        let frames = ArrowFrame::new(&arrow, batches, &schema().with_size(6)).unwrap();
+        let frames = frames.collect::<Result<Vec<_>>>().unwrap();
+        assert!(frames.len() == 2 && frames.iter().all(|frame| schema().member(frame)));
+        let y = frames[1].cells::<Option<i32>>(&"y".to_owned()).unwrap();
+        assert_eq!(y, [Some(5), None, None]);
+        assert_eq!(frames[0].cells::<f64>(&"x".to_owned()).unwrap(), [0.5, 0.75, 0.5]);
+    }
+    #[test]
+    fn a_wrong_size_is_an_error_at_the_end() {
+        let (arrow, batch) = batch();
+        let batches = vec![Ok(batch)].into_iter();
+        let mut frames = ArrowFrame::new(&arrow, batches, &schema().with_size(4)).unwrap();
+        assert!(frames.next().unwrap().is_ok());
+        assert!(frames.next().unwrap().is_err() && frames.next().is_none());
+    }
+    #[test]
+    fn asks_for_a_schema_whose_columns_the_batches_have() {
+        let (arrow, _) = batch();
+        let none = || std::iter::empty();
+        let any = DataFrameDomain::default();
+        assert_eq!(ArrowFrame::new(&arrow, none(), &any).unwrap_err().kind(), "Argument");
+        let cells = ColumnDomain::new(AtomDomain::<bool>::default());
+        let more = schema().with_column("z".into(), cells);
+        assert_eq!(ArrowFrame::new(&arrow, none(), &more).unwrap_err().kind(), "Argument");
+    }
+}

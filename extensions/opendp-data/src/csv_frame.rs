@@ -1,0 +1,192 @@
+//! Columns of a CSV table, together.
+
+use std::{
+    fmt,
+    io::{BufRead, BufReader, Read},
+};
+
+use opendp_core::{Column, DataFrame, DataFrameDomain, Domain, Error, Result};
+
+use crate::Progress;
+use crate::cells::Cells;
+use crate::progress::{Meter, broken, place};
+
+/// Rows that become one chunk.
+const CHUNK: usize = 1 << 14;
+
+/// The chunks of some columns of a CSV table, as members of a domain of frames of a schema.
+///
+/// The schema names the columns that are read; the first line of the table says where they are.
+/// Every line after it is one row, as in [`CsvColumn`](crate::CsvColumn), and every cell becomes a
+/// member of its column's domain.
+///
+/// ```
+/// use opendp_core::*;
+/// use opendp_data::CsvFrame;
+/// use opendp_measurements::{Scale, make_laplace};
+/// use opendp_transformations::{make_clamp, make_df_is_equal, make_select_column, make_subset_by, make_sum};
+/// let table = "name,age,group\nAda,36,2\nBlaise,,1\nCarl,x,2\n";
+/// let cells = ColumnDomain::new(AtomDomain::<i64>::default());
+/// let schema = ["age", "group"].map(|name| (name.to_owned(), cells.clone()));
+/// let people = Space::new(DataFrameDomain::with_schema(schema)?, SymmetricDistance)?;
+/// let rows = CsvFrame::new(table.as_bytes(), people.domain())?;
+/// let release = make_df_is_equal(people, "group".into(), 2_i64)?
+///     .then(|x| make_subset_by(x, "group".into(), vec!["age".into()]))?
+///     .then(|x| make_select_column::<_, i64, _>(x, "age".into()))?
+///     .then(|x| make_clamp(x, Bounds::new(0, 120)?))?
+///     .then(make_sum)?
+///     .then(|sum| make_laplace(sum, Scale::new(120.0)?, None))?;
+/// release.invoke_chunks(rows)?; // 36 + 0, and noise
+/// # Ok::<(), Error>(())
+/// ```
+pub struct CsvFrame {
+    lines: BufReader<Box<dyn Read + Send>>,
+    cells: Cells,
+    /// Where the columns of the schema are, in its order.
+    places: Vec<usize>,
+    domain: DataFrameDomain<String>,
+    meter: Meter,
+    ended: bool,
+}
+impl CsvFrame {
+    /// Read the columns of a schema.
+    ///
+    /// # Errors
+    /// `Argument` when the domain has no schema, or the header cannot be read or does not have one
+    /// of the columns.
+    pub fn new(
+        source: impl Read + Send + 'static,
+        domain: &DataFrameDomain<String>,
+    ) -> Result<Self> {
+        let mut lines: BufReader<Box<dyn Read + Send>> =
+            BufReader::with_capacity(1 << 18, Box::new(source));
+        let (mut cells, mut header) = (Cells::new(), Vec::new());
+        lines.read_until(b'\n', &mut header).map_err(|_| broken())?;
+        // Some programs begin a text with a mark of its encoding.
+        let names = cells.all(header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&header));
+        let places = places(&names, domain)?;
+        let meter = Meter::new(&domain.to_json(), None);
+        Ok(CsvFrame { lines, cells, places, domain: domain.clone(), meter, ended: false })
+    }
+    /// Tell how far the table has been read, once a chunk.
+    #[must_use]
+    pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
+        self.meter.listener = Some(Box::new(listener));
+        self
+    }
+    fn chunk(&mut self) -> Result<Option<DataFrame<String>>> {
+        let mut found: Vec<Vec<String>> = vec![Vec::new(); self.places.len()];
+        let (mut line, mut rows, mut bytes) = (Vec::new(), 0, 0);
+        while rows < CHUNK {
+            line.clear();
+            let read = self.lines.read_until(b'\n', &mut line).map_err(|_| broken())?;
+            if read == 0 {
+                self.ended = true;
+                break;
+            }
+            (rows, bytes) = (rows + 1, bytes + read);
+            let cells = self.cells.all(&line);
+            for (column, place) in found.iter_mut().zip(&self.places) {
+                column.push(cells.get(*place).cloned().unwrap_or_default());
+            }
+        }
+        self.meter.add(rows, bytes);
+        if self.ended {
+            self.meter.end()?;
+        }
+        if rows == 0 && 0 < self.meter.progress.rows {
+            return Ok(None);
+        }
+        let schema = self.domain.schema().unwrap_or_default();
+        let columns = schema.iter().zip(&found).map(|((name, domain), cells)| {
+            let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
+            (name.clone(), domain.read(&cells))
+        });
+        DataFrame::new(columns.collect::<Vec<(String, Column)>>()).map(Some)
+    }
+}
+/// Find the places of the columns of a schema.
+pub(crate) fn places(names: &[String], domain: &DataFrameDomain<String>) -> Result<Vec<usize>> {
+    let schema = domain.schema().ok_or_else(|| {
+        Error::argument("data", "a table is read as frames of a schema, which the domain lacks")
+    })?;
+    schema.iter().map(|(name, _)| place(names, Some(name))).collect()
+}
+impl Iterator for CsvFrame {
+    type Item = Result<DataFrame<String>>;
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let chunk = self.chunk().transpose();
+        self.ended |= matches!(chunk, Some(Err(_)));
+        chunk
+    }
+}
+impl fmt::Debug for CsvFrame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CsvFrame").field("domain", &self.domain).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opendp_core::{AtomDomain, Bounds, ColumnDomain, OptionDomain};
+
+    fn schema() -> DataFrameDomain<String> {
+        let unit = AtomDomain::bounded(Bounds::new(0.5, 1.0).unwrap());
+        DataFrameDomain::with_schema([
+            ("x".to_owned(), ColumnDomain::new(unit)),
+            ("y".to_owned(), ColumnDomain::new(OptionDomain::new(AtomDomain::<i64>::default()))),
+            ("z".to_owned(), ColumnDomain::new(AtomDomain::<String>::default())),
+        ])
+        .unwrap()
+    }
+    const TABLE: &[u8] = "z,other,y,x\n1e400,a,1e400,1e400\n\"a\n5, , 5, 0.75\n\n\
+        \u{663},,9223372036854775808,\u{663}\na,b,c,NaN,more,and,more\n?,1,2\n"
+        .as_bytes();
+
+    #[test]
+    fn hostile_cells_are_members_and_never_change_the_number_of_records() {
+        let chunks: Result<Vec<_>> = CsvFrame::new(TABLE, &schema()).unwrap().collect();
+        let [frame] = &chunks.unwrap()[..] else { panic!("expected one chunk") };
+        assert!(frame.rows() == 7 && schema().member(frame));
+        let y = frame.cells::<Option<i64>>(&"y".to_owned()).unwrap();
+        assert_eq!(y, [None, None, Some(5), None, None, None, Some(2)]);
+        let x = frame.cells::<f64>(&"x".to_owned()).unwrap();
+        assert_eq!(x, [1.0, 0.5, 0.75, 0.5, 0.5, 0.5, 0.5]);
+    }
+    #[test]
+    fn asks_for_a_schema_whose_columns_the_table_has() {
+        let any = DataFrameDomain::default();
+        assert_eq!(CsvFrame::new(TABLE, &any).unwrap_err().kind(), "Argument");
+        let error = CsvFrame::new(&b"x,y\n"[..], &schema()).unwrap_err();
+        assert_eq!(error.to_string(), "argument `column`: expected one of `x`, `y`");
+    }
+    #[test]
+    fn a_wrong_size_is_an_error_at_the_end() {
+        let read = |size| {
+            let sized = schema().with_size(size);
+            CsvFrame::new(TABLE, &sized).unwrap().collect::<Result<Vec<_>>>()
+        };
+        assert!(read(7).is_ok() && read(6).is_err() && read(8).is_err());
+    }
+    #[test]
+    fn a_table_without_records_is_one_empty_chunk_of_the_schema() {
+        let chunks: Vec<_> = CsvFrame::new(&b"x,y,z\n"[..], &schema()).unwrap().collect();
+        assert_eq!(chunks, [Ok(schema().empty())]);
+    }
+    #[test]
+    fn many_chunks_hold_every_row_once() {
+        let lines = (0..=CHUNK).map(|i| format!("0.5,{i},\n"));
+        let table: String = std::iter::once("x,y,z\n".to_owned()).chain(lines).collect();
+        let chunks = CsvFrame::new(std::io::Cursor::new(table), &schema()).unwrap();
+        let mut seen = Vec::new();
+        for chunk in chunks {
+            let chunk = chunk.unwrap();
+            seen.extend_from_slice(chunk.cells::<Option<i64>>(&"y".to_owned()).unwrap());
+        }
+        assert!(seen.into_iter().eq((0..=CHUNK as i64).map(Some)));
+    }
+}

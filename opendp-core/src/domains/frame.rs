@@ -1,0 +1,345 @@
+//! Frames of named columns, maybe of a known schema.
+
+use std::{any::Any, fmt, sync::Arc};
+
+use serde_json::{Value as Json, json};
+
+use crate::domain::descriptor;
+use crate::erased::AnyDomain;
+use crate::frame::by_name;
+use crate::{
+    Arg, Argument, Atom, AtomDomain, Cell, Column, Constructed, DataFrame, Domain, Error,
+    HashableAtom, Named, OptionDomain, Result, TheDomain, TypeName, named, register,
+};
+
+/// A dyn-compatible view of the domain of the cells of a column.
+trait Series: Any + fmt::Debug + Send + Sync {
+    fn contains(&self, column: &Column) -> bool;
+    fn empty(&self) -> Column;
+    fn read(&self, cells: &[&str]) -> Column;
+    fn cell_type(&self) -> TypeName;
+    fn json(&self) -> Json;
+    fn same(&self, other: &dyn Any) -> bool;
+}
+impl<D: Domain> Series for D
+where
+    D::Carrier: Cell<Domain = D>,
+{
+    fn contains(&self, column: &Column) -> bool {
+        column.cells().is_some_and(|cells| cells.iter().all(|cell| self.member(cell)))
+    }
+    fn empty(&self) -> Column {
+        Column::new(Vec::<D::Carrier>::new())
+    }
+    fn read(&self, cells: &[&str]) -> Column {
+        let atom = |cell: &str| <D::Carrier as Cell>::Atom::from_cell(cell.trim());
+        Column::new(cells.iter().map(|cell| D::Carrier::admit(self, atom(cell))).collect())
+    }
+    fn cell_type(&self) -> TypeName {
+        <D::Carrier as Named>::type_name()
+    }
+    fn json(&self) -> Json {
+        self.to_json()
+    }
+    fn same(&self, other: &dyn Any) -> bool {
+        other.downcast_ref() == Some(self)
+    }
+}
+
+/// The domain of the cells of a column, which are of a type known at run time.
+///
+/// ```
+/// # use opendp_core::{AtomDomain, Column, ColumnDomain};
+/// let flags = ColumnDomain::new(AtomDomain::<bool>::default());
+/// assert!(flags.member(&Column::new(vec![true])) && !flags.member(&Column::new(vec![1])));
+/// ```
+#[derive(Clone)]
+pub struct ColumnDomain(Arc<dyn Series>);
+
+impl ColumnDomain {
+    /// Make the domain of a column of the domain of its cells.
+    pub fn new<D: Domain>(cells: D) -> Self
+    where
+        D::Carrier: Cell<Domain = D>,
+    {
+        ColumnDomain(Arc::new(cells))
+    }
+    /// Take the domain of cells from one whose type is not known, if it is one of cells.
+    fn of(domain: &AnyDomain) -> Option<Self> {
+        macro_rules! first {
+            ($($t:ident)*) => {$(
+                if let Ok(cells) = domain.downcast_ref::<AtomDomain<$t>>() {
+                    return Some(ColumnDomain::new(cells.clone()));
+                }
+                if let Ok(cells) = domain.downcast_ref::<OptionDomain<AtomDomain<$t>>>() {
+                    return Some(ColumnDomain::new(cells.clone()));
+                }
+            )*};
+        }
+        first!(bool String f32 f64 i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+        None
+    }
+    /// The domain of a cell, if the cells are of type `T`.
+    pub fn cell<T: Cell>(&self) -> Option<&T::Domain> {
+        (&*self.0 as &dyn Any).downcast_ref()
+    }
+    /// The name of the type of a cell.
+    pub fn cell_type(&self) -> TypeName {
+        self.0.cell_type()
+    }
+    /// Decide whether a column is of the type of this domain, and all its cells are members.
+    pub fn member(&self, column: &Column) -> bool {
+        self.0.contains(column)
+    }
+    /// Make a column without rows.
+    pub fn empty(&self) -> Column {
+        self.0.empty()
+    }
+    /// Read a column from text. Reading is total: each cell becomes a member, whatever it is.
+    pub fn read(&self, cells: &[&str]) -> Column {
+        self.0.read(cells)
+    }
+    /// Write as it stands in a document.
+    pub fn to_json(&self) -> Json {
+        self.0.json()
+    }
+}
+impl PartialEq for ColumnDomain {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.same(&*other.0 as &dyn Any)
+    }
+}
+impl fmt::Debug for ColumnDomain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+impl Argument for Vec<ColumnDomain> {
+    fn type_name() -> TypeName {
+        TypeName::generic("Vec", [TypeName::plain("ColumnDomain")])
+    }
+    fn accepts(arg: &Arg) -> bool {
+        Self::from_arg(arg).is_ok()
+    }
+    fn from_arg(arg: &Arg) -> Result<Self> {
+        let one = |arg: &Arg| match arg {
+            Arg::Made(Constructed::Domain(domain)) => ColumnDomain::of(domain),
+            _ => None,
+        };
+        let list = match arg {
+            Arg::Json(Json::Null) => Some(Vec::new()),
+            Arg::Json(Json::Array(items)) if items.is_empty() => Some(Vec::new()),
+            Arg::List(items) => items.iter().map(one).collect(),
+            Arg::Value(value) => value.downcast_ref::<Self>().cloned(),
+            _ => None,
+        };
+        list.ok_or_else(|| {
+            let found = arg.describe();
+            Error::FailedCast(format!("expected a list of domains of cells, found {found}"))
+        })
+    }
+}
+
+/// The set of all frames, or of those of a schema: the names of the columns and the domains of
+/// their cells. The number of rows may be known.
+///
+/// Without a schema any frame is a member, so that a constructor that asks for a column cannot know
+/// that it is there: it then treats a row without it in a way that its documentation states, and
+/// never fails because of the data. With a schema it is an error of the construction.
+///
+/// ```
+/// # use opendp_core::{AtomDomain, Column, ColumnDomain, DataFrame, DataFrameDomain, Domain};
+/// let ages = ColumnDomain::new(AtomDomain::<i32>::default());
+/// let people = DataFrameDomain::with_schema([("age".to_owned(), ages)])?;
+/// let frame = DataFrame::new([("age".to_owned(), Column::new(vec![36]))])?;
+/// assert!(people.member(&frame) && !people.clone().with_size(2).member(&frame));
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataFrameDomain<K> {
+    /// In the order of their names, which are distinct.
+    schema: Option<Vec<(K, ColumnDomain)>>,
+    size: Option<usize>,
+}
+impl<K> Default for DataFrameDomain<K> {
+    /// All frames.
+    fn default() -> Self {
+        DataFrameDomain { schema: None, size: None }
+    }
+}
+impl<K: HashableAtom> DataFrameDomain<K> {
+    /// Make the set of frames of a schema.
+    ///
+    /// # Errors
+    /// `MakeDomain` when there is no column, or two have one name.
+    pub fn with_schema(columns: impl IntoIterator<Item = (K, ColumnDomain)>) -> Result<Self> {
+        match by_name(columns) {
+            Some(schema) if !schema.is_empty() => {
+                Ok(DataFrameDomain { schema: Some(schema), size: None })
+            }
+            _ => Err(Error::MakeDomain(
+                "col_names: expected at least one name, and each of them once".into(),
+            )),
+        }
+    }
+    /// Keep only the frames of `size` rows.
+    #[must_use]
+    pub fn with_size(self, size: usize) -> Self {
+        DataFrameDomain { size: Some(size), ..self }
+    }
+    /// Admit frames of any number of rows.
+    #[must_use]
+    pub fn without_size(self) -> Self {
+        DataFrameDomain { size: None, ..self }
+    }
+    /// The number of rows, if it is known.
+    pub fn size(&self) -> Option<usize> {
+        self.size
+    }
+    /// The columns and the domains of their cells, in the order of their names, if they are known.
+    pub fn schema(&self) -> Option<&[(K, ColumnDomain)]> {
+        self.schema.as_deref()
+    }
+    /// The domain of the cells of a column, if the schema is known and has it.
+    pub fn column(&self, name: &K) -> Option<&ColumnDomain> {
+        self.schema()?.iter().find(|(known, _)| known == name).map(|(_, column)| column)
+    }
+    /// Put a column in place of the one that has its name, or add it; without a schema there is
+    /// none to change.
+    #[must_use]
+    pub fn with_column(mut self, name: K, column: ColumnDomain) -> Self {
+        if let Some(schema) = self.schema.take() {
+            let others = schema.into_iter().filter(|(known, _)| *known != name);
+            // Distinct names stay distinct.
+            self.schema = by_name(others.chain([(name.clone(), column)]));
+        }
+        self
+    }
+    /// The frame without rows that has the columns of the schema, or none where there is no schema.
+    pub fn empty(&self) -> DataFrame<K> {
+        let columns = self.schema().unwrap_or_default();
+        let mut empty = <DataFrame<K> as crate::Carrier>::buffer();
+        let made = columns.iter().map(|(name, column)| (name.clone(), column.empty()));
+        if let Ok(frame) = DataFrame::new(made) {
+            empty.append(frame);
+        }
+        empty
+    }
+}
+
+impl<K: HashableAtom> Domain for DataFrameDomain<K> {
+    type Carrier = DataFrame<K>;
+    fn member(&self, value: &DataFrame<K>) -> bool {
+        let fits = |schema: &[(K, ColumnDomain)]| {
+            schema.len() == value.columns().len()
+                && schema
+                    .iter()
+                    .zip(value.columns())
+                    .all(|((name, domain), (known, column))| name == known && domain.member(column))
+        };
+        self.size.is_none_or(|size| size == value.rows()) && self.schema().is_none_or(fits)
+    }
+    fn to_json(&self) -> Json {
+        let names =
+            |schema: &[(K, ColumnDomain)]| schema.iter().map(|(n, _)| n.to_json()).collect();
+        let cells =
+            |schema: &[(K, ColumnDomain)]| schema.iter().map(|(_, d)| d.to_json()).collect();
+        descriptor(
+            "dataframe_domain",
+            [
+                ("K", Some(json!(<K as Named>::type_name().to_string()))),
+                ("col_names", self.schema().map(names)),
+                ("element_domains", self.schema().map(cells)),
+                ("size", self.size.map(|size| json!(size))),
+            ],
+        )
+    }
+}
+named!(DataFrameDomain<K> as "DataFrameDomain");
+
+/// Make the set of all frames, or of those of a schema.
+///
+/// # Arguments
+/// * `col_names` - the names of the columns; any columns when absent
+/// * `element_domains` - the domains of the cells of these columns, in the same order
+/// * `size` - the number of rows, if it is public; any number when absent
+///
+/// # Errors
+/// `MakeDomain` when there is no name, one twice, or not one domain for each.
+pub fn dataframe_domain<K: HashableAtom>(
+    col_names: Option<Vec<K>>,
+    element_domains: Vec<ColumnDomain>,
+    size: Option<usize>,
+) -> Result<TheDomain<DataFrameDomain<K>>> {
+    let names = col_names.as_deref().unwrap_or_default();
+    if names.len() != element_domains.len() {
+        return Err(Error::MakeDomain(format!(
+            "element_domains: expected one for each of {} names, found {}",
+            names.len(),
+            element_domains.len()
+        )));
+    }
+    let domain = match col_names {
+        None => DataFrameDomain::default(),
+        Some(names) => DataFrameDomain::with_schema(names.into_iter().zip(element_domains))?,
+    };
+    Ok(TheDomain(DataFrameDomain { size, ..domain }))
+}
+
+register! {
+    "frame.rs": dataframe_domain(col_names = null, element_domains = null, size = null)
+        for K in [String, i32, i64, u32, u64, usize, bool] = String;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Bounds;
+
+    fn schema() -> DataFrameDomain<String> {
+        let age = ColumnDomain::new(AtomDomain::bounded(Bounds::new(0, 120).unwrap()));
+        let name = ColumnDomain::new(OptionDomain::new(AtomDomain::<String>::default()));
+        DataFrameDomain::with_schema([("name".to_owned(), name), ("age".to_owned(), age)]).unwrap()
+    }
+    fn frame(ages: Column) -> DataFrame<String> {
+        let names = Column::new(vec![None::<String>; ages.rows()]);
+        DataFrame::new([("age".to_owned(), ages), ("name".to_owned(), names)]).unwrap()
+    }
+
+    #[test]
+    fn decides_membership_by_names_types_cells_and_size() {
+        let domain = schema();
+        assert!(domain.member(&frame(Column::new(vec![0, 120]))));
+        assert!(!domain.member(&frame(Column::new(vec![121]))));
+        assert!(!domain.member(&frame(Column::new(vec![1_i64]))));
+        assert!(!domain.member(&DataFrame::new([]).unwrap()));
+        assert!(domain.member(&domain.empty()));
+        assert!(!domain.clone().with_size(1).member(&domain.empty()));
+        let any = DataFrameDomain::default();
+        assert!(any.member(&frame(Column::new(vec![1_i64]))) && any.member(&any.empty()));
+    }
+    #[test]
+    fn has_no_order_of_columns_and_no_name_twice() {
+        let columns = schema().schema().unwrap().to_vec();
+        assert_eq!(DataFrameDomain::with_schema(columns.iter().rev().cloned()).unwrap(), schema());
+        let twice = DataFrameDomain::with_schema([columns[0].clone(), columns[0].clone()]);
+        assert_eq!(twice.unwrap_err().kind(), "MakeDomain");
+        assert!(DataFrameDomain::<String>::with_schema([]).is_err());
+        assert!(dataframe_domain(Some(vec![1]), Vec::new(), None).is_err());
+    }
+    #[test]
+    fn tells_domains_of_cells_apart() {
+        let any = ColumnDomain::new(AtomDomain::<i32>::default());
+        assert_ne!(schema().with_column("age".to_owned(), any.clone()), schema());
+        assert_ne!(any, ColumnDomain::new(AtomDomain::<i64>::default()));
+        assert_eq!(any, ColumnDomain::new(AtomDomain::<i32>::default()));
+        assert!(any.cell::<i32>().is_some() && any.cell::<Option<i32>>().is_none());
+    }
+    #[test]
+    fn reads_any_text_as_a_member() {
+        for (_, domain) in schema().schema().unwrap() {
+            let column = domain.read(&["1e400", "", " 5", "٣", "9223372036854775808"]);
+            assert!(domain.member(&column) && column.rows() == 5);
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Frames: rows of named columns.
+
+mod column;
+
+use std::{fmt, ops::Range};
+
+use serde_json::{Map, Value as Json};
+
+pub use column::{Cell, Column};
+
+use crate::{Carrier, Chunk, Codec, Error, HashableAtom, Result, named};
+
+/// Rows of named columns, which are of one length and each of its own type.
+///
+/// The order of the columns does not count. A frame without columns has no rows. It is written as
+/// an object of [`Column`]s, each with its type.
+///
+/// ```
+/// # use opendp_core::{Column, DataFrame};
+/// let people = DataFrame::new([
+///     ("name".to_owned(), Column::new(vec!["Ada".to_owned(), "Blaise".to_owned()])),
+///     ("age".to_owned(), Column::new(vec![36, 39])),
+/// ])?;
+/// assert_eq!(people.rows(), 2);
+/// assert_eq!(people.cells::<i32>(&"age".to_owned()), Some(&[36, 39][..]));
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct DataFrame<K> {
+    /// In the order of their names, which are distinct.
+    columns: Vec<(K, Column)>,
+}
+
+impl<K: HashableAtom> DataFrame<K> {
+    /// Make a frame of columns.
+    ///
+    /// # Errors
+    /// `FailedCast` when two columns have one name, or are of different lengths.
+    pub fn new(columns: impl IntoIterator<Item = (K, Column)>) -> Result<Self> {
+        let columns = by_name(columns)
+            .ok_or_else(|| Error::FailedCast("expected columns of distinct names".into()))?;
+        let rows = columns.first().map_or(0, |(_, column)| column.rows());
+        if columns.iter().any(|(_, column)| column.rows() != rows) {
+            return Err(Error::FailedCast("expected columns of one length".into()));
+        }
+        Ok(DataFrame { columns })
+    }
+    /// Count the rows.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |(_, column)| column.rows())
+    }
+    /// The columns, in the order of their names.
+    pub fn columns(&self) -> impl ExactSizeIterator<Item = (&K, &Column)> {
+        self.columns.iter().map(|(name, column)| (name, column))
+    }
+    /// The column of a name.
+    pub fn column(&self, name: &K) -> Option<&Column> {
+        self.columns.iter().find(|(known, _)| known == name).map(|(_, column)| column)
+    }
+    /// The cells of a column, if there is one of this name and type.
+    pub fn cells<T: Cell>(&self, name: &K) -> Option<&[T]> {
+        self.column(name)?.cells()
+    }
+    /// Move the rows of another frame to the end of this one.
+    ///
+    /// A frame without rows takes over the other's columns. Otherwise it keeps its own, and a row
+    /// that has no cell for one of them, or one of another type, gets the default value there: the
+    /// number of rows is always the sum.
+    pub fn append(&mut self, mut other: DataFrame<K>) {
+        let rows = other.rows();
+        if self.rows() == 0 {
+            self.adopt(&other);
+        }
+        for (name, column) in &mut self.columns {
+            let found = other.columns.iter_mut().find(|(known, _)| known == name);
+            column.take_from(found.map(|(_, column)| column), rows);
+        }
+    }
+    /// Become a frame without rows that has the columns of another.
+    fn adopt(&mut self, other: &DataFrame<K>) {
+        let alike = self.columns.len() == other.columns.len()
+            && self.columns.iter().zip(&other.columns).all(|((name, column), (theirs, other))| {
+                name == theirs && column.cell_type() == other.cell_type()
+            });
+        if !alike {
+            let empty = other.columns.iter().map(|(name, column)| (name.clone(), column.empty()));
+            self.columns = empty.collect();
+        }
+    }
+    /// Whether a row of this frame and one of another have the same cells under the same names, as
+    /// dataset metrics compare records: NaN is the same as NaN, and zeros have no sign.
+    pub fn same_row(&self, row: usize, other: &DataFrame<K>, other_row: usize) -> bool {
+        self.columns.len() == other.columns.len()
+            && self.columns.iter().zip(&other.columns).all(|((name, column), (theirs, other))| {
+                name == theirs && column.same_cell(row, other, other_row)
+            })
+    }
+}
+/// Bring columns into the order of their names, unless two have the same.
+pub(crate) fn by_name<K: HashableAtom, C>(
+    columns: impl IntoIterator<Item = (K, C)>,
+) -> Option<Vec<(K, C)>> {
+    let mut columns: Vec<(K, C)> = columns.into_iter().collect();
+    columns.sort_by(|(x, _), (y, _)| x.partial_cmp(y).unwrap_or(std::cmp::Ordering::Equal));
+    columns.windows(2).all(|pair| pair[0].0 != pair[1].0).then_some(columns)
+}
+
+/// A borrowed run of rows of a frame.
+#[derive(Debug)]
+pub struct FrameChunk<'a, K> {
+    frame: &'a DataFrame<K>,
+    start: usize,
+    end: usize,
+}
+impl<K> Clone for FrameChunk<'_, K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<K> Copy for FrameChunk<'_, K> {}
+impl<K: HashableAtom> Chunk for FrameChunk<'_, K> {
+    fn rows(self) -> usize {
+        self.end - self.start
+    }
+    fn narrow(self, range: Range<usize>) -> Self {
+        FrameChunk { start: self.start + range.start, end: self.start + range.end, ..self }
+    }
+}
+impl<'a, K: HashableAtom> FrameChunk<'a, K> {
+    /// The cells of a column, if there is one of this name and type.
+    pub fn cells<T: Cell>(self, name: &K) -> Option<&'a [T]> {
+        self.frame.cells(name)?.get(self.start..self.end)
+    }
+    /// Copy the rows, with the column of a name in place of the one that has it, or added.
+    ///
+    /// # Errors
+    /// `FailedCast` when the new column is of another length.
+    pub fn with_column(self, name: &K, column: Column) -> Result<DataFrame<K>> {
+        let kept = self.frame.columns.iter().filter(|(known, _)| known != name);
+        let kept = kept.map(|(name, column)| (name.clone(), column.copy(self.start..self.end)));
+        DataFrame::new(kept.chain([(name.clone(), column)]))
+    }
+    /// Copy the rows for which a mask is true, of the columns of some names.
+    pub fn kept(self, names: &[K], mask: &[bool]) -> DataFrame<K> {
+        let kept = self.frame.columns.iter().filter(|(name, _)| names.contains(name));
+        let kept = kept.map(|(n, column)| (n.clone(), column.kept(self.start..self.end, mask)));
+        DataFrame { columns: kept.collect() }
+    }
+}
+
+impl<K: HashableAtom> Carrier for DataFrame<K> {
+    type Chunk<'a> = FrameChunk<'a, K>;
+    fn chunk(&self) -> FrameChunk<'_, K> {
+        FrameChunk { frame: self, start: 0, end: self.rows() }
+    }
+    fn buffer() -> Self {
+        DataFrame { columns: Vec::new() }
+    }
+    fn reset(&mut self) {
+        self.columns.iter_mut().for_each(|(_, column)| column.clear());
+    }
+    /// Append a copy, by the rules of [`append`](DataFrame::append).
+    fn append_rows(&mut self, chunk: FrameChunk<'_, K>) {
+        if self.rows() == 0 {
+            self.adopt(chunk.frame);
+        }
+        for (name, column) in &mut self.columns {
+            column.copy_from(chunk.frame.column(name), chunk.start..chunk.end);
+        }
+    }
+}
+named!(DataFrame<K> as "DataFrame");
+impl<K: fmt::Debug> fmt::Debug for DataFrame<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.columns.iter().map(|(name, column)| (name, column))).finish()
+    }
+}
+
+/// A frame whose names are strings is an object; any other is an array of pairs.
+impl<K: HashableAtom> Codec for DataFrame<K> {
+    fn to_json(&self) -> Json {
+        let pairs: Vec<(Json, Json)> =
+            self.columns().map(|(name, column)| (name.to_json(), column.to_json())).collect();
+        if pairs.iter().all(|(name, _)| name.is_string()) {
+            let entry = |(name, column): (Json, Json)| match name {
+                Json::String(name) => Some((name, column)),
+                _ => None,
+            };
+            return Json::Object(pairs.into_iter().filter_map(entry).collect::<Map<_, _>>());
+        }
+        pairs.into_iter().map(|(name, column)| Json::Array(vec![name, column])).collect()
+    }
+    fn from_json(json: &Json) -> Result<Self> {
+        let columns: Vec<(K, Column)> = match json {
+            Json::Object(object) => object
+                .iter()
+                .map(|(k, v)| Ok((K::from_json(&Json::String(k.clone()))?, Column::from_json(v)?)))
+                .collect::<Result<_>>()?,
+            _ => Vec::from_json(json)?,
+        };
+        DataFrame::new(columns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::erased::AnyValue;
+
+    fn frame(x: &[f64], y: &[&str]) -> DataFrame<String> {
+        let y = y.iter().map(|y| (*y).to_owned()).collect::<Vec<_>>();
+        DataFrame::new([
+            ("y".to_owned(), Column::new(y)),
+            ("x".to_owned(), Column::new(x.to_vec())),
+        ])
+        .unwrap()
+    }
+
+    #[test]
+    fn has_no_order_of_columns() {
+        let (x, y) = (Column::new(vec![1]), Column::new(vec![true]));
+        let one = DataFrame::new([(1, x.clone()), (2, y.clone())]).unwrap();
+        assert_eq!(one, DataFrame::new([(2, y), (1, x)]).unwrap());
+    }
+    #[test]
+    fn refuses_two_columns_of_a_name_and_columns_of_two_lengths() {
+        let column = |rows| Column::new(vec![0; rows]);
+        assert!(DataFrame::new([(1, column(1)), (1, column(1))]).is_err());
+        assert!(DataFrame::new([(1, column(1)), (2, column(2))]).is_err());
+        let text = r#"{"a": {"i32": [1]}, "b": {"i32": []}}"#;
+        let json = serde_json::from_str(text).unwrap();
+        assert_eq!(DataFrame::<String>::from_json(&json).unwrap_err().kind(), "FailedCast");
+    }
+    #[test]
+    fn reads_what_it_writes() {
+        let words = frame(&[f64::NAN, -0.0], &["", "é"]);
+        assert_eq!(DataFrame::from_json(&words.to_json()).unwrap(), words);
+        let numbers = DataFrame::new([(7, Column::new(vec![Some(1_u8)]))]).unwrap();
+        assert_eq!(numbers.to_json().to_string(), r#"[[7,{"Option<u8>":[1]}]]"#);
+        assert_eq!(DataFrame::from_json(&numbers.to_json()).unwrap(), numbers);
+    }
+    #[test]
+    fn is_the_sum_of_its_parts_in_chunks_of_any_size() {
+        let whole = frame(&[1.0, 2.0, f64::NAN, 4.0, 5.0], &["a", "b", "c", "d", "e"]);
+        for size in 1..=6 {
+            let mut sum = DataFrame::buffer();
+            for start in (0..5).step_by(size) {
+                sum.append_rows(whole.chunk().narrow(start..(start + size).min(5)));
+            }
+            assert_eq!(sum, whole);
+        }
+        let mut moved = frame(&[1.0], &["a"]);
+        moved.append(frame(&[2.0], &["b"]));
+        assert_eq!(moved, frame(&[1.0, 2.0], &["a", "b"]));
+    }
+    #[test]
+    fn appends_as_many_rows_whatever_their_columns() {
+        let mut whole = frame(&[1.0], &["a"]);
+        let other = DataFrame::new([("y".to_owned(), Column::new(vec![1, 2]))]).unwrap();
+        whole.append_rows(other.chunk());
+        assert_eq!(whole, frame(&[1.0, 0.0, 0.0], &["a", "", ""]));
+        whole.append(other.clone());
+        assert_eq!(whole.rows(), 5);
+        whole.reset();
+        whole.append_rows(other.chunk());
+        assert_eq!(whole, other);
+    }
+    #[test]
+    fn compares_rows_cell_by_cell() {
+        let left = frame(&[f64::NAN, 0.0], &["a", "b"]);
+        let right = frame(&[f64::NAN, f64::NAN, -0.0], &["a", "b", "b"]);
+        assert!(left.same_row(0, &right, 0) && left.same_row(1, &right, 2));
+        assert!(!left.same_row(0, &right, 1) && !left.same_row(1, &right, 1));
+        let narrower = DataFrame::new([("x".to_owned(), Column::new(vec![0.0]))]).unwrap();
+        assert!(!left.same_row(1, &narrower, 0));
+    }
+    #[test]
+    fn a_buffer_that_is_erased_takes_rows() {
+        let whole = frame(&[1.0, 2.0], &["a", "b"]);
+        let erased = AnyValue::new(whole.clone());
+        let mut buffer = AnyValue::buffer();
+        buffer.append_rows(erased.chunk().narrow(1..2));
+        assert_eq!(buffer.downcast_ref::<DataFrame<String>>().unwrap(), &frame(&[2.0], &["b"]));
+    }
+    #[test]
+    fn shows_names_and_types_and_never_its_content() {
+        let shown = format!("{:?}", frame(&[42.0], &["secret"]));
+        assert!(shown.contains("f64") && !shown.contains("42") && !shown.contains("secret"));
+    }
+}

@@ -1,0 +1,34 @@
+//! The distance between texts: how many lines differ.
+
+use super::dataset::symmetric;
+use crate::{AtomDomain, DistanceOn, MetricOn, Result, SymmetricDistance};
+
+/// A text is a data set of which each line is a record: its lines are compared as a multiset.
+///
+/// A line ends with `\n` or `\r\n`, and the end of the last may be left out.
+impl MetricOn<AtomDomain<String>> for SymmetricDistance {}
+impl DistanceOn<AtomDomain<String>> for SymmetricDistance {
+    fn distance(&self, left: &String, right: &String) -> Result<Option<u32>> {
+        let lines = |text: &'_ str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+        symmetric(&lines(left), &lines(right)).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Space;
+
+    #[test]
+    fn counts_lines_added_or_removed() {
+        let texts = Space::new(AtomDomain::<String>::default(), SymmetricDistance).unwrap();
+        let check = |left: &str, right: &str, expected| {
+            let found = texts.distance(&left.to_owned(), &right.to_owned());
+            assert_eq!(found.unwrap(), Some(expected), "{left:?} {right:?}");
+        };
+        check("a\nb\n", "b\r\na", 0);
+        check("", "a", 1);
+        check("", "\n", 1);
+        check("a,1\na,2", "a,1\na,3", 2);
+    }
+}

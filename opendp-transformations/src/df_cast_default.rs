@@ -1,0 +1,159 @@
+//! A column of a frame, cast to another type.
+
+use opendp_core::{
+    Atom, AtomDomain, Column, ColumnDomain, DataFrameDomain, DatasetMetric, HashableAtom,
+    InsertDeleteDistance, MetricOn, Result, Space, SymmetricDistance, Transformation, register,
+};
+
+use crate::RoundCast;
+use crate::df_is_equal::replaced;
+
+/// Cast a column of a frame to another type, or to the default value of that type.
+///
+/// # Arguments
+/// * `column_name` - the name of the column
+///
+/// # Precondition
+/// The input is any space of frames. If its schema is known, it has the column, of type `TIA`.
+///
+/// # Postcondition
+/// The output has one row for each row, in order. In place of the column it has one of type `TOA`:
+/// the cast of each cell as in [`RoundCast`], or the default value of `TOA` when there is none. If
+/// the schema is not known, a row without the column, or with one of another type, gets the default
+/// value of `TOA` there. The other columns stay as they are, and so does the size. What was known of
+/// the cells of the column, such as their bounds, is known no more.
+///
+/// # Map
+/// `d_out = d_in`.
+///
+/// # Proof
+/// The row of the output depends on that of the input alone, and the casts of the same cells are
+/// the same; see [`make_row_by_row`](crate::make_row_by_row). Every value of `TOA` is in the domain
+/// of the new column.
+///
+/// # Errors
+/// `MakeTransformation` when the schema is known and has no such column, or one of another type;
+/// `MetricSpace` when the metric does not fit the output, which no dataset metric of this project
+/// does.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_df_cast_default;
+/// let input = Space::new(DataFrameDomain::<String>::default(), SymmetricDistance)?;
+/// let cast = make_df_cast_default::<_, _, String, i32>(input, "age".into())?;
+/// let texts = Column::new(vec!["36".to_owned(), "x".to_owned()]);
+/// let people = cast.invoke(&DataFrame::new([("age".to_owned(), texts)])?)?;
+/// assert_eq!(people.cells::<i32>(&"age".to_owned()).unwrap(), [36, 0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_df_cast_default<K, M, TIA, TOA>(
+    input: Space<DataFrameDomain<K>, M>,
+    column_name: K,
+) -> Result<Transformation<DataFrameDomain<K>, M, DataFrameDomain<K>, M>>
+where
+    K: HashableAtom,
+    M: DatasetMetric + MetricOn<DataFrameDomain<K>>,
+    TIA: Atom,
+    TOA: Atom + RoundCast<TIA>,
+{
+    replaced(input, column_name, ColumnDomain::new(AtomDomain::<TOA>::default()), |cells, rows| {
+        let Some(cells) = cells else { return Column::new(vec![TOA::default(); rows]) };
+        let cast = |cell: &TIA| TOA::round_cast(cell).unwrap_or_default();
+        Column::new(cells.iter().map(cast).collect())
+    })
+}
+
+register! {
+    "df_cast_default.rs": make_df_cast_default(input, column_name)
+        for K in [String],
+            M in [SymmetricDistance, InsertDeleteDistance],
+            TIA in [i32, i64, u32, u64, usize, f32, f64, bool, String],
+            TOA in [i32, i64, u32, u64, usize, f32, f64, bool, String];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::select_column::tests::{check, domains, frames, rows, schema};
+    use crate::{make_clamp, make_sum};
+    use opendp_core::{Bounds, DataFrame, Domain, Function, HammingDistance, StabilityMap, laws};
+
+    #[test]
+    fn obeys_the_laws() {
+        for domain in domains() {
+            let input = Space::new(domain, SymmetricDistance).unwrap();
+            check(&make_df_cast_default::<_, _, f64, i32>(input.clone(), "x".into()).unwrap());
+            check(&make_df_cast_default::<_, _, f64, String>(input.clone(), "x".into()).unwrap());
+            check(&make_df_cast_default::<_, _, String, f64>(input.clone(), "y".into()).unwrap());
+            check(&make_df_cast_default::<_, _, String, bool>(input, "y".into()).unwrap());
+        }
+        let input = Space::new(schema(), InsertDeleteDistance).unwrap();
+        check(&make_df_cast_default::<_, _, f64, u64>(input, "x".into()).unwrap());
+        let input = Space::new(schema().with_size(2), HammingDistance).unwrap();
+        check(&make_df_cast_default::<_, _, f64, f32>(input, "x".into()).unwrap());
+    }
+    #[test]
+    fn the_schema_of_the_output_is_that_of_the_frame_that_is_made() {
+        let bounded = ColumnDomain::new(AtomDomain::bounded(Bounds::new(0.0, 1.0).unwrap()));
+        let domain = schema().with_column("x".into(), bounded);
+        let input = Space::new(domain.clone(), SymmetricDistance).unwrap();
+        let cast = make_df_cast_default::<_, _, f64, f64>(input, "x".into()).unwrap();
+        assert_eq!(cast.output().domain(), &schema(), "bounds do not outlive a cast");
+        let input = Space::new(domain, SymmetricDistance).unwrap();
+        let cast = make_df_cast_default::<_, _, f64, u32>(input, "x".into()).unwrap();
+        let column = cast.output().domain().column(&"x".into()).unwrap().cell_type();
+        assert_eq!(column.to_string(), "u32");
+        for frame in laws::frames(&rows()[2..3], 2) {
+            assert!(cast.output().domain().member(&cast.invoke(&frame).unwrap()));
+        }
+    }
+    #[test]
+    fn refuses_a_column_of_another_type_or_none() {
+        let input = Space::new(schema(), SymmetricDistance).unwrap();
+        assert!(make_df_cast_default::<_, _, i32, i32>(input.clone(), "x".into()).is_err());
+        assert!(make_df_cast_default::<_, _, i64, i32>(input.clone(), "z".into()).is_err());
+        assert!(make_df_cast_default::<_, _, f64, i32>(input, "w".into()).is_err());
+    }
+    #[test]
+    fn the_laws_refuse_a_cast_whose_type_depends_on_the_data() {
+        let input = Space::new(schema(), SymmetricDistance).unwrap();
+        let honest = make_df_cast_default::<_, _, String, f64>(input.clone(), "y".into()).unwrap();
+        let run = honest.function().clone();
+        let inferred = Function::map(move |frame: &DataFrame<String>| {
+            let numeric = frame.cells::<String>(&"y".to_owned()).unwrap_or_default();
+            let numeric = numeric.iter().all(|cell| cell.trim().parse::<f64>().is_ok());
+            if numeric { run.eval(frame) } else { Ok(frame.clone()) }
+        });
+        let map = StabilityMap::new(|d_in| Ok(*d_in));
+        let wrong = Transformation::new(input, honest.output().clone(), inferred, map);
+        assert!(laws::member(&wrong, &frames()).is_err());
+        assert!(laws::stable(&wrong, &frames()).is_err());
+    }
+    #[test]
+    fn streams_and_fuses_to_a_sum() {
+        let input = Space::new(schema(), SymmetricDistance).unwrap();
+        let sum = make_df_cast_default::<_, _, String, i64>(input, "y".into())
+            .unwrap()
+            .then(|x| crate::make_select_column::<_, i64, _>(x, "y".into()))
+            .unwrap()
+            .then(|x| make_clamp(x, Bounds::new(0, 9).unwrap()))
+            .unwrap()
+            .then(make_sum)
+            .unwrap();
+        assert!(sum.start().is_ok(), "the rows are folded");
+        let seven = [
+            ("x", Column::new(vec![0.5])),
+            ("y", Column::new(vec!["7".to_owned()])),
+            ("z", Column::new(vec![None::<i64>])),
+        ];
+        let mut data = rows();
+        data.push(DataFrame::new(seven.map(|(name, column)| (name.to_owned(), column))).unwrap());
+        let whole = data.iter().cloned().reduce(|mut all, row| {
+            all.append(row);
+            all
+        });
+        // No other text of these is a number of the type.
+        assert_eq!(sum.invoke(&whole.unwrap()).unwrap(), 7);
+        assert_eq!(sum.invoke_chunks(data.into_iter().map(Ok)).unwrap(), 7);
+    }
+}

@@ -1,0 +1,157 @@
+//! A column of a frame that tells whether its cells equal a value.
+
+use opendp_core::{
+    Atom, AtomDomain, Cell, Chunk, Column, ColumnDomain, DataFrame, DataFrameDomain, DatasetMetric,
+    FrameChunk, Function, HashableAtom, InsertDeleteDistance, MetricOn, Result, Space,
+    StabilityMap, SymmetricDistance, Transformation, register,
+};
+
+use crate::select_column::column;
+
+/// Tell of each cell of a column whether it equals a value.
+///
+/// # Arguments
+/// * `column_name` - the name of the column
+/// * `value` - the value to compare with
+///
+/// # Precondition
+/// The input is any space of frames. If its schema is known, it has the column, of type `TIA`. NaN
+/// equals nothing, not even NaN.
+///
+/// # Postcondition
+/// The output has one row for each row, in order. In place of the column it has one of truth
+/// values. If the schema is not known, a row without the column, or with one of another type, gets
+/// `false` there. The other columns stay as they are, and so does the size.
+///
+/// # Map
+/// `d_out = d_in`.
+///
+/// # Proof
+/// The row of the output depends on that of the input alone; see
+/// [`make_row_by_row`](crate::make_row_by_row).
+///
+/// # Errors
+/// `MakeTransformation` when the schema is known and has no such column, or one of another type;
+/// `MetricSpace` when the metric does not fit the output, which no dataset metric of this project
+/// does.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_df_is_equal;
+/// let input = Space::new(DataFrameDomain::<String>::default(), SymmetricDistance)?;
+/// let adult = make_df_is_equal(input, "group".into(), 2)?;
+/// let groups = DataFrame::new([("group".to_owned(), Column::new(vec![1, 2]))])?;
+/// let flags = adult.invoke(&groups)?;
+/// assert_eq!(flags.cells::<bool>(&"group".to_owned()).unwrap(), [false, true]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_df_is_equal<K, M, TIA>(
+    input: Space<DataFrameDomain<K>, M>,
+    column_name: K,
+    value: TIA,
+) -> Result<Transformation<DataFrameDomain<K>, M, DataFrameDomain<K>, M>>
+where
+    K: HashableAtom,
+    M: DatasetMetric + MetricOn<DataFrameDomain<K>>,
+    TIA: Atom,
+{
+    let flags = ColumnDomain::new(AtomDomain::<bool>::default());
+    replaced(input, column_name, flags, move |cells: Option<&[TIA]>, rows| {
+        let Some(cells) = cells else { return Column::new(vec![false; rows]) };
+        Column::new(cells.iter().map(|cell| *cell == value).collect())
+    })
+}
+
+register! {
+    "df_is_equal.rs": make_df_is_equal(input, column_name, value)
+        for K in [String],
+            M in [SymmetricDistance, InsertDeleteDistance],
+            TIA in [i32, i64, u32, u64, usize, f32, f64, bool, String];
+}
+
+/// Put another column in place of one, made of each of its cells alone. The function gets the cells
+/// of a chunk, or none where they are not there or of another type, and their number.
+pub(crate) fn replaced<K, M, T>(
+    input: Space<DataFrameDomain<K>, M>,
+    name: K,
+    made: ColumnDomain,
+    cells: impl Fn(Option<&[T]>, usize) -> Column + Send + Sync + 'static,
+) -> Result<Transformation<DataFrameDomain<K>, M, DataFrameDomain<K>, M>>
+where
+    K: HashableAtom,
+    M: DatasetMetric + MetricOn<DataFrameDomain<K>>,
+    T: Cell,
+{
+    column::<K, T>(input.domain(), &name, "column_name")?;
+    let domain = input.domain().clone().with_column(name.clone(), made);
+    let empty = domain.empty();
+    let output = Space::new(domain, input.metric().clone())?;
+    let replace = move |rows: FrameChunk<'_, K>, out: &mut DataFrame<K>| {
+        out.append(rows.with_column(&name, cells(rows.cells(&name), rows.rows()))?);
+        Ok(())
+    };
+    let map = StabilityMap::new(|d_in| Ok(*d_in));
+    Ok(Transformation::new(input, output, Function::rows_onto(empty, replace), map))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::select_column::tests::{check, domains, frames, rows, schema};
+    use opendp_core::{HammingDistance, laws};
+
+    #[test]
+    fn obeys_the_laws() {
+        for domain in domains() {
+            let input = Space::new(domain, SymmetricDistance).unwrap();
+            check(&make_df_is_equal(input.clone(), "x".into(), 0.0).unwrap());
+            check(&make_df_is_equal(input.clone(), "x".into(), f64::NAN).unwrap());
+            check(&make_df_is_equal(input, "y".into(), String::new()).unwrap());
+        }
+        let input = Space::new(schema(), InsertDeleteDistance).unwrap();
+        check(&make_df_is_equal(input, "x".into(), -0.0).unwrap());
+        let input = Space::new(schema().with_size(2), HammingDistance).unwrap();
+        check(&make_df_is_equal(input, "x".into(), 1.0).unwrap());
+    }
+    #[test]
+    fn never_finds_nan_and_finds_zero_of_either_sign() {
+        let input = Space::new(schema(), SymmetricDistance).unwrap();
+        let frame = laws::frames(&rows()[1..3], 2).pop().unwrap();
+        let joint = |value: f64| {
+            let equal = make_df_is_equal(input.clone(), "x".into(), value).unwrap();
+            let out = equal.invoke(&frame).unwrap();
+            out.cells::<bool>(&"x".to_owned()).unwrap().to_vec()
+        };
+        assert_eq!((joint(0.0), joint(f64::NAN)), (vec![true; 2], vec![false; 2]));
+    }
+    #[test]
+    fn other_columns_stay_as_they_are() {
+        let input = Space::new(schema(), SymmetricDistance).unwrap();
+        let equal = make_df_is_equal(input, "x".into(), 0.0).unwrap();
+        let frame = rows()[3].clone();
+        let out = equal.invoke(&frame).unwrap();
+        for name in ["y".to_owned(), "z".to_owned()] {
+            assert_eq!(out.column(&name), frame.column(&name));
+        }
+    }
+    #[test]
+    fn a_schema_that_does_not_fit_is_an_error_of_the_construction() {
+        let input = Space::new(schema(), SymmetricDistance).unwrap();
+        let other = make_df_is_equal(input.clone(), "x".into(), 1).unwrap_err();
+        assert_eq!(other.kind(), "MakeTransformation");
+        assert!(make_df_is_equal(input, "w".into(), 0.0).is_err());
+    }
+    #[test]
+    fn the_laws_refuse_a_comparison_with_the_first_row() {
+        let input = Space::new(DataFrameDomain::default(), SymmetricDistance).unwrap();
+        let honest = make_df_is_equal(input.clone(), "x".into(), 0.0).unwrap();
+        let first = Function::map(|frame: &DataFrame<String>| {
+            let cells = frame.cells::<f64>(&"x".to_owned()).unwrap_or_default();
+            let flags = cells.iter().map(|cell| Some(cell) == cells.first()).collect::<Vec<_>>();
+            DataFrame::new([("x".to_owned(), Column::new(flags))])
+        });
+        let map = StabilityMap::new(|d_in| Ok(*d_in));
+        let wrong = Transformation::new(input, honest.output().clone(), first, map);
+        assert!(laws::stable(&wrong, &frames()).is_err());
+    }
+}

@@ -1,0 +1,109 @@
+//! The lines of a text.
+
+use opendp_core::{
+    AtomDomain, Function, Result, Space, StabilityMap, SymmetricDistance, Transformation,
+    VectorDomain, register,
+};
+
+/// The space of texts of which each line is a record.
+pub(crate) type Text = Space<AtomDomain<String>, SymmetricDistance>;
+/// Texts, one for each record.
+pub(crate) type Texts = VectorDomain<AtomDomain<String>>;
+
+/// Split a text into its lines.
+///
+/// # Arguments
+/// None.
+///
+/// # Precondition
+/// The input is a text, under the metric that counts lines added or removed: one line is one
+/// record. Where one person's record can hold an end of line, split it before, or count that person
+/// for as many records.
+///
+/// # Postcondition
+/// The output has one record for each line, in order. A line ends with `\n` or `\r\n`, which is not
+/// part of it, and the end of the last may be left out. Quotes have no meaning here. The size is not
+/// known.
+///
+/// # Map
+/// `d_out = d_in`.
+///
+/// # Proof
+/// The metric on texts is the symmetric distance of their lines, which are the output.
+///
+/// # Errors
+/// None.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_split_lines;
+/// let input = Space::new(AtomDomain::<String>::default(), SymmetricDistance)?;
+/// let lines = make_split_lines(input)?;
+/// assert_eq!(lines.invoke(&"a\n\nb\n".to_owned())?, ["a", "", "b"]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_split_lines(
+    input: Text,
+) -> Result<Transformation<AtomDomain<String>, SymmetricDistance, Texts, SymmetricDistance>> {
+    let output = Space::new(Texts::default(), SymmetricDistance)?;
+    let split = Function::map(|text: &String| Ok(text.lines().map(str::to_owned).collect()));
+    Ok(Transformation::new(input, output, split, StabilityMap::new(|d_in| Ok(*d_in))))
+}
+
+register! { "split_lines.rs": make_split_lines(input); }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use opendp_core::{Carrier, Codec, DistanceOn, Domain, laws};
+
+    pub(crate) fn text() -> Text {
+        Space::new(AtomDomain::default(), SymmetricDistance).unwrap()
+    }
+    /// All texts over an alphabet of pieces.
+    pub(crate) fn texts(pieces: &[&str], longest: usize) -> Vec<String> {
+        laws::vectors(pieces, longest).iter().map(|pieces| pieces.concat()).collect()
+    }
+    /// Check the laws of a function of a text, which needs it whole.
+    #[track_caller]
+    pub(crate) fn check_text<DO: Domain, MO: DistanceOn<DO>>(
+        made: &Transformation<AtomDomain<String>, SymmetricDistance, DO, MO>,
+        texts: &[String],
+    ) where
+        DO::Carrier: Carrier + std::fmt::Debug + Codec,
+    {
+        assert!(laws::stable(made, texts).unwrap() > 100);
+        assert!(laws::member(made, texts).unwrap() > 10);
+        assert!(laws::erases(made, texts, &[0, 1, 7]).unwrap() > 10);
+    }
+
+    #[test]
+    fn obeys_the_laws() {
+        check_text(&make_split_lines(text()).unwrap(), &texts(&["a", "\n", "\r", "\"", "é"], 4));
+    }
+    #[test]
+    fn the_laws_refuse_to_let_quotes_join_lines() {
+        let lines = make_split_lines(text()).unwrap();
+        let joined = Function::map(|text: &String| {
+            let mut quoted = false;
+            let split = text.split(|c| {
+                quoted ^= c == '"';
+                c == '\n' && !quoted
+            });
+            Ok(split.map(str::to_owned).collect())
+        });
+        let map = StabilityMap::new(|d_in| Ok(*d_in));
+        let wrong = Transformation::new(text(), lines.output().clone(), joined, map);
+        assert!(laws::stable(&wrong, &texts(&["a", "\n", "\""], 5)).is_err());
+    }
+    #[test]
+    fn splits_as_the_catalogue_lists() {
+        let lines = make_split_lines(text()).unwrap();
+        let split = |text: &str| lines.invoke(&text.to_owned()).unwrap();
+        assert!(split("").is_empty());
+        assert_eq!(split("\n"), [""]);
+        assert_eq!(split("a\n\nb"), ["a", "", "b"]);
+        assert_eq!(split("a\r\nb"), ["a", "b"]);
+        assert_eq!(split("a\rb"), ["a\rb"]);
+    }
+}
