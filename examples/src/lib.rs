@@ -8,6 +8,9 @@
 //!   column to a release, and its loss is what the chain's own map says;
 //! - [`report`] writes what was released for people, and as JSON.
 //!
+//! `analyst` asks one question after the other, each in view of the answers, in [`interview`]; its
+//! questions are about whole tables, whose space and columns are in [`people`].
+//!
 //! `registry_tour` and `custom_mechanism` only end as `census` does, in [`terminal`].
 //!
 //! ```
@@ -23,6 +26,8 @@
 #![doc(test(attr(deny(warnings))))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
 
+pub mod interview;
+pub mod people;
 pub mod population;
 pub mod report;
 pub mod statistics;

@@ -6,7 +6,8 @@ use serde_json::Value as Json;
 
 use crate::erased::{AnyDomain, AnyFunction, AnyMeasurement, AnyMetric, AnyTransformation};
 use crate::{
-    Codec, Constructed, Domain, Error, Measure, Metric, MetricOn, Named, Result, Space, TypeName,
+    Codec, Constructed, Domain, Error, Measure, Metric, MetricOn, Named, Odometer, Result, Space,
+    TypeName,
 };
 
 /// One argument.
@@ -205,6 +206,30 @@ impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
             Arg::Pair(domain, metric) => {
                 Space::new(domain.downcast_ref::<D>()?.clone(), metric.downcast_ref::<M>()?.clone())
             }
+            Arg::Value(value) => value
+                .downcast_ref()
+                .cloned()
+                .ok_or_else(|| wrong(&<Self as Argument>::type_name(), arg)),
+            _ => Err(wrong(&<Self as Argument>::type_name(), arg)),
+        }
+    }
+}
+
+impl<DI: Domain, MI: Metric, MO: Measure> Argument for Odometer<DI, MI, MO> {
+    fn type_name() -> TypeName {
+        Odometer::<DI, MI, MO>::type_name()
+    }
+    fn accepts(arg: &Arg) -> bool {
+        match arg {
+            Arg::Made(Constructed::Odometer(odometer)) => odometer.typed::<DI, MI, MO>().is_ok(),
+            Arg::Value(value) => value.is::<Self>(),
+            _ => false,
+        }
+    }
+    #[inline(never)]
+    fn from_arg(arg: &Arg) -> Result<Self> {
+        match arg {
+            Arg::Made(Constructed::Odometer(odometer)) => odometer.typed(),
             Arg::Value(value) => value
                 .downcast_ref()
                 .cloned()

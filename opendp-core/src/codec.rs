@@ -4,7 +4,7 @@ use std::{collections::HashMap, hash::Hash};
 
 use serde_json::{Map, Number, Value as Json};
 
-use crate::{Error, Named, Result};
+use crate::{Error, Named, Result, Turn};
 
 /// A value that is written as JSON and read back unchanged.
 ///
@@ -28,6 +28,16 @@ pub trait Codec: Sized {
     /// # Errors
     /// `FailedCast` when the JSON has another shape, or a number is out of range.
     fn from_json(json: &Json) -> Result<Self>;
+    /// Bind whatever can answer questions in this value to a turn, after which it answers no more.
+    ///
+    /// For a value that is complete in itself this does nothing, which is the default. A type that
+    /// holds values of other types, any of which may be a [`Queryable`](crate::Queryable), passes
+    /// the turn on to them.
+    #[must_use]
+    fn bound_to(self, turn: &Turn) -> Self {
+        let _ = turn;
+        self
+    }
 }
 
 /// Say which kind of JSON a value is, without showing it.
@@ -171,6 +181,9 @@ impl<T: Codec> Codec for Option<T> {
     fn from_json(json: &Json) -> Result<Self> {
         if json.is_null() { Ok(None) } else { T::from_json(json).map(Some) }
     }
+    fn bound_to(self, turn: &Turn) -> Self {
+        self.map(|value| value.bound_to(turn))
+    }
 }
 impl<T: Codec> Codec for Vec<T> {
     fn to_json(&self) -> Json {
@@ -178,6 +191,9 @@ impl<T: Codec> Codec for Vec<T> {
     }
     fn from_json(json: &Json) -> Result<Self> {
         items(json, "an array")?.iter().map(T::from_json).collect()
+    }
+    fn bound_to(self, turn: &Turn) -> Self {
+        self.into_iter().map(|value| value.bound_to(turn)).collect()
     }
 }
 macro_rules! tuples {
@@ -191,6 +207,10 @@ macro_rules! tuples {
                 let expected = concat!("an array of ", $n, " items");
                 let [$($x),*] = items(json, expected)? else { return Err(unexpected(expected, json)) };
                 Ok(($($t::from_json($x)?,)*))
+            }
+            fn bound_to(self, turn: &Turn) -> Self {
+                let ($($x,)*) = self;
+                ($($x.bound_to(turn),)*)
             }
         }
     )*};
@@ -227,6 +247,9 @@ impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
             return Err(Error::FailedCast("expected distinct keys, found one twice".into()));
         }
         Ok(map)
+    }
+    fn bound_to(self, turn: &Turn) -> Self {
+        self.into_iter().map(|(key, value)| (key, value.bound_to(turn))).collect()
     }
 }
 

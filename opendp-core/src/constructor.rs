@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::erased::{AnyDomain, AnyMeasure, AnyMetric};
 use crate::{
     Args, Argument, Carrier, Constructed, Domain, Function, Kind, Measure, Measurement, Metric,
-    Named, Parameter, Result, TheDomain, TheMeasure, TheMetric, Transformation, TypeName,
+    Named, Odometer, Parameter, Result, TheDomain, TheMeasure, TheMetric, Transformation, TypeName,
 };
 
 /// What a registered function may return.
@@ -49,6 +49,17 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Made for Measurement<DI, 
     #[inline(never)]
     fn erased(self) -> Constructed {
         Constructed::Measurement(self.erase())
+    }
+}
+impl<DI: Domain, MI: Metric, MO: Measure> Made for Odometer<DI, MI, MO> {
+    fn kind() -> Kind {
+        Kind::Odometer
+    }
+    fn type_name() -> TypeName {
+        Odometer::<DI, MI, MO>::type_name()
+    }
+    fn erased(self) -> Constructed {
+        Constructed::Odometer(self.erase())
     }
 }
 impl<I: Carrier, O: Carrier> Made for Function<I, O> {

@@ -10,6 +10,6 @@ mod objects;
 mod space;
 mod value;
 
-pub use objects::{AnyFunction, AnyMeasurement, AnyTransformation, Constructed, Kind};
+pub use objects::{AnyFunction, AnyMeasurement, AnyOdometer, AnyTransformation, Constructed, Kind};
 pub use space::{AnyDomain, AnyMeasure, AnyMetric};
 pub use value::{AnyChunk, AnyDistance, AnyValue};

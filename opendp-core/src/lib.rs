@@ -47,6 +47,7 @@ mod domains;
 pub mod erased;
 mod error;
 mod function;
+mod interaction;
 pub mod laws;
 mod map;
 mod measure;
@@ -76,8 +77,9 @@ pub use domains::{
 pub use erased::{Constructed, Kind};
 pub use error::{Error, Result};
 pub use function::{Fold, Function, Partial};
+pub use interaction::{Allowance, Ledger, Odometer, Queryable, Session, Turn, Turns};
 pub use map::{PrivacyMap, StabilityMap};
-pub use measure::Measure;
+pub use measure::{Interaction, Measure};
 pub use measurement::{Accuracy, Measurement};
 pub use measures::{
     Approximate, MaxDivergence, PrivacyProfile, RenyiCurve, RenyiDivergence, SmoothedMaxDivergence,

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::arith::{Directed, InfCast, Number};
+use crate::arith::{Directed, Exact, InfCast, Number};
 use crate::{Distance, Measure, Metric, Result};
 
 type Closure<I, O> = Arc<dyn Fn(&I) -> Result<O> + Send + Sync>;
@@ -11,7 +11,14 @@ type Closure<I, O> = Arc<dyn Fn(&I) -> Result<O> + Send + Sync>;
 pub struct StabilityMap<MI: Metric, MO: Metric>(pub(crate) Closure<MI::Distance, MO::Distance>);
 
 /// An upper bound on the privacy loss, given a bound on the distance between inputs.
-pub struct PrivacyMap<MI: Metric, MO: Measure>(pub(crate) Closure<MI::Distance, MO::Distance>);
+///
+/// The bound is a [`Distance`](crate::Distance), such as a float, which is rounded up. Where the
+/// exact bound is known it may be [given](PrivacyMap::with_exact) too; it is what counts against a
+/// budget, so that ten losses of a tenth are one.
+pub struct PrivacyMap<MI: Metric, MO: Measure> {
+    bound: Closure<MI::Distance, MO::Distance>,
+    exact: Option<Closure<MI::Distance, Vec<Exact>>>,
+}
 
 impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
     /// Make a map from a function, which must compute through [`arith`](crate::arith) so that
@@ -45,8 +52,10 @@ impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
     }
     /// Append the privacy map of a measurement.
     pub fn then_privacy<MX: Measure>(&self, next: &PrivacyMap<MO, MX>) -> PrivacyMap<MI, MX> {
-        let (first, second) = (self.0.clone(), next.0.clone());
-        PrivacyMap::new(move |d_in| second(&first(d_in)?))
+        let (first, second) = (self.0.clone(), next.bound.clone());
+        let map = PrivacyMap::new(move |d_in| second(&first(d_in)?));
+        let first = self.0.clone();
+        map.exact_as(next, move |d_in| first(d_in))
     }
 }
 
@@ -56,7 +65,42 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     pub fn new(
         map: impl Fn(&MI::Distance) -> Result<MO::Distance> + Send + Sync + 'static,
     ) -> Self {
-        PrivacyMap(Arc::new(map))
+        PrivacyMap { bound: Arc::new(map), exact: None }
+    }
+    /// Give the exact bound, one number for each [part](Measure::parts) of a loss. The caller
+    /// vouches for it, as for the map.
+    #[must_use]
+    pub fn with_exact(
+        mut self,
+        exact: impl Fn(&MI::Distance) -> Result<Vec<Exact>> + Send + Sync + 'static,
+    ) -> Self {
+        self.exact = Some(Arc::new(exact));
+        self
+    }
+    /// Take over the exact bound of another map, where there is one.
+    pub(crate) fn exact_as<MX: Metric, MY: Measure>(
+        mut self,
+        other: &PrivacyMap<MX, MY>,
+        distance: impl Fn(&MI::Distance) -> Result<MX::Distance> + Send + Sync + 'static,
+    ) -> Self {
+        if let Some(exact) = other.exact.clone() {
+            self.exact = Some(Arc::new(move |d_in| exact(&distance(d_in)?)));
+        }
+        self
+    }
+    /// Evaluate the map at a distance as exact numbers, which add up when releases do: the exact
+    /// bound where it is known, and otherwise the floats of the rounded one, for what they are.
+    ///
+    /// # Errors
+    /// Those of [`eval`](PrivacyMap::eval) and of [`Measure::split`].
+    pub fn eval_exact(&self, measure: &MO, d_in: &MI::Distance) -> Result<Vec<Exact>> {
+        match &self.exact {
+            Some(exact) => {
+                d_in.check()?;
+                exact(d_in)
+            }
+            None => measure.split(&self.eval(d_in)?)?.into_iter().map(Exact::from_f64).collect(),
+        }
     }
     /// Evaluate the map at a distance, which must not be negative or NaN.
     ///
@@ -64,7 +108,7 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     /// `FailedMap` when `d_in` is not a distance, and those of the map.
     pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         d_in.check()?;
-        (self.0)(d_in)
+        (self.bound)(d_in)
     }
 }
 
@@ -75,7 +119,7 @@ impl<MI: Metric, MO: Metric> Clone for StabilityMap<MI, MO> {
 }
 impl<MI: Metric, MO: Measure> Clone for PrivacyMap<MI, MO> {
     fn clone(&self) -> Self {
-        PrivacyMap(self.0.clone())
+        PrivacyMap { bound: self.bound.clone(), exact: self.exact.clone() }
     }
 }
 impl<MI: Metric, MO: Metric> fmt::Debug for StabilityMap<MI, MO> {

@@ -6,6 +6,15 @@ use serde_json::Value as Json;
 
 use crate::{Distance, Error, Named, PrivacyProfile, Result};
 
+/// How several interactive mechanisms on the same data may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interaction {
+    /// One after the other: once the next has begun, the earlier ones answer no more.
+    Sequential,
+    /// In any order: questions to all of them may be interleaved.
+    Concurrent,
+}
+
 /// A way to measure the distance between two distributions: a notion of privacy loss.
 pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     /// The type of a privacy loss.
@@ -24,6 +33,47 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     fn compose(&self, losses: &[Self::Distance]) -> Result<Self::Distance> {
         let _ = losses;
         Err(Error::NotImplemented(format!("losses in {} do not compose", Self::type_name())))
+    }
+    /// How several interactive mechanisms on the same data may be used, so that their losses still
+    /// [compose](Measure::compose).
+    ///
+    /// The default is the one that needs no theorem.
+    fn interaction(&self) -> Interaction {
+        Interaction::Sequential
+    }
+    /// Count the parts of a loss: numbers that add up, each on its own, over all the mechanisms
+    /// that an analyst chooses, one after the other, in view of earlier answers.
+    ///
+    /// This claims more than [`compose`](Measure::compose), where the losses are fixed before the
+    /// first answer: here each loss, and the decision to go on, may depend on answers, and the bound
+    /// is that no part of the sum ever exceeds the part of a budget. Odometers and privacy filters
+    /// rest on it. A measure that has parts implements all three of `parts`, [`split`](Measure::split)
+    /// and [`join`](Measure::join).
+    ///
+    /// # Errors
+    /// `NotImplemented` unless the claim is made.
+    fn parts(&self) -> Result<usize> {
+        Err(Error::NotImplemented(format!(
+            "there is no odometer and no privacy filter for losses in {}",
+            Self::type_name()
+        )))
+    }
+    /// Split a loss into its parts, rounding up.
+    ///
+    /// # Errors
+    /// `NotImplemented` unless losses have parts.
+    fn split(&self, loss: &Self::Distance) -> Result<Vec<f64>> {
+        let _ = loss;
+        self.parts().map(|_| Vec::new())
+    }
+    /// Make a loss of its parts, rounding up.
+    ///
+    /// # Errors
+    /// `NotImplemented` unless losses have parts; `FailedMap` unless there are as many as it takes.
+    fn join(&self, parts: &[f64]) -> Result<Self::Distance> {
+        Err(self.parts().err().unwrap_or_else(|| {
+            Error::FailedMap(format!("a loss does not have {} parts", parts.len()))
+        }))
     }
     /// Bound delta as a function of epsilon for a mechanism of this loss.
     ///

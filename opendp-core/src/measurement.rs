@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
+use crate::arith::Exact;
 use crate::{
     Carrier, Distance, Domain, Function, Measure, Metric, Partial, PrivacyMap, Result, Space,
 };
@@ -84,6 +85,15 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// `FailedMap` when `d_in` is negative or NaN; `Overflow` when the bound is not finite.
     pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         self.map.eval(d_in)
+    }
+    /// Bound the privacy loss as [`map`](Measurement::map) does, in exact numbers that add up when
+    /// releases do, one for each [part](Measure::parts) of a loss. It is what an odometer or a
+    /// filter is charged.
+    ///
+    /// # Errors
+    /// Those of the map, and of [`Measure::split`].
+    pub fn exact_map(&self, d_in: &MI::Distance) -> Result<Vec<Exact>> {
+        self.map.eval_exact(&self.measure, d_in)
     }
     /// Decide whether one release loses at most `d_out`: `map(d_in) <= d_out`.
     ///

@@ -2,17 +2,17 @@
 
 use num_traits::AsPrimitive;
 
-use opendp_core::arith::{InfCast, Number};
+use opendp_core::arith::{Exact, InfCast, Number};
 use opendp_core::random::{NoEntropy, RandomSource};
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Distance, L2Distance, LpDistance, Measure, Measurement, Metric,
-    MetricOn, Result, Space, VectorDomain, ZeroConcentratedDivergence, register,
+    MetricOn, PrivacyMap, Result, Space, VectorDomain, ZeroConcentratedDivergence, register,
 };
 
 use crate::gaussian_accuracy::{continuous_accuracy, discrete_accuracy};
 use crate::noise::{Noise, add_noise_of, lattice};
 use crate::numbers::{Numbers, finite};
-use crate::quotient::half_square_quotient;
+use crate::quotient::{exact_half_square_quotient, half_square_quotient};
 use crate::samplers::{add_noise, discrete_gaussian, gaussian};
 use crate::{LaplaceNumber, Scale};
 
@@ -41,6 +41,18 @@ pub trait GaussianMetric<MO: Measure>: Metric {
     /// # Errors
     /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound fits no float.
     fn loss(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance>;
+    /// Give the bound itself, one number for each [part](Measure::parts) of a loss. By default it
+    /// is the rounded one.
+    ///
+    /// # Errors
+    /// As for [`loss`](Self::loss).
+    fn exact_loss(d_in: &Self::Distance, scale: Scale) -> Result<Vec<Exact>>
+    where
+        MO: Default,
+    {
+        let parts = MO::default().split(&Self::loss(d_in, scale)?)?;
+        parts.into_iter().map(Exact::from_f64).collect()
+    }
 }
 
 /// Make a measurement that adds Gaussian noise to each number.
@@ -140,7 +152,8 @@ where
     MO: Measure + Default,
 {
     let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
-    let map = move |d_in: &M::Distance| M::loss(d_in, scale);
+    let map = PrivacyMap::new(move |d_in: &M::Distance| M::loss(d_in, scale))
+        .with_exact(move |d_in| M::exact_loss(d_in, scale));
     let bound = move |alpha| match lattice {
         Some(k) => continuous_accuracy(scale, k, alpha),
         None => discrete_accuracy(scale, alpha),
@@ -192,6 +205,9 @@ macro_rules! losses {
         {
             fn loss(d_in: &Q, scale: Scale) -> Result<f64> {
                 half_square_quotient(*d_in, scale.value())
+            }
+            fn exact_loss(d_in: &Q, scale: Scale) -> Result<Vec<Exact>> {
+                Ok(vec![exact_half_square_quotient(*d_in, scale.value())?])
             }
         }
     )+};

@@ -2,18 +2,18 @@
 
 use num_traits::AsPrimitive;
 
-use opendp_core::arith::{InfCast, Number};
+use opendp_core::arith::{Exact, InfCast, Number};
 use opendp_core::random::{NoEntropy, RandomSource};
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Distance, L1Distance, LpDistance, MaxDivergence, Measure,
-    Measurement, Metric, MetricOn, Result, Space, VectorDomain, register,
+    Measurement, Metric, MetricOn, PrivacyMap, Result, Space, VectorDomain, register,
 };
 
 use crate::Scale;
 use crate::laplace_accuracy::{continuous_accuracy, discrete_accuracy};
 use crate::noise::{Noise, add_noise_of, lattice};
 use crate::numbers::{Numbers, finite};
-use crate::quotient::quotient;
+use crate::quotient::{exact_quotient, quotient};
 use crate::samplers::{add_noise, discrete_laplace, laplace};
 
 /// A number that Laplace noise can be added to.
@@ -43,6 +43,18 @@ pub trait LaplaceMetric<MO: Measure>: Metric {
     /// # Errors
     /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound fits no float.
     fn loss(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance>;
+    /// Give the bound itself, one number for each [part](Measure::parts) of a loss. By default it
+    /// is the rounded one.
+    ///
+    /// # Errors
+    /// As for [`loss`](Self::loss).
+    fn exact_loss(d_in: &Self::Distance, scale: Scale) -> Result<Vec<Exact>>
+    where
+        MO: Default,
+    {
+        let parts = MO::default().split(&Self::loss(d_in, scale)?)?;
+        parts.into_iter().map(Exact::from_f64).collect()
+    }
 }
 
 /// Make a measurement that adds Laplace noise to each number.
@@ -129,7 +141,8 @@ where
     MO: Measure + Default,
 {
     let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
-    let map = move |d_in: &M::Distance| M::loss(d_in, scale);
+    let map = PrivacyMap::new(move |d_in: &M::Distance| M::loss(d_in, scale))
+        .with_exact(move |d_in| M::exact_loss(d_in, scale));
     let bound = move |alpha| match lattice {
         Some(k) => continuous_accuracy(scale, k, alpha),
         None => discrete_accuracy(scale, alpha),
@@ -181,6 +194,9 @@ macro_rules! losses {
         {
             fn loss(d_in: &Q, scale: Scale) -> Result<f64> {
                 quotient(*d_in, scale.value())
+            }
+            fn exact_loss(d_in: &Q, scale: Scale) -> Result<Vec<Exact>> {
+                Ok(vec![exact_quotient(*d_in, scale.value())?])
             }
         }
     )+};

@@ -16,6 +16,10 @@
 //!   probability; [`make_randomized_response_bitvec`] does so for each bit of a vector.
 //! - [`make_chain_tt`], [`make_chain_mt`], [`make_chain_pm`] chain two steps;
 //!   [`make_composition`] makes several releases of the same data.
+//! - [`make_fully_adaptive_composition`], [`make_privacy_filter`] and [`make_adaptive_composition`]
+//!   answer questions one after the other: without a limit, within a budget, by a plan.
+//! - [`make_parallel_composition`] releases something of each part of a data set, for the price of
+//!   one.
 //! - [`samplers`] draw the noise, with exactly the probabilities that the proofs assume.
 //!
 //! Each constructor is documented with its proof, and registered under its name: a program that
@@ -86,7 +90,10 @@ mod temperature;
 mod threshold;
 
 pub use canonical_noise::make_canonical_noise;
-pub use combinators::{make_chain_mt, make_chain_pm, make_chain_tt, make_composition};
+pub use combinators::{
+    make_adaptive_composition, make_chain_mt, make_chain_pm, make_chain_tt, make_composition,
+    make_fully_adaptive_composition, make_parallel_composition, make_privacy_filter,
+};
 pub use confidence_interval::{Released, confidence_interval, confidence_interval_of_each};
 pub use gaussian::{GaussianMetric, GaussianNumber, make_gaussian};
 pub use gaussian_threshold::make_gaussian_threshold;

@@ -152,7 +152,7 @@ pub(crate) fn add_noise_of<N, D, M, MO>(
     input: Space<D, M>,
     scale: Scale,
     lattice: Option<i32>,
-    map: impl Fn(&M::Distance) -> Result<MO::Distance> + Send + Sync + 'static,
+    map: PrivacyMap<M, MO>,
     bound: impl Fn(f64) -> Result<f64> + Send + Sync + 'static,
 ) -> Measurement<D, M, MO, D::Carrier>
 where
@@ -172,12 +172,10 @@ where
         };
         Ok(released?)
     });
-    Measurement::new(input, MO::default(), function, PrivacyMap::new(map)).with_accuracy(
-        move |alpha| {
-            accuracy::check(alpha)?;
-            Ok(accuracy::each(bound(alpha)?, count))
-        },
-    )
+    Measurement::new(input, MO::default(), function, map).with_accuracy(move |alpha| {
+        accuracy::check(alpha)?;
+        Ok(accuracy::each(bound(alpha)?, count))
+    })
 }
 
 /// Choose the exponent of the lattice: `None` for integers.

@@ -3,7 +3,7 @@
 use dashu_int::{IBig, UBig};
 
 use opendp_core::arith::cast::ratio_to_f64_up;
-use opendp_core::arith::{Directed, InfCast, Number};
+use opendp_core::arith::{Directed, Exact, InfCast, Number};
 use opendp_core::{Error, Result};
 
 use crate::samplers::Dyadic;
@@ -62,6 +62,33 @@ where
     ratio(&number * &number, divided_by, shift, || {
         format!("half the square of {above} / {divisor}")
     })
+}
+
+/// Divide as [`quotient`] does, without rounding; but a distance that no float is, an integer beyond
+/// 2^53, is rounded up to one.
+///
+/// # Errors
+/// `FailedMap` when the distance is not finite.
+pub(crate) fn exact_quotient<Q>(d_in: Q, divisor: f64) -> Result<Exact>
+where
+    Q: Number,
+    f64: InfCast<Q>,
+{
+    let d_in = f64::inf_cast(finite_distance(d_in)?)?;
+    Ok(Exact::from_f64(d_in)?.over(&Exact::from_f64(divisor)?))
+}
+
+/// Compute as [`half_square_quotient`] does, without rounding but that of [`exact_quotient`].
+///
+/// # Errors
+/// `FailedMap` when the distance is not finite.
+pub(crate) fn exact_half_square_quotient<Q>(d_in: Q, divisor: f64) -> Result<Exact>
+where
+    Q: Number,
+    f64: InfCast<Q>,
+{
+    let quotient = exact_quotient(d_in, divisor)?;
+    Ok(quotient.times(&quotient).over(&Exact::from_f64(2.0)?))
 }
 
 /// Refuse a distance that is not finite.

@@ -41,3 +41,19 @@ fn tells_what_is_wrong_and_fails() {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     check(&["--data", manifest], "`age`: no column of this name");
 }
+#[test]
+fn the_analyst_is_refused_at_the_end() {
+    let run = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_analyst")).args(arguments).output().unwrap()
+    };
+    let output = run(&["--people", "2000", "--epsilon", "2"]);
+    assert!(output.status.success() && output.stderr.is_empty());
+    let table = text(&output.stdout);
+    assert!(table.starts_with("question "), "{table}");
+    assert_eq!(table.matches(" refused ").count(), 1, "{table}");
+    assert!(table.contains("All answers together lose at most epsilon 2;"), "{table}");
+    let output = run(&["--epsilon", "-1"]);
+    assert_eq!(output.status.code(), Some(2), "an option, to the reader of the command line");
+    let output = run(&["--epsilon", "0"]);
+    assert_eq!(output.status.code(), Some(1));
+}

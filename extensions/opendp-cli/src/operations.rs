@@ -19,6 +19,9 @@ pub(crate) fn make(made: &Constructed) -> Json {
         Constructed::Measurement(m) => {
             json!({"kind": kind, "input": m.input().to_json(), "measure": m.measure().to_json()})
         }
+        Constructed::Odometer(o) => {
+            json!({"kind": kind, "input": o.input().to_json(), "measure": o.measure().to_json()})
+        }
         Constructed::Domain(domain) => json!({"kind": kind, "domain": domain.to_json()}),
         Constructed::Metric(metric) => {
             json!({"kind": kind, "metric": opendp_core::Metric::to_json(metric)})
@@ -32,7 +35,7 @@ pub(crate) fn make(made: &Constructed) -> Json {
 pub(crate) fn invoke(made: &Constructed, arg: &Json, repeat: Option<usize>) -> Result<Json> {
     let once = |arg: &AnyValue| match made {
         Constructed::Transformation(t) => t.invoke(arg).map(|out| out.to_json()),
-        Constructed::Measurement(m) => m.invoke(arg).map(|out| out.to_json()),
+        Constructed::Measurement(m) => m.invoke(arg).and_then(|out| complete(&out)),
         Constructed::Function(f) => f.eval(arg).map(|out| out.to_json()),
         other => Err(Error::NotImplemented(format!("a {} does not run", other.kind().name()))),
     };
@@ -54,6 +57,16 @@ pub(crate) fn invoke(made: &Constructed, arg: &Json, repeat: Option<usize>) -> R
     match repeat {
         None => once(&value),
         Some(times) => (0..times).map(|_| once(&value)).collect(),
+    }
+}
+
+/// Write a release, unless it waits for questions, which JSON cannot ask.
+fn complete(release: &AnyValue) -> Result<Json> {
+    match release.inner_type().head() {
+        "Session" | "Queryable" => Err(Error::NotImplemented(
+            "the release is a conversation: it answers questions in a program, and not here".into(),
+        )),
+        _ => Ok(release.to_json()),
     }
 }
 

@@ -4,14 +4,16 @@ use serde_json::Value as Json;
 
 use super::{AnyDistance, AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use crate::{
-    Carrier, Codec, Domain, Error, Function, Measure, Measurement, Metric, PrivacyMap, Result,
-    Space, StabilityMap, Transformation,
+    Carrier, Codec, Domain, Error, Function, Measure, Measurement, Metric, Odometer, PrivacyMap,
+    Result, Space, StabilityMap, Transformation,
 };
 
 /// A transformation between erased spaces.
 pub type AnyTransformation = Transformation<AnyDomain, AnyMetric, AnyDomain, AnyMetric>;
 /// A measurement on an erased space.
 pub type AnyMeasurement = Measurement<AnyDomain, AnyMetric, AnyMeasure, AnyValue>;
+/// An odometer on an erased space.
+pub type AnyOdometer = Odometer<AnyDomain, AnyMetric, AnyMeasure>;
 /// A function between erased values.
 pub type AnyFunction = Function<AnyValue, AnyValue>;
 
@@ -41,7 +43,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
             function: self.function.erase(),
             map: PrivacyMap::new(move |d: &AnyDistance| {
                 Ok(AnyDistance::new(map.eval(d.downcast_ref()?)?))
-            }),
+            })
+            .exact_as(&self.map, |d: &AnyDistance| d.downcast_ref().cloned()),
             accuracy: self.accuracy.clone(),
         }
     }
@@ -81,7 +84,8 @@ impl AnyMeasurement {
             function: self.function.typed(),
             map: PrivacyMap::new(move |d: &MI::Distance| {
                 map.eval(&AnyDistance::new(d.clone()))?.downcast_ref().cloned()
-            }),
+            })
+            .exact_as(&self.map, |d: &MI::Distance| Ok(AnyDistance::new(d.clone()))),
             accuracy: self.accuracy.clone(),
         })
     }
@@ -103,6 +107,8 @@ pub enum Constructed {
     Measurement(AnyMeasurement),
     /// A function of a release: post-processing.
     Function(AnyFunction),
+    /// An odometer.
+    Odometer(AnyOdometer),
 }
 /// The kinds of things that a registered function can make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -120,16 +126,19 @@ pub enum Kind {
     Measurement,
     /// A function of a release: post-processing.
     Function,
+    /// An odometer.
+    Odometer,
 }
 impl Kind {
     /// All kinds, in the order in which they are listed.
-    pub const ALL: [Kind; 6] = [
+    pub const ALL: [Kind; 7] = [
         Kind::Domain,
         Kind::Metric,
         Kind::Measure,
         Kind::Transformation,
         Kind::Measurement,
         Kind::Function,
+        Kind::Odometer,
     ];
     /// The name of the kind, in lower case.
     pub fn name(self) -> &'static str {
@@ -140,6 +149,7 @@ impl Kind {
             Kind::Transformation => "transformation",
             Kind::Measurement => "measurement",
             Kind::Function => "function",
+            Kind::Odometer => "odometer",
         }
     }
 }
@@ -181,7 +191,8 @@ kinds! {
     Measure measure -> AnyMeasure,
     Transformation transformation -> AnyTransformation,
     Measurement measurement -> AnyMeasurement,
-    Function function -> AnyFunction
+    Function function -> AnyFunction,
+    Odometer odometer -> AnyOdometer
 }
 
 impl Constructed {

@@ -10,8 +10,8 @@ use serde_json::Value as Json;
 
 use super::{AnyDistance, AnyValue};
 use crate::{
-    Codec, Domain, Error, Measure, Metric, Named, PrivacyProfile, Result, Space, TheMeasure,
-    TypeName,
+    Codec, Domain, Error, Interaction, Measure, Metric, Named, PrivacyProfile, Result, Space,
+    TheMeasure, TypeName,
 };
 
 /// A dyn-compatible view shared by domains, metrics and measures.
@@ -68,6 +68,10 @@ trait ErasedMeasure: Erased {
     fn json(&self) -> Json;
     fn total(&self, losses: &[AnyDistance]) -> Result<AnyDistance>;
     fn curve(&self, loss: &AnyDistance) -> Result<PrivacyProfile>;
+    fn order(&self) -> Interaction;
+    fn count(&self) -> Result<usize>;
+    fn apart(&self, loss: &AnyDistance) -> Result<Vec<f64>>;
+    fn together(&self, parts: &[f64]) -> Result<AnyDistance>;
 }
 impl<M: Measure> ErasedMeasure for M {
     fn distance(&self, json: &Json) -> Result<AnyDistance> {
@@ -82,6 +86,18 @@ impl<M: Measure> ErasedMeasure for M {
     }
     fn curve(&self, loss: &AnyDistance) -> Result<PrivacyProfile> {
         self.profile(loss.downcast_ref()?)
+    }
+    fn order(&self) -> Interaction {
+        self.interaction()
+    }
+    fn count(&self) -> Result<usize> {
+        self.parts()
+    }
+    fn apart(&self, loss: &AnyDistance) -> Result<Vec<f64>> {
+        self.split(loss.downcast_ref()?)
+    }
+    fn together(&self, parts: &[f64]) -> Result<AnyDistance> {
+        self.join(parts).map(AnyDistance::new)
     }
 }
 
@@ -220,6 +236,18 @@ impl Measure for AnyMeasure {
     }
     fn compose(&self, losses: &[AnyDistance]) -> Result<AnyDistance> {
         self.0.total(losses)
+    }
+    fn interaction(&self) -> Interaction {
+        self.0.order()
+    }
+    fn parts(&self) -> Result<usize> {
+        self.0.count()
+    }
+    fn split(&self, loss: &AnyDistance) -> Result<Vec<f64>> {
+        self.0.apart(loss)
+    }
+    fn join(&self, parts: &[f64]) -> Result<AnyDistance> {
+        self.0.together(parts)
     }
     fn profile(&self, loss: &AnyDistance) -> Result<PrivacyProfile> {
         self.0.curve(loss)

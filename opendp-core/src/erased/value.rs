@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value as Json;
 
-use crate::{Carrier, Chunk, Codec, Distance, Error, Named, Result, TypeName};
+use crate::{Carrier, Chunk, Codec, Distance, Error, Named, Result, Turn, TypeName};
 
 /// A dyn-compatible view of a carrier.
 trait ErasedValue: Any + Send + Sync {
@@ -21,6 +21,7 @@ trait ErasedValue: Any + Send + Sync {
     fn append(&mut self, chunk: AnyChunk<'_>) -> Result<()>;
     fn copy(&self) -> Arc<dyn ErasedValue>;
     fn empty(&self) -> Arc<dyn ErasedValue>;
+    fn bind(&self, turn: &Turn) -> AnyValue;
 }
 impl<T: Carrier> ErasedValue for T {
     fn name(&self) -> TypeName {
@@ -44,6 +45,9 @@ impl<T: Carrier> ErasedValue for T {
     }
     fn empty(&self) -> Arc<dyn ErasedValue> {
         Arc::new(T::buffer())
+    }
+    fn bind(&self, turn: &Turn) -> AnyValue {
+        AnyValue::new(self.clone().bound_to(turn))
     }
 }
 
@@ -141,6 +145,9 @@ impl Codec for AnyValue {
         Err(Error::FailedCast(
             "the type of an erased value is not in its JSON; decode it by its domain".into(),
         ))
+    }
+    fn bound_to(self, turn: &Turn) -> Self {
+        AnyValue(self.0.and_then(|value| value.bind(turn).0))
     }
 }
 

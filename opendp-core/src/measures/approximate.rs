@@ -3,10 +3,10 @@
 use serde_json::Value as Json;
 
 use super::curve::PrivacyProfile;
-use super::divergence::{MaxDivergence, ZeroConcentratedDivergence, total};
+use super::divergence::{MaxDivergence, ZeroConcentratedDivergence, total, wrong_parts};
 use crate::arith::Directed;
 use crate::domain::descriptor;
-use crate::{Measure, Result, TheMeasure, named, register};
+use crate::{Interaction, Measure, Result, TheMeasure, named, register};
 
 /// The loss of `M`, except with probability delta.
 ///
@@ -26,6 +26,33 @@ impl<M: Measure> Measure for Approximate<M> {
     fn compose(&self, losses: &[Self::Distance]) -> Result<Self::Distance> {
         let (inner, deltas): (Vec<M::Distance>, Vec<f64>) = losses.iter().cloned().unzip();
         Ok((self.0.compose(&inner)?, total(&deltas)?))
+    }
+    /// Concurrent for (epsilon, delta)-differential privacy (Lyu 2022; Vadhan, Zhang 2023).
+    /// Sequential otherwise: for zero-concentrated differential privacy with a delta there is no
+    /// theorem.
+    fn interaction(&self) -> Interaction {
+        let pure = (&self.0 as &dyn std::any::Any).is::<MaxDivergence>();
+        if pure { Interaction::Concurrent } else { Interaction::Sequential }
+    }
+    /// Those of the inner measure, and delta: for (epsilon, delta)-differential privacy, sums of
+    /// both are a filter (Rogers, Roth, Ullman, Vadhan 2016), also when the mechanisms are
+    /// interactive and concurrent (Haney and others 2023). For zero-concentrated differential
+    /// privacy with a delta, sums of both are a filter, too (Whitehouse, Ramdas, Rogers, Wu 2023):
+    /// condition on the event that no query meets its exceptional event, which has probability at
+    /// least 1 minus the sum of the deltas; what is left is the filter of the inner measure.
+    fn parts(&self) -> Result<usize> {
+        Ok(self.0.parts()? + 1)
+    }
+    fn split(&self, (loss, delta): &Self::Distance) -> Result<Vec<f64>> {
+        let mut parts = self.0.split(loss)?;
+        parts.push(*delta);
+        Ok(parts)
+    }
+    fn join(&self, parts: &[f64]) -> Result<Self::Distance> {
+        match parts.split_last() {
+            Some((delta, inner)) => Ok((self.0.join(inner)?, *delta)),
+            None => Err(wrong_parts(parts)),
+        }
     }
     fn profile(&self, (loss, delta): &Self::Distance) -> Result<PrivacyProfile> {
         let (inner, delta) = (self.0.profile(loss)?, *delta);

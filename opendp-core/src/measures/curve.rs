@@ -89,6 +89,16 @@ impl RenyiCurve {
     pub fn new(epsilon: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
         RenyiCurve(Arc::new(epsilon))
     }
+    /// Make the curve of a mechanism whose divergence is bounded at these orders.
+    ///
+    /// Between the points the bound is that of the nearest larger order, which is sound because
+    /// Renyi divergence does not decrease with its order; beyond the last it is infinite.
+    pub fn from_points(points: Vec<(f64, f64)>) -> Self {
+        RenyiCurve::new(move |alpha| {
+            let known = points.iter().filter(|(a, _)| alpha <= *a).map(|(_, epsilon)| *epsilon);
+            Ok(known.fold(f64::INFINITY, f64::min))
+        })
+    }
     /// Bound the divergence of an order.
     ///
     /// # Errors
@@ -130,11 +140,7 @@ impl Codec for RenyiCurve {
         json!({"renyi": grid(&ORDERS, |alpha| self.epsilon(alpha))})
     }
     fn from_json(json: &Json) -> Result<Self> {
-        let points = points(json, "renyi")?;
-        Ok(RenyiCurve::new(move |alpha| {
-            let known = points.iter().filter(|(a, _)| alpha <= *a).map(|(_, epsilon)| *epsilon);
-            Ok(known.fold(f64::INFINITY, f64::min))
-        }))
+        points(json, "renyi").map(RenyiCurve::from_points)
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::curve::{PrivacyProfile, RenyiCurve};
 use crate::arith::inf_sum;
 use crate::domain::descriptor;
-use crate::{Error, Measure, Result, TheMeasure, named, register};
+use crate::{Error, Interaction, Measure, Result, TheMeasure, named, register};
 
 /// Pure differential privacy.
 ///
@@ -44,6 +44,21 @@ impl Measure for MaxDivergence {
     fn compose(&self, losses: &[f64]) -> Result<f64> {
         total(losses)
     }
+    /// Concurrent: Vadhan, Wang 2021, Theorem 1.2.
+    fn interaction(&self) -> Interaction {
+        Interaction::Concurrent
+    }
+    /// Epsilon itself: its sum is a filter (Rogers, Roth, Ullman, Vadhan 2016), also when the
+    /// mechanisms are interactive and concurrent (Haney and others 2023).
+    fn parts(&self) -> Result<usize> {
+        Ok(1)
+    }
+    fn split(&self, loss: &f64) -> Result<Vec<f64>> {
+        Ok(vec![*loss])
+    }
+    fn join(&self, parts: &[f64]) -> Result<f64> {
+        only(parts)
+    }
     /// An epsilon-DP mechanism is (epsilon, 0)-DP, and at a smaller epsilon its delta is 1 at most.
     fn profile(&self, loss: &f64) -> Result<PrivacyProfile> {
         Ok(PrivacyProfile::from_points(vec![(*loss, 0.0)]))
@@ -56,6 +71,22 @@ impl Measure for ZeroConcentratedDivergence {
     }
     fn compose(&self, losses: &[f64]) -> Result<f64> {
         total(losses)
+    }
+    /// Concurrent: Lyu 2022 proves it at each order of Renyi divergence, hence at all.
+    fn interaction(&self) -> Interaction {
+        Interaction::Concurrent
+    }
+    /// Rho itself: at each order alpha, `alpha` times its sum is a filter of Renyi divergence
+    /// (Feldman, Zrnic 2021), also when the mechanisms are interactive and concurrent (Haney and
+    /// others 2023).
+    fn parts(&self) -> Result<usize> {
+        Ok(1)
+    }
+    fn split(&self, loss: &f64) -> Result<Vec<f64>> {
+        Ok(vec![*loss])
+    }
+    fn join(&self, parts: &[f64]) -> Result<f64> {
+        only(parts)
     }
 }
 impl Measure for SmoothedMaxDivergence {
@@ -79,12 +110,51 @@ impl Measure for RenyiDivergence {
             total(&all.collect::<Result<Vec<f64>>>()?)
         }))
     }
+    /// Concurrent, at each order (Lyu 2022).
+    fn interaction(&self) -> Interaction {
+        Interaction::Concurrent
+    }
+    /// The divergences at some fixed orders. At each of them the sum is a filter (Feldman, Zrnic
+    /// 2021; Lecuyer 2021), also when the mechanisms are interactive and concurrent (Haney and
+    /// others 2023).
+    fn parts(&self) -> Result<usize> {
+        Ok(PART_ORDERS.len())
+    }
+    fn split(&self, loss: &RenyiCurve) -> Result<Vec<f64>> {
+        PART_ORDERS.iter().map(|alpha| loss.epsilon(*alpha)).collect()
+    }
+    /// The step function through the parts. It is sound because Renyi divergence does not decrease
+    /// with its order; beyond the last order it is infinite.
+    fn join(&self, parts: &[f64]) -> Result<RenyiCurve> {
+        if parts.len() != PART_ORDERS.len() {
+            return Err(wrong_parts(parts));
+        }
+        Ok(RenyiCurve::from_points(PART_ORDERS.into_iter().zip(parts.iter().copied()).collect()))
+    }
 }
 named! {
     MaxDivergence as "MaxDivergence",
     SmoothedMaxDivergence as "SmoothedMaxDivergence",
     ZeroConcentratedDivergence as "ZeroConcentratedDivergence",
     RenyiDivergence as "RenyiDivergence",
+}
+
+/// The orders at which losses in Renyi divergence are accounted for, query by query.
+const PART_ORDERS: [f64; 20] = [
+    1.125, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 24.0, 32.0,
+    48.0, 64.0, 128.0,
+];
+
+/// The part of a loss that has only one.
+fn only(parts: &[f64]) -> Result<f64> {
+    match parts {
+        [part] => Ok(*part),
+        _ => Err(wrong_parts(parts)),
+    }
+}
+#[cold]
+pub(super) fn wrong_parts(parts: &[f64]) -> Error {
+    Error::FailedMap(format!("a loss does not have {} parts", parts.len()))
 }
 
 /// The exact sum of losses, rounded up once. An infinite loss makes an infinite total.

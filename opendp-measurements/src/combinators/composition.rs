@@ -1,8 +1,11 @@
 //! Several releases of the same data.
 
+use std::sync::Arc;
+
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
-    Carrier, Domain, Error, Function, Measure, Measurement, Metric, PrivacyMap, Result, register,
+    Carrier, Domain, Error, Function, Interaction, Ledger, Measure, Measurement, Metric,
+    PrivacyMap, Result, Turns, register,
 };
 
 /// Make a measurement that releases the answers of several measurements on the same data.
@@ -20,6 +23,9 @@ use opendp_core::{
 /// The release is the list of the members' releases, each drawn on its own. The bounds on their
 /// accuracy are listed in the same order; each holds for its member alone, except with probability
 /// `alpha`.
+///
+/// Members whose release answers questions may be asked in any order, where that is proved of the
+/// [measure](Measure::interaction); elsewhere only the last one answers.
 ///
 /// The function needs its data whole: it runs each member on all of it, one after the other.
 ///
@@ -79,13 +85,11 @@ where
     })?;
 
     let functions: Vec<_> = measurements.iter().map(|member| member.function().clone()).collect();
-    let function =
-        Function::map(move |data| functions.iter().map(|function| function.eval(data)).collect());
-    let (members, total) = (measurements.clone(), measure.clone());
-    let map = PrivacyMap::new(move |d_in| {
-        let losses = members.iter().map(|member| member.map(d_in));
-        total.compose(&losses.collect::<Result<Vec<_>>>()?)
+    let interaction = measure.interaction();
+    let function = Function::map(move |data| {
+        in_turn(interaction, functions.iter().map(|function| || function.eval(data)))
     });
+    let map = total(&measure, measurements.clone());
     let accuracy = move |alpha| {
         let each = measurements.iter().map(|member| member.accuracy(alpha));
         Ok(each.collect::<Result<Vec<_>>>()?.concat())
@@ -98,8 +102,59 @@ register! {
         for DI in [AnyDomain], MI in [AnyMetric], MO in [AnyMeasure], TO in [AnyValue];
 }
 
+/// Compose the losses of members, as they are rounded and, where losses add up, exactly.
+fn total<DI, MI, MO, TO>(
+    measure: &MO,
+    members: Vec<Measurement<DI, MI, MO, TO>>,
+) -> PrivacyMap<MI, MO>
+where
+    DI: Domain,
+    MI: Metric,
+    MO: Measure,
+    TO: Carrier,
+{
+    let (members, all) = (Arc::new(members), measure.clone());
+    let same = members.clone();
+    let map = PrivacyMap::new(move |d_in| {
+        let losses = members.iter().map(|member| member.map(d_in));
+        all.compose(&losses.collect::<Result<Vec<_>>>()?)
+    });
+    if measure.parts().is_err() {
+        return map;
+    }
+    let measure = measure.clone();
+    map.with_exact(move |d_in| {
+        let mut ledger = Ledger::new(measure.clone())?;
+        for member in same.iter() {
+            ledger.charge(&member.exact_map(d_in)?)?;
+        }
+        Ok(ledger.exact_total().to_vec())
+    })
+}
+
+/// Run the members of a composition one after the other.
+///
+/// Where interactive members may only be used one after the other, too, the start of each puts an
+/// end to those before it, so that only the last one answers.
+pub(crate) fn in_turn<TO: Carrier>(
+    interaction: Interaction,
+    members: impl Iterator<Item = impl FnOnce() -> Result<TO>>,
+) -> Result<Vec<TO>> {
+    match interaction {
+        Interaction::Concurrent => members.map(|member| member()).collect(),
+        Interaction::Sequential => {
+            let turns = Turns::new();
+            let mut answers = Vec::new();
+            for member in members {
+                answers.push(turns.begin(|| Ok(()), |turn| Ok(member()?.bound_to(&turn)))?);
+            }
+            Ok(answers)
+        }
+    }
+}
+
 /// Check that two members fit together.
-fn same<DI, MI, MO, TO>(
+pub(crate) fn same<DI, MI, MO, TO>(
     first: &Measurement<DI, MI, MO, TO>,
     other: &Measurement<DI, MI, MO, TO>,
 ) -> Result<()>

@@ -276,7 +276,12 @@ impl<'a> Builder<'a> {
 /// Append a link to a chain.
 fn join(chain: Option<Constructed>, next: Constructed) -> Result<Constructed> {
     match (chain, next) {
-        (None, next @ (Constructed::Transformation(_) | Constructed::Measurement(_))) => Ok(next),
+        (
+            None,
+            next @ (Constructed::Transformation(_)
+            | Constructed::Measurement(_)
+            | Constructed::Odometer(_)),
+        ) => Ok(next),
         (Some(Constructed::Transformation(t)), Constructed::Transformation(next)) => {
             t.then(|_| Ok(next)).map(Constructed::from)
         }

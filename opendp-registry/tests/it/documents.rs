@@ -181,3 +181,28 @@ fn non_finite_numbers_are_strings() {
         build(json!({"atom_domain": {"T": "f64", "bounds": ["-Infinity", "Infinity"]}})).unwrap();
     assert!(made.domain().unwrap().member(&AnyValue::new(f64::INFINITY)));
 }
+#[test]
+fn conversations_are_built_from_documents() {
+    let plan = build(json!({
+        "space": integers(),
+        "chain": [{"adaptive_composition": {
+            "output_measure": "max_divergence", "d_in": 1, "d_mids": [0.5, 0.25],
+        }}],
+    }));
+    assert_eq!(map(&plan.unwrap(), json!(1)), Ok(json!(0.75)));
+    let domain = json!({"vector_domain": {"atom_domain": {"T": "i32"}}});
+    let filter = build(json!({"constructor": "make_privacy_filter", "args": {
+        "odometer": {"constructor": "make_fully_adaptive_composition", "args": {
+            "input_domain": domain,
+            "input_metric": "symmetric_distance",
+            "output_measure": {"approximate": {"measure": "max_divergence"}},
+        }},
+        "d_in": 2,
+        "d_out": [1.0, 1e-6],
+    }}))
+    .unwrap();
+    assert_eq!(map(&filter, json!(2)), Ok(json!([1.0, 1e-6])));
+    assert_eq!(map(&filter, json!(3)).unwrap_err().kind(), "FailedMap");
+    let opened = filter.measurement().unwrap().invoke(&AnyValue::new(vec![1, 2, 3])).unwrap();
+    assert_eq!(opened.inner_type().head(), "Session");
+}

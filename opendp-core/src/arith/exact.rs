@@ -1,0 +1,370 @@
+//! Exact numbers that are not negative: what budgets and totals are kept in.
+
+use std::cmp::Ordering;
+use std::str::FromStr;
+
+use dashu_int::UBig;
+use dashu_int::ops::{BitTest, Gcd};
+
+use super::dyadic::{decode, ratio_to_f64_down, ratio_to_f64_up};
+use crate::{Error, Result};
+
+/// A number that is not negative, exactly: a fraction, or infinity.
+///
+/// A float is a fraction whose denominator is a power of two, so that 0.1 as a float is a little
+/// more than a tenth. As text it is a tenth:
+///
+/// ```
+/// # use opendp_core::arith::Exact;
+/// let tenth: Exact = "0.1".parse()?;
+/// assert!(tenth < Exact::from_f64(0.1)?);
+/// let mut total = Exact::ZERO;
+/// for _ in 0..10 {
+///     total = total.plus(&tenth);
+/// }
+/// assert_eq!(total, Exact::from_f64(1.0)?);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Exact(Option<Fraction>);
+
+/// `number / (odd * 2^twos)`. It need not be in lowest terms.
+#[derive(Clone, Debug)]
+struct Fraction {
+    number: UBig,
+    odd: UBig,
+    twos: usize,
+}
+
+/// The most bits that the odd part of the denominator of a running total may have.
+const MOST_BITS: usize = 256;
+/// The most characters of a number as text.
+const MOST_CHARACTERS: usize = 400;
+/// The largest exponent, up or down, of a number as text.
+const MOST_EXPONENT: usize = 400;
+
+impl Exact {
+    /// Nothing.
+    pub const ZERO: Exact = Exact(Some(Fraction { number: UBig::ZERO, odd: UBig::ONE, twos: 0 }));
+    /// More than any number.
+    pub const INFINITY: Exact = Exact(None);
+
+    /// Take a float for what it is: a multiple of a power of two, or infinity.
+    ///
+    /// # Errors
+    /// `InvalidDistance` when it is negative or NaN.
+    pub fn from_f64(value: f64) -> Result<Self> {
+        if !(0.0 <= value) {
+            return Err(Error::InvalidDistance(format!(
+                "expected a number of at least 0, found {value}"
+            )));
+        }
+        let Some((_, mantissa, exponent)) = decode(value) else { return Ok(Exact::INFINITY) };
+        let shift = exponent.unsigned_abs() as usize;
+        let (number, twos) = match exponent {
+            0.. => (UBig::from(mantissa) << shift, 0),
+            _ => (UBig::from(mantissa), shift),
+        };
+        Ok(Exact(Some(Fraction { number, odd: UBig::ONE, twos })))
+    }
+    /// Take a float that a person wrote as a bound: the larger of the float itself and the shortest
+    /// decimal number that reads as it.
+    ///
+    /// Somebody who writes `0.3` means three tenths, of which the float falls short, so that three
+    /// tenths fit. Somebody who writes `0.1` may as well have copied a computed loss, which is the
+    /// float, and more than a tenth; it fits too.
+    ///
+    /// # Errors
+    /// `InvalidDistance` when it is negative or NaN.
+    pub fn written(value: f64) -> Result<Self> {
+        let float = Exact::from_f64(value)?;
+        if float.0.is_none() {
+            return Ok(float);
+        }
+        // The shortest digits that read as this float, so that both are finite.
+        let decimal: Exact = format!("{value:e}").parse()?;
+        Ok(if float < decimal { decimal } else { float })
+    }
+    /// Round up to a float.
+    pub fn to_f64_up(&self) -> f64 {
+        self.0.as_ref().map_or(f64::INFINITY, |x| ratio_to_f64_up(x.number.as_ibig(), &x.below()))
+    }
+    /// Round down to a float.
+    pub fn to_f64_down(&self) -> f64 {
+        self.0.as_ref().map_or(f64::INFINITY, |x| ratio_to_f64_down(x.number.as_ibig(), &x.below()))
+    }
+    /// Whether it is nothing.
+    pub fn is_zero(&self) -> bool {
+        self.0.as_ref().is_some_and(|x| x.number.is_zero())
+    }
+    /// Add.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        match (&self.0, &other.0) {
+            (Some(x), Some(y)) => Exact(Some(x.plus(y, usize::MAX).unwrap_or_else(|| y.clone()))),
+            _ => Exact::INFINITY,
+        }
+    }
+    /// Add a term to a running total, in space and time that do not grow with the number of terms.
+    ///
+    /// The sum is exact as long as the denominators of all terms have few distinct odd parts: they
+    /// are 1 for floats, powers of 5 for decimals, and a common multiple of at most 256 bits is
+    /// always kept. A term beyond that is rounded up to a float first, so that the total is never
+    /// too small.
+    #[must_use]
+    pub fn plus_term(&self, term: &Self) -> Self {
+        let (Some(x), Some(y)) = (&self.0, &term.0) else { return Exact::INFINITY };
+        match x.plus(y, MOST_BITS) {
+            Some(sum) => Exact(Some(sum)),
+            // A float that is not negative, which has the odd part 1.
+            None => Exact::from_f64(term.to_f64_up()).map_or(Exact::INFINITY, |up| self.plus(&up)),
+        }
+    }
+    /// Subtract, or give 0 when `other` is larger. Infinity stays what it is.
+    #[must_use]
+    pub fn minus(&self, other: &Self) -> Self {
+        let Some(x) = &self.0 else { return Exact::INFINITY };
+        match &other.0 {
+            Some(y) if other < self => {
+                let (number, subtracted, odd, twos) = x.aligned(y, usize::MAX).unwrap_or_default();
+                Exact(Some(Fraction { number: number - subtracted, odd, twos }))
+            }
+            _ => Exact::ZERO,
+        }
+    }
+    /// Multiply. Infinity times 0 is infinity, which is the safe side of a loss.
+    #[must_use]
+    pub fn times(&self, other: &Self) -> Self {
+        let (Some(x), Some(y)) = (&self.0, &other.0) else { return Exact::INFINITY };
+        let (number, odd) = (&x.number * &y.number, &x.odd * &y.odd);
+        Exact(Some(Fraction { number, odd, twos: x.twos + y.twos }.reduced()))
+    }
+    /// Divide. Nothing divided by anything is nothing, and anything else divided by 0 is infinity.
+    #[must_use]
+    pub fn over(&self, divisor: &Self) -> Self {
+        match (&self.0, &divisor.0) {
+            _ if self.is_zero() => Exact::ZERO,
+            (Some(_), None) => Exact::ZERO,
+            (Some(x), Some(y)) if !y.number.is_zero() => {
+                let twos = y.number.trailing_zeros().unwrap_or(0);
+                let number = &x.number * &y.odd << y.twos;
+                let odd = &x.odd * (&y.number >> twos);
+                Exact(Some(Fraction { number, odd, twos: x.twos + twos }.reduced()))
+            }
+            _ => Exact::INFINITY,
+        }
+    }
+}
+
+impl Fraction {
+    /// The denominator.
+    fn below(&self) -> UBig {
+        &self.odd << self.twos
+    }
+    /// Write both over one denominator: the two numbers, its odd part and its power of two. `None`
+    /// when the odd part has more than `most` bits.
+    fn aligned(&self, other: &Self, most: usize) -> Option<(UBig, UBig, UBig, usize)> {
+        let twos = self.twos.max(other.twos);
+        let (mut x, mut y) =
+            (&self.number << (twos - self.twos), &other.number << (twos - other.twos));
+        if self.odd == other.odd {
+            return Some((x, y, self.odd.clone(), twos));
+        }
+        let common = (&self.odd).gcd(&other.odd);
+        let (mine, theirs) = (&self.odd / &common, &other.odd / &common);
+        let odd = &mine * &other.odd;
+        if most < odd.bit_len() {
+            return None;
+        }
+        (x, y) = (x * theirs, y * mine);
+        Some((x, y, odd, twos))
+    }
+    fn plus(&self, other: &Self, most: usize) -> Option<Self> {
+        let (x, y, odd, twos) = self.aligned(other, most)?;
+        Some(Fraction { number: x + y, odd, twos })
+    }
+    /// In lowest terms.
+    fn reduced(self) -> Self {
+        if self.number.is_zero() {
+            return Fraction { number: self.number, odd: UBig::ONE, twos: 0 };
+        }
+        let halved = self.number.trailing_zeros().unwrap_or(0).min(self.twos);
+        let (number, twos) = (self.number >> halved, self.twos - halved);
+        if self.odd == UBig::ONE {
+            return Fraction { number, odd: self.odd, twos };
+        }
+        let common = (&number).gcd(&self.odd);
+        Fraction { number: number / &common, odd: self.odd / common, twos }
+    }
+}
+
+impl PartialEq for Exact {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+impl Eq for Exact {}
+impl PartialOrd for Exact {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Exact {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (&self.0, &other.0) {
+            (None, None) => Ordering::Equal,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(_), None) => Ordering::Less,
+            (Some(x), Some(y)) => match x.aligned(y, usize::MAX) {
+                Some((x, y, ..)) => x.cmp(&y),
+                None => Ordering::Equal,
+            },
+        }
+    }
+}
+
+/// Read a decimal number, such as `0.1` or `2.5e-3`, for exactly what it says.
+impl FromStr for Exact {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = || Error::InvalidDistance("expected a decimal number of at least 0".into());
+        if MOST_CHARACTERS < text.len() {
+            return Err(wrong());
+        }
+        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits = [whole, fraction].concat();
+        let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        if !plain(&digits) || !plain(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)) {
+            return Err(wrong());
+        }
+        let exponent: i64 = exponent.parse().map_err(|_| wrong())?;
+        let power = exponent.checked_sub(fraction.len() as i64).ok_or_else(wrong)?;
+        let size = usize::try_from(power.unsigned_abs()).map_err(|_| wrong())?;
+        if MOST_CHARACTERS + MOST_EXPONENT < size {
+            return Err(wrong());
+        }
+        let number = UBig::from_str_radix(&digits, 10).map_err(|_| wrong())?;
+        let fives = UBig::from(5_u8).pow(size);
+        Ok(Exact(Some(match power {
+            0.. => Fraction { number: number * fives << size, odd: UBig::ONE, twos: 0 },
+            _ => Fraction { number, odd: fives, twos: size }.reduced(),
+        })))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn exact(text: &str) -> Exact {
+        text.parse().unwrap()
+    }
+    fn float(value: f64) -> Exact {
+        Exact::from_f64(value).unwrap()
+    }
+
+    #[test]
+    fn reads_text_for_exactly_what_it_says() {
+        assert_eq!(exact("0.5"), float(0.5));
+        assert_eq!(exact("12.50e-1"), float(1.25));
+        assert_eq!(exact("1e3"), float(1000.0));
+        assert_eq!(exact(".5"), exact("5.E-1"));
+        assert!(exact("0.1") < float(0.1) && float(0.3) < exact("0.3"));
+        for bad in
+            ["", ".", "-1", "+1", "1e", "e1", "1e+-1", "0x1", "NaN", "inf", "1_0", " 1", "1e9999"]
+        {
+            assert_eq!(bad.parse::<Exact>().unwrap_err().kind(), "InvalidDistance", "{bad}");
+        }
+        assert!("9".repeat(401).parse::<Exact>().is_err());
+        assert!("1e99999999999999999999".parse::<Exact>().is_err());
+    }
+    #[test]
+    fn every_order_of_tenths_sums_to_one() {
+        let tenths = ["0.1", "0.2", "0.3", "0.4"].map(exact);
+        let one = float(1.0);
+        let mut orders = 0;
+        for code in 0..256_usize {
+            let order = [code % 4, code / 4 % 4, code / 16 % 4, code / 64];
+            if (0..4).all(|i| order.contains(&i)) {
+                orders += 1;
+                let sum = order.iter().fold(Exact::ZERO, |sum, i| sum.plus_term(&tenths[*i]));
+                assert_eq!(sum, one);
+                // The control: floats do not.
+                let floats = order
+                    .iter()
+                    .fold(Exact::ZERO, |sum, i| sum.plus_term(&float(tenths[*i].to_f64_up())));
+                assert_ne!(floats, one);
+            }
+        }
+        assert_eq!(orders, 24);
+    }
+    #[test]
+    fn a_written_bound_is_never_below_the_float_nor_the_decimal() {
+        for value in [0.1, 0.3, 1.0, 1e-300, 5e-324, f64::MAX, 2.0 / 3.0, 1e16, 0.0] {
+            let bound = Exact::written(value).unwrap();
+            let decimal: Exact = format!("{value:e}").parse().unwrap();
+            assert!(float(value) <= bound && decimal <= bound, "{value}");
+            assert!(bound == float(value) || bound == decimal);
+            assert!(bound.to_f64_up() <= value.next_up());
+        }
+        assert_eq!(Exact::written(0.1).unwrap(), float(0.1));
+        assert_eq!(Exact::written(0.3).unwrap(), exact("0.3"));
+        assert_eq!(Exact::written(f64::INFINITY).unwrap(), Exact::INFINITY);
+        for bad in [f64::NAN, -1.0] {
+            assert_eq!(Exact::written(bad).unwrap_err().kind(), "InvalidDistance");
+        }
+    }
+    #[test]
+    fn rounds_to_the_closest_float_on_either_side() {
+        let third = float(1.0).over(&float(3.0));
+        assert_eq!(third.plus(&third).plus(&third), float(1.0));
+        assert_eq!(third.to_f64_down().next_up(), third.to_f64_up());
+        assert_eq!(exact("1e400").to_f64_up(), f64::INFINITY);
+        assert_eq!(exact("1e400").to_f64_down(), f64::MAX);
+        assert_eq!(Exact::INFINITY.to_f64_down(), f64::INFINITY);
+    }
+    #[test]
+    fn treats_infinity_and_nothing_on_the_safe_side() {
+        let (zero, one, infinity) = (Exact::ZERO, float(1.0), Exact::INFINITY);
+        assert_eq!(infinity.minus(&infinity), infinity);
+        assert_eq!(one.minus(&infinity), zero);
+        assert_eq!(one.minus(&float(2.0)), zero);
+        assert_eq!(zero.over(&zero), zero);
+        assert_eq!(one.over(&zero), infinity);
+        assert_eq!(infinity.over(&one), infinity);
+        assert_eq!(zero.times(&infinity), infinity);
+        assert!(one < infinity && zero.is_zero() && !infinity.is_zero());
+    }
+    #[test]
+    fn a_running_total_does_not_grow_and_is_never_too_small() {
+        let (mut total, mut sum) = (Exact::ZERO, Exact::ZERO);
+        for i in 0..400_u32 {
+            let term = float(1.0).over(&float(f64::from(2 * i + 1)));
+            total = total.plus_term(&term);
+            sum = sum.plus(&term);
+        }
+        assert!(sum <= total && total.to_f64_down() <= sum.to_f64_up() + 1e-12);
+        assert!(total.0.as_ref().unwrap().odd.bit_len() <= MOST_BITS);
+        // The control: without the limit the denominator grows.
+        assert!(MOST_BITS < sum.0.unwrap().odd.bit_len());
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_integers_over_a_common_denominator(
+            a in 0_u64..1_000_000, b in 1_u64..1000, c in 0_u64..1_000_000, d in 1_u64..1000,
+        ) {
+            let whole = |x: u64| float(x as f64);
+            let (x, y) = (whole(a).over(&whole(b)), whole(c).over(&whole(d)));
+            prop_assert_eq!(x.plus(&y).times(&whole(b * d)), whole(a * d + c * b));
+            prop_assert_eq!(x.cmp(&y), (a * d).cmp(&(c * b)));
+            prop_assert_eq!(x.times(&y).times(&whole(b * d)), whole(a).times(&whole(c)));
+            let difference = whole((a * d).saturating_sub(c * b));
+            prop_assert_eq!(x.minus(&y).times(&whole(b * d)), difference);
+            prop_assert!(float(x.to_f64_down()) <= x && x <= float(x.to_f64_up()));
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Exact accounts of privacy loss.
+
+use std::fmt;
+
+use crate::arith::Exact;
+use crate::{Distance, Error, Measure, Result};
+
+/// An account of losses in a measure, with a budget or without.
+///
+/// Totals are exact, so that ten losses of a tenth exhaust a budget of 1, in whatever order they
+/// come. They are rounded only when they are shown. Adding a loss takes the same time however many
+/// have been added before.
+///
+/// # What is added
+/// A loss is added as [`PrivacyMap::eval_exact`](crate::PrivacyMap::eval_exact) gives it: the exact
+/// bound where the mechanism states one, such as the fraction `d_in / scale`, and otherwise the
+/// rounded one as the float that it is. A rounded bound is never read as the decimal number it
+/// prints as, because that may be smaller. So if the exact bound of query `i` in a part is `b_i`,
+/// what is added is at least `b_i`, and [`plus_term`](Exact::plus_term) never rounds down: the total
+/// is at least `sum_i b_i`.
+///
+/// # What a budget is
+/// A budget is [written](Exact::written) by a person: it is the larger of the float and of its
+/// shortest decimal number, which exceeds it by less than half of the distance of floats there.
+/// [`budget`](Ledger::budget) gives the loss that this amounts to, rounded up: it is what a privacy
+/// filter promises.
+#[derive(Clone)]
+pub struct Ledger<MO: Measure> {
+    measure: MO,
+    totals: Vec<Exact>,
+    budget: Option<Vec<Exact>>,
+}
+
+impl<MO: Measure> Ledger<MO> {
+    /// Open an account without a budget.
+    ///
+    /// # Errors
+    /// `NotImplemented` when losses in the measure have no [parts](Measure::parts).
+    pub fn new(measure: MO) -> Result<Self> {
+        let totals = vec![Exact::ZERO; measure.parts()?];
+        Ok(Ledger { measure, totals, budget: None })
+    }
+    /// Open an account with a budget.
+    ///
+    /// # Errors
+    /// `NotImplemented` as for [`new`](Ledger::new); `InvalidDistance` when the budget is negative
+    /// or NaN.
+    pub fn with_budget(measure: MO, budget: &MO::Distance) -> Result<Self> {
+        let parts = measure.split(budget)?;
+        let budget = parts.into_iter().map(Exact::written).collect::<Result<_>>()?;
+        Ok(Ledger { budget: Some(budget), ..Ledger::new(measure)? })
+    }
+    /// Add a loss, given by its parts, if the total then is within the budget in every part.
+    ///
+    /// # Errors
+    /// `BudgetExceeded` when it is not, in which case nothing changes; `FailedMap` when there are
+    /// not as many parts as there must be.
+    pub fn charge(&mut self, loss: &[Exact]) -> Result<()> {
+        if loss.len() != self.totals.len() {
+            return Err(Error::FailedMap(format!("a loss does not have {} parts", loss.len())));
+        }
+        let sum = |(total, part): (&Exact, &Exact)| total.plus_term(part);
+        let totals: Vec<Exact> = self.totals.iter().zip(loss).map(sum).collect();
+        if let Some(budget) = &self.budget
+            && totals.iter().zip(budget).any(|(total, budget)| budget < total)
+        {
+            return Err(self.exceeded(loss));
+        }
+        self.totals = totals;
+        Ok(())
+    }
+    /// The total, rounded up.
+    ///
+    /// # Errors
+    /// Those of [`Measure::join`].
+    pub fn total(&self) -> Result<MO::Distance> {
+        self.up(&self.totals)
+    }
+    /// The exact total of each part.
+    pub fn exact_total(&self) -> &[Exact] {
+        &self.totals
+    }
+    /// The budget, rounded up: what the total never exceeds.
+    ///
+    /// # Errors
+    /// `NotImplemented` without a budget.
+    pub fn budget(&self) -> Result<MO::Distance> {
+        self.up(self.budget.as_ref().ok_or_else(no_budget)?)
+    }
+    /// The exact budget for each part, if there is one.
+    pub fn exact_budget(&self) -> Option<&[Exact]> {
+        self.budget.as_deref()
+    }
+    /// What is left of the budget, rounded down.
+    ///
+    /// # Errors
+    /// `NotImplemented` without a budget.
+    pub fn left(&self) -> Result<MO::Distance> {
+        self.measure.join(&self.exact_left()?.iter().map(Exact::to_f64_down).collect::<Vec<_>>())
+    }
+    /// What is left of each part of the budget, exactly.
+    ///
+    /// # Errors
+    /// `NotImplemented` without a budget.
+    pub fn exact_left(&self) -> Result<Vec<Exact>> {
+        let budget = self.budget.as_ref().ok_or_else(no_budget)?;
+        Ok(budget.iter().zip(&self.totals).map(|(budget, total)| budget.minus(total)).collect())
+    }
+    fn up(&self, parts: &[Exact]) -> Result<MO::Distance> {
+        self.measure.join(&parts.iter().map(Exact::to_f64_up).collect::<Vec<_>>())
+    }
+    #[cold]
+    fn exceeded(&self, loss: &[Exact]) -> Error {
+        let shown =
+            |loss: Result<MO::Distance>| loss.map_or_else(|_| "?".into(), |loss| loss.show());
+        Error::BudgetExceeded(format!(
+            "the query loses {}, and {} is left of the budget",
+            shown(self.up(loss)),
+            shown(self.left())
+        ))
+    }
+}
+#[cold]
+fn no_budget() -> Error {
+    Error::NotImplemented("this account has no budget".into())
+}
+impl<MO: Measure> fmt::Debug for Ledger<MO> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |loss: Result<MO::Distance>| loss.ok().map(|loss| loss.show());
+        f.debug_struct("Ledger")
+            .field("total", &shown(self.total()))
+            .field("left", &shown(self.left()))
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Approximate, MaxDivergence, RenyiCurve, RenyiDivergence, SmoothedMaxDivergence,
+        ZeroConcentratedDivergence,
+    };
+
+    fn exact(text: &str) -> Vec<Exact> {
+        vec![text.parse().unwrap()]
+    }
+    fn float(value: f64) -> Vec<Exact> {
+        vec![Exact::from_f64(value).unwrap()]
+    }
+    fn account(budget: f64) -> Ledger<MaxDivergence> {
+        Ledger::with_budget(MaxDivergence, &budget).unwrap()
+    }
+    fn refuses<MO: Measure>(account: &mut Ledger<MO>, loss: &[Exact]) {
+        let before = account.exact_total().to_vec();
+        assert_eq!(account.charge(loss).unwrap_err().kind(), "BudgetExceeded");
+        assert_eq!(account.exact_total(), before, "a refusal changes nothing");
+    }
+
+    #[test]
+    fn ten_tenths_exhaust_one() {
+        let mut account = account(1.0);
+        for _ in 0..10 {
+            account.charge(&exact("0.1")).unwrap();
+        }
+        assert!(account.exact_left().unwrap()[0].is_zero());
+        assert_eq!((account.left().unwrap(), account.total().unwrap()), (0.0, 1.0));
+        refuses(&mut account, &exact("0.1"));
+        refuses(&mut account, &float(5e-324));
+        account.charge(&exact("0")).unwrap();
+        // The control: adding floats to nearest never reaches one.
+        assert_ne!((0..10).fold(1.0, |left, _| left - 0.1), 0.0);
+    }
+    #[test]
+    fn a_rounded_loss_is_not_read_as_a_decimal() {
+        let mut account = account(1.0);
+        for _ in 0..9 {
+            account.charge(&float(0.1)).unwrap();
+        }
+        // Ten of the float exceed one, by less than the distance of floats.
+        refuses(&mut account, &float(0.1));
+        account.charge(&exact("0.0999")).unwrap();
+    }
+    #[test]
+    fn a_budget_has_room_for_what_it_says() {
+        let mut tenths = account(0.3);
+        for _ in 0..3 {
+            tenths.charge(&exact("0.1")).unwrap();
+        }
+        assert_eq!(tenths.left().unwrap(), 0.0);
+        assert_eq!(tenths.budget().unwrap(), 0.3_f64.next_up(), "the least float not below 3/10");
+        let mut float_tenth = account(0.1);
+        float_tenth.charge(&float(0.1)).unwrap();
+        assert_eq!((float_tenth.left().unwrap(), float_tenth.budget().unwrap()), (0.0, 0.1));
+    }
+    #[test]
+    fn what_is_left_and_a_hair_is_refused() {
+        let hair = Exact::from_f64(f64::EPSILON / 256.0).unwrap();
+        for first in ["0.1", "0.9999999999999999", "0", "0.333333333333333333333333"] {
+            let mut account = account(1.0);
+            account.charge(&exact(first)).unwrap();
+            let left = account.exact_left().unwrap();
+            assert!(Exact::from_f64(account.left().unwrap()).unwrap() <= left[0]);
+            refuses(&mut account, &[left[0].plus(&hair)]);
+            account.charge(&left).unwrap();
+            refuses(&mut account, std::slice::from_ref(&hair));
+        }
+    }
+    #[test]
+    fn every_part_has_its_budget() {
+        let pair = |x: &str, y: &str| [exact(x), exact(y)].concat();
+        let mut account =
+            Ledger::with_budget(Approximate(ZeroConcentratedDivergence), &(1.0, 1e-6)).unwrap();
+        account.charge(&pair("0.5", "5e-7")).unwrap();
+        refuses(&mut account, &pair("0.6", "0"));
+        refuses(&mut account, &pair("0", "6e-7"));
+        account.charge(&pair("0.5", "0")).unwrap();
+        assert_eq!(account.total().unwrap(), (1.0, 5e-7_f64.next_up()));
+        assert_eq!(account.charge(&exact("0")).unwrap_err().kind(), "FailedMap");
+    }
+    #[test]
+    fn renyi_losses_are_compared_at_every_order() {
+        let curve = |slope: f64| RenyiCurve::new(move |alpha| Ok(slope * alpha));
+        let loss = |slope| -> Vec<Exact> {
+            let parts = RenyiDivergence.split(&curve(slope)).unwrap();
+            parts.into_iter().map(|part| Exact::from_f64(part).unwrap()).collect()
+        };
+        let mut account = Ledger::with_budget(RenyiDivergence, &curve(1.0)).unwrap();
+        account.charge(&loss(0.5)).unwrap();
+        account.charge(&loss(0.25)).unwrap();
+        refuses(&mut account, &loss(0.5));
+        let mut steep = loss(0.125);
+        *steep.last_mut().unwrap() = Exact::from_f64(33.0).unwrap();
+        refuses(&mut account, &steep); // above the budget at the last order alone
+        let total = account.total().unwrap();
+        assert_eq!(total.epsilon(2.0).unwrap(), 1.5);
+        assert_eq!(total.epsilon(2.2).unwrap(), 0.75 * 2.5, "the nearest larger order");
+        assert_eq!(total.epsilon(1000.0).unwrap(), f64::INFINITY);
+    }
+    #[test]
+    fn refuses_what_is_no_budget() {
+        for bad in [-1.0, f64::NAN] {
+            let error = Ledger::with_budget(MaxDivergence, &bad).unwrap_err();
+            assert_eq!(error.kind(), "InvalidDistance");
+        }
+        assert_eq!(Ledger::new(SmoothedMaxDivergence).unwrap_err().kind(), "NotImplemented");
+        let open = Ledger::new(MaxDivergence).unwrap();
+        assert_eq!(open.left().unwrap_err().kind(), "NotImplemented");
+        let mut unlimited = account(f64::INFINITY);
+        unlimited.charge(&float(f64::INFINITY)).unwrap();
+        assert_eq!(unlimited.left().unwrap(), f64::INFINITY);
+    }
+}

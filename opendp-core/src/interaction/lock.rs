@@ -1,0 +1,56 @@
+//! A lock that gives an error where others hang or panic.
+
+use super::sync::{Mutex, thread};
+use crate::{Error, Result};
+
+/// State that one thread at a time may change.
+///
+/// The code that runs under the lock may be anybody's. If it panics, the state may be half changed,
+/// and every later use is an error. If it comes back for the same lock, it gets an error, too,
+/// where it would wait for itself.
+pub(crate) struct Lock<S> {
+    state: Mutex<S>,
+    holder: Mutex<Option<thread::ThreadId>>,
+}
+
+impl<S> Lock<S> {
+    /// Put state behind a lock.
+    pub(crate) fn new(state: S) -> Self {
+        Lock { state: Mutex::new(state), holder: Mutex::new(None) }
+    }
+    /// Run with the state.
+    pub(crate) fn with<R>(&self, run: impl FnOnce(&mut S) -> Result<R>) -> Result<R> {
+        let here = thread::current().id();
+        // Only this thread enters its own name, and it does not run twice at a time.
+        if *self.holder.lock().map_err(poisoned)? == Some(here) {
+            return Err(Error::FailedFunction(
+                "a queryable may only execute one query at a time, and this one asks itself".into(),
+            ));
+        }
+        let mut state = self.state.lock().map_err(poisoned)?;
+        let _named = Named::new(&self.holder, here)?;
+        run(&mut state)
+    }
+}
+
+/// The name of the thread that holds a lock, while it does, even if it panics.
+struct Named<'a>(&'a Mutex<Option<thread::ThreadId>>);
+impl<'a> Named<'a> {
+    fn new(holder: &'a Mutex<Option<thread::ThreadId>>, here: thread::ThreadId) -> Result<Self> {
+        *holder.lock().map_err(poisoned)? = Some(here);
+        Ok(Named(holder))
+    }
+}
+impl Drop for Named<'_> {
+    fn drop(&mut self) {
+        if let Ok(mut holder) = self.0.lock() {
+            *holder = None;
+        }
+    }
+}
+
+/// Report a lock under which something panicked.
+#[cold]
+pub(crate) fn poisoned<T>(_: T) -> Error {
+    Error::FailedFunction("an earlier query panicked; its queryable answers no more".into())
+}

@@ -1,0 +1,137 @@
+//! Mechanisms without a bound on their loss that say how much it is so far.
+
+use std::fmt;
+
+use super::ledger::Ledger;
+use super::lock::Lock;
+use super::session::{Allowance, Session};
+use crate::erased::{AnyDomain, AnyMeasure, AnyMetric};
+use crate::{Distance, Domain, Measure, Metric, PrivacyMap, Result, Space, TypeName};
+
+/// A mechanism that answers any questions about a data set, and says what they lose together.
+///
+/// It has no privacy map, because nothing limits the questions. A privacy filter makes a measurement
+/// of it.
+pub struct Odometer<DI: Domain, MI: Metric, MO: Measure> {
+    input: Space<DI, MI>,
+    measure: MO,
+}
+
+impl<DI: Domain, MI: Metric, MO: Measure> Odometer<DI, MI, MO> {
+    /// Make an odometer.
+    ///
+    /// # Errors
+    /// `NotImplemented` when losses in the measure have no [parts](Measure::parts).
+    pub fn new(input: Space<DI, MI>, measure: MO) -> Result<Self> {
+        measure.parts()?;
+        Ok(Odometer { input, measure })
+    }
+    /// The input space.
+    pub fn input(&self) -> &Space<DI, MI> {
+        &self.input
+    }
+    /// The privacy measure.
+    pub fn measure(&self) -> &MO {
+        &self.measure
+    }
+    /// Open a session on a data set, which is copied once.
+    ///
+    /// [`Session::loss`] is the loss so far, at any distance. Asking for it takes the time of the
+    /// questions since it was last asked for at that distance.
+    ///
+    /// # Errors
+    /// None as yet.
+    pub fn invoke(&self, data: &DI::Carrier) -> Result<Session<DI, MI, MO>> {
+        let history = History { maps: Vec::new(), accounts: Vec::new() };
+        let record = Record { measure: self.measure.clone(), history: Lock::new(history) };
+        Ok(Session::new(self.input.clone(), self.measure.clone(), data, record))
+    }
+    /// Erase all types.
+    pub fn erase(&self) -> Odometer<AnyDomain, AnyMetric, AnyMeasure> {
+        Odometer { input: self.input.erase(), measure: AnyMeasure::new(self.measure.clone()) }
+    }
+}
+impl Odometer<AnyDomain, AnyMetric, AnyMeasure> {
+    /// Recover the types of the input space and the measure.
+    ///
+    /// # Errors
+    /// `FailedCast` when they are others.
+    pub fn typed<DI: Domain, MI: Metric, MO: Measure>(&self) -> Result<Odometer<DI, MI, MO>> {
+        let measure = self.measure.downcast_ref::<MO>()?.clone();
+        Ok(Odometer { input: self.input.typed()?, measure })
+    }
+}
+impl<DI: Domain, MI: Metric, MO: Measure> Odometer<DI, MI, MO> {
+    /// The name of its type.
+    pub(crate) fn type_name() -> TypeName {
+        TypeName::generic("Odometer", [DI::type_name(), MI::type_name(), MO::type_name()])
+    }
+}
+impl<DI: Domain, MI: Metric, MO: Measure> Clone for Odometer<DI, MI, MO> {
+    fn clone(&self) -> Self {
+        Odometer { input: self.input.clone(), measure: self.measure.clone() }
+    }
+}
+impl<DI: Domain, MI: Metric, MO: Measure> fmt::Debug for Odometer<DI, MI, MO> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Odometer")
+            .field("input", &self.input)
+            .field("measure", &self.measure)
+            .finish()
+    }
+}
+
+/// The allowance of an odometer: everything, on record.
+struct Record<MI: Metric, MO: Measure> {
+    measure: MO,
+    history: Lock<History<MI, MO>>,
+}
+struct History<MI: Metric, MO: Measure> {
+    maps: Vec<PrivacyMap<MI, MO>>,
+    accounts: Vec<Account<MI, MO>>,
+}
+/// The loss at one distance of the first `counted` questions.
+struct Account<MI: Metric, MO: Measure> {
+    d_in: MI::Distance,
+    counted: usize,
+    ledger: Ledger<MO>,
+}
+/// At how many distances the loss is remembered.
+const ACCOUNTS: usize = 8;
+
+impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Record<MI, MO> {
+    fn charge(&self, map: &PrivacyMap<MI, MO>) -> Result<()> {
+        self.history.with(|history| {
+            history.maps.push(map.clone());
+            Ok(())
+        })
+    }
+    fn loss(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
+        d_in.check()?;
+        self.history.with(|History { maps, accounts }| {
+            let known = accounts.iter().position(|account| same(&account.d_in, d_in));
+            let mut account = match known {
+                Some(place) => accounts.remove(place),
+                None => {
+                    let ledger = Ledger::new(self.measure.clone())?;
+                    Account { d_in: d_in.clone(), counted: 0, ledger }
+                }
+            };
+            for map in &maps[account.counted..] {
+                account.ledger.charge(&map.eval_exact(&self.measure, d_in)?)?;
+                account.counted += 1;
+            }
+            let total = account.ledger.total();
+            // The one that has not been asked for longest makes room.
+            accounts.truncate(ACCOUNTS - 1);
+            accounts.insert(0, account);
+            total
+        })
+    }
+    fn left(&self) -> Result<MO::Distance> {
+        Ledger::new(self.measure.clone())?.left()
+    }
+}
+fn same<Q: Distance>(left: &Q, right: &Q) -> bool {
+    matches!((left.at_most(right), right.at_most(left)), (Ok(true), Ok(true)))
+}

@@ -1,0 +1,176 @@
+//! Conversations about one data set, in which each question is a measurement.
+
+use std::{fmt, sync::Arc};
+
+use serde_json::{Value as Json, json};
+
+use super::queryable::Queryable;
+use super::turn::{Bindings, Turn, Turns};
+use crate::erased::{AnyMeasurement, AnyValue};
+use crate::{
+    Carrier, Codec, Domain, Error, Interaction, Measure, Measurement, Metric, Named, PrivacyMap,
+    Result, Space, TypeName, Whole,
+};
+
+/// Decides which questions a session answers, and keeps account of them.
+///
+/// Whoever implements it vouches for the loss of the session as a whole. Threads may call it at the
+/// same time.
+pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
+    /// Charge for a question whose privacy map is `map`, before it is answered. Nothing gives the
+    /// charge back, even if the answer fails.
+    ///
+    /// # Errors
+    /// `BudgetExceeded` when the question is not to be answered; nothing is charged then. Others
+    /// that the map gives.
+    fn charge(&self, map: &PrivacyMap<MI, MO>) -> Result<()>;
+    /// Bound the loss of all questions so far between data that are `d_in`-close.
+    ///
+    /// # Errors
+    /// Those of the maps; `FailedMap` when no bound is known at `d_in`.
+    fn loss(&self, d_in: &MI::Distance) -> Result<MO::Distance>;
+    /// What may still be spent, rounded down.
+    ///
+    /// # Errors
+    /// `NotImplemented` when there is no limit.
+    fn left(&self) -> Result<MO::Distance>;
+}
+
+/// A conversation about one data set, in which each question is a measurement.
+///
+/// Clones are the same conversation. Any number of threads may ask at the same time; a question is
+/// charged before it is answered, and charges are made one at a time. Where the measure composes
+/// interactive mechanisms only [one after the other](Interaction::Sequential), questions are also
+/// answered one at a time, and each puts an end to the queryables and sessions that earlier answers
+/// have opened, and to those that these have opened in turn.
+pub struct Session<DI: Domain, MI: Metric, MO: Measure> {
+    inner: Option<Arc<Inner<DI, MI, MO>>>,
+    bindings: Bindings,
+}
+struct Inner<DI: Domain, MI: Metric, MO: Measure> {
+    input: Space<DI, MI>,
+    measure: MO,
+    data: DI::Carrier,
+    allowance: Box<dyn Allowance<MI, MO>>,
+    /// Where the measure asks for turns.
+    turns: Option<Turns>,
+}
+
+impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
+    /// Open a session on a data set, which it copies. The caller vouches for the allowance.
+    pub fn new(
+        input: Space<DI, MI>,
+        measure: MO,
+        data: &DI::Carrier,
+        allowance: impl Allowance<MI, MO> + 'static,
+    ) -> Self {
+        let turns = match measure.interaction() {
+            Interaction::Sequential => Some(Turns::new()),
+            Interaction::Concurrent => None,
+        };
+        let (data, allowance) = (data.clone(), Box::new(allowance));
+        let inner = Inner { input, measure, data, allowance, turns };
+        Session { inner: Some(Arc::new(inner)), bindings: Bindings::default() }
+    }
+    /// Ask a question: charge what the measurement loses, and then release its answer.
+    ///
+    /// # Errors
+    /// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when the measurement is not about
+    ///   this data or in this measure; nothing is charged
+    /// * `BudgetExceeded` when the session does not allow it; nothing is charged, and smaller
+    ///   questions may still be asked
+    /// * those of the measurement, such as for want of entropy; nothing is released, and the charge
+    ///   stays
+    pub fn ask<TO: Carrier>(&self, question: &Measurement<DI, MI, MO, TO>) -> Result<TO> {
+        let inner = self.inner()?;
+        question.input().follows(&inner.input)?;
+        if *question.measure() != inner.measure {
+            return Err(Error::MeasureMismatch {
+                expected: inner.measure.to_json().to_string(),
+                found: question.measure().to_json().to_string(),
+            });
+        }
+        let admit = || inner.allowance.charge(&question.map);
+        let run = || question.invoke(&inner.data);
+        let answer = self.bindings.run(|| match &inner.turns {
+            None => admit().and_then(|()| run()),
+            Some(turns) => turns.begin(admit, |turn| Ok(run()?.bound_to(&turn))),
+        })?;
+        Ok(self.bindings.turns().iter().fold(answer, |answer, turn| answer.bound_to(turn)))
+    }
+    /// Ask a question whose types are erased.
+    ///
+    /// # Errors
+    /// Those of [`ask`](Session::ask); `FailedCast` when the types are not those of this session.
+    pub fn ask_erased(&self, question: &AnyMeasurement) -> Result<AnyValue> {
+        self.ask(&question.typed::<DI, MI, MO, AnyValue>()?)
+    }
+    /// Bound the loss of all questions so far between data that are `d_in`-close.
+    ///
+    /// # Errors
+    /// Those of [`Allowance::loss`].
+    pub fn loss(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
+        self.inner()?.allowance.loss(d_in)
+    }
+    /// What is left of the budget, rounded down.
+    ///
+    /// # Errors
+    /// `NotImplemented` when there is no budget.
+    pub fn left(&self) -> Result<MO::Distance> {
+        self.inner()?.allowance.left()
+    }
+    /// See the session as a queryable for measurements whose answers are of one type.
+    pub fn queryable<TO: Carrier>(&self) -> Queryable<Measurement<DI, MI, MO, TO>, TO> {
+        let session = self.clone();
+        Queryable::stateless(move |question| session.ask(question))
+    }
+    fn inner(&self) -> Result<&Inner<DI, MI, MO>> {
+        let empty = || Error::FailedFunction("an empty session".into());
+        self.inner.as_deref().ok_or_else(empty)
+    }
+}
+
+impl<DI: Domain, MI: Metric, MO: Measure> Clone for Session<DI, MI, MO> {
+    fn clone(&self) -> Self {
+        Session { inner: self.inner.clone(), bindings: self.bindings.clone() }
+    }
+}
+impl<DI: Domain, MI: Metric, MO: Measure> fmt::Debug for Session<DI, MI, MO> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", Self::type_name())
+    }
+}
+impl<DI: Domain, MI: Metric, MO: Measure> Named for Session<DI, MI, MO> {
+    fn type_name() -> TypeName {
+        TypeName::generic("Session", [DI::type_name(), MI::type_name(), MO::type_name()])
+    }
+}
+/// A session is written as its type, and cannot be read.
+impl<DI: Domain, MI: Metric, MO: Measure> Codec for Session<DI, MI, MO> {
+    fn to_json(&self) -> Json {
+        json!({"session": Self::type_name().to_string()})
+    }
+    fn from_json(_: &Json) -> Result<Self> {
+        Err(Error::FailedCast("a session cannot be read from JSON".into()))
+    }
+    fn bound_to(mut self, turn: &Turn) -> Self {
+        self.bindings.bind(turn);
+        self
+    }
+}
+impl<DI: Domain, MI: Metric, MO: Measure> Carrier for Session<DI, MI, MO> {
+    type Chunk<'a> = Whole<'a, Self>;
+    fn chunk(&self) -> Whole<'_, Self> {
+        Whole(self)
+    }
+    /// The empty session answers nothing.
+    fn buffer() -> Self {
+        Session { inner: None, bindings: Bindings::default() }
+    }
+    fn reset(&mut self) {
+        *self = Self::buffer();
+    }
+    fn append_rows(&mut self, chunk: Whole<'_, Self>) {
+        self.clone_from(chunk.0);
+    }
+}

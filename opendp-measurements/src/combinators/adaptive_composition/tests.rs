@@ -1,0 +1,144 @@
+use opendp_core::{
+    AbsoluteDistance, Approximate, Args, AtomDomain, MaxDivergence, Named, Registration,
+    RenyiCurve, RenyiDivergence, SmoothedMaxDivergence, Space, SymmetricDistance, VectorDomain,
+    ZeroConcentratedDivergence,
+};
+
+use super::*;
+use crate::{Scale, make_laplace};
+
+type Numbers = AtomDomain<i32>;
+type Change = AbsoluteDistance<i32>;
+
+fn numbers() -> Space<Numbers, Change> {
+    Space::new(AtomDomain::default(), AbsoluteDistance::new()).unwrap()
+}
+fn plan<MO: Measure>(
+    measure: MO,
+    d_mids: Vec<MO::Distance>,
+) -> Measurement<Numbers, Change, MO, Session<Numbers, Change, MO>> {
+    make_adaptive_composition(numbers(), TheMeasure(measure), 1, d_mids).unwrap()
+}
+fn laplace(scale: f64) -> Measurement<Numbers, Change, MaxDivergence, i32> {
+    make_laplace(numbers(), Scale::new(scale).unwrap(), None).unwrap()
+}
+fn refused<T: std::fmt::Debug>(answer: Result<T>, part: &str) {
+    let error = answer.unwrap_err();
+    assert!(error.kind() == "BudgetExceeded" && error.to_string().contains(part), "{error}");
+}
+
+#[test]
+fn keeps_the_test_vectors() {
+    let both = plan(MaxDivergence, vec![1.0, 2.0]);
+    assert_eq!((both.map(&1).unwrap(), both.map(&0).unwrap()), (3.0, 3.0)); // 75
+    assert_eq!(both.map(&2).unwrap_err().kind(), "FailedMap");
+    let pairs = plan(Approximate(MaxDivergence), vec![(1.0, 0.25), (0.5, 0.5)]);
+    assert_eq!(pairs.map(&1).unwrap(), (1.5, 0.75));
+}
+#[test]
+fn the_map_is_the_same_in_every_order() {
+    let mids = [0.1, 0.2, 0.3, 0.4];
+    let orders = [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1], [1, 3, 0, 2]];
+    let totals = orders.map(|order| {
+        let plan = plan(MaxDivergence, order.map(|i: usize| mids[i]).to_vec());
+        (plan.map(&1).unwrap().to_bits(), plan.exact_map(&1).unwrap())
+    });
+    assert!(totals.iter().all(|total| *total == totals[0]));
+    // The control: adding to nearest from the left is not.
+    let left = |order: [usize; 4]| order.iter().fold(0.0, |sum, i| sum + mids[*i]);
+    assert!(orders.iter().any(|order| left(*order) != left(orders[0])));
+}
+#[test]
+fn questions_are_answered_in_the_order_of_the_plan() {
+    let session = plan(MaxDivergence, vec![0.5, 1.0]).invoke(&7).unwrap();
+    refused(session.ask(&laplace(1.0)), "insufficient budget for query: 1 > 0.5");
+    assert_eq!((session.loss(&1).unwrap(), session.left().unwrap()), (0.0, 1.5));
+    session.ask(&laplace(2.0)).unwrap();
+    assert_eq!((session.loss(&1).unwrap(), session.left().unwrap()), (0.5, 1.0));
+    session.ask(&laplace(1.0)).unwrap();
+    refused(session.ask(&laplace(0.0)), "all of the 2 questions");
+    refused(session.ask(&laplace(1e9)), "all of the 2 questions");
+}
+#[test]
+fn a_question_may_lose_all_that_its_turn_allows() {
+    let session = plan(MaxDivergence, vec![0.1; 3]).invoke(&7).unwrap();
+    for _ in 0..3 {
+        session.ask(&laplace(10.0)).unwrap();
+    }
+    let map = PrivacyMap::new(|_| Ok(0.1));
+    let float = Measurement::new(numbers(), MaxDivergence, Function::map(|_| Ok(0)), map);
+    plan(MaxDivergence, vec![0.1]).invoke(&7).unwrap().ask(&float).unwrap();
+}
+#[test]
+fn an_answer_that_fails_uses_its_turn_up() {
+    let session = plan(MaxDivergence, vec![1.0, 1.0]).invoke(&7).unwrap();
+    let map = PrivacyMap::new(|_| Ok(1.0));
+    let function = Function::map(|_: &i32| -> Result<i32> { Err(Error::NoEntropy) });
+    let broken = Measurement::new(numbers(), MaxDivergence, function, map);
+    assert_eq!(session.ask(&broken).unwrap_err(), Error::NoEntropy);
+    assert_eq!(session.loss(&1).unwrap(), 1.0);
+    session.ask(&laplace(1.0)).unwrap();
+    refused(session.ask(&laplace(1.0)), "all of the 2 questions");
+}
+#[test]
+fn renyi_losses_are_planned_at_the_orders_of_their_parts() {
+    let linear = |slope: f64| RenyiCurve::new(move |alpha| Ok(slope * alpha));
+    let question = |slope| {
+        let map = PrivacyMap::new(move |_| Ok(linear(slope)));
+        Measurement::new(numbers(), RenyiDivergence, Function::map(|_| Ok(0)), map)
+    };
+    let plan = plan(RenyiDivergence, vec![linear(0.5), linear(0.25)]);
+    let total = plan.map(&1).unwrap();
+    assert_eq!(total.epsilon(2.0).unwrap(), 1.5);
+    // Between orders the promise is the larger one, since questions are compared at these alone.
+    assert_eq!(total.epsilon(2.25).unwrap(), 0.75 * 2.5);
+    let session = plan.invoke(&7).unwrap();
+    assert_eq!(session.ask(&question(0.75)).unwrap_err().kind(), "BudgetExceeded");
+    session.ask(&question(0.5)).unwrap();
+    session.ask(&question(0.25)).unwrap();
+}
+#[test]
+fn refuses_what_is_no_plan() {
+    let make = |d_in, d_mids| {
+        make_adaptive_composition(numbers(), TheMeasure(MaxDivergence), d_in, d_mids).unwrap_err()
+    };
+    assert_eq!(make(1, vec![]).kind(), "MakeMeasurement");
+    assert_eq!(make(-1, vec![1.0]).kind(), "FailedMap");
+    assert_eq!(make(1, vec![1.0, -1.0]).kind(), "FailedMap");
+    assert!(make(1, vec![f64::NAN]).to_string().contains("d_mids"));
+    let profile = opendp_core::PrivacyProfile::new(|_| Ok(0.5));
+    let smooth = TheMeasure(SmoothedMaxDivergence);
+    let error = make_adaptive_composition(numbers(), smooth, 1, vec![profile]).unwrap_err();
+    assert!(["MakeMeasurement", "NotImplemented"].contains(&error.kind()), "{error}");
+}
+#[test]
+fn is_registered_with_its_odometer_and_filter() {
+    type Rows = VectorDomain<AtomDomain<f64>>;
+    let find = |name: &str| {
+        let rho = ZeroConcentratedDivergence::type_name();
+        Registration::all()
+            .find(|r| {
+                let types: Vec<_> = r.generics.iter().map(|g| (g.type_name)()).collect();
+                r.names.contains(&name)
+                    && types == [Rows::type_name(), SymmetricDistance::type_name(), rho.clone()]
+            })
+            .unwrap()
+    };
+    let space = Space::new(VectorDomain::new(AtomDomain::<f64>::non_nan()), SymmetricDistance);
+    let args = Args::new()
+        .with_value("input", space.unwrap())
+        .with_value("output_measure", ZeroConcentratedDivergence);
+    let adaptive = args.clone().with("d_in", serde_json::json!(1));
+    let adaptive = adaptive.with("d_mids", serde_json::json!([0.5, 0.25]));
+    let plan = (find("make_sequential_composition").construct)(&adaptive).unwrap();
+    assert_eq!(plan.map(&1.into()).unwrap(), serde_json::json!(0.75));
+    let odometer = (find("make_fully_adaptive_composition").construct)(&args).unwrap();
+    assert_eq!(odometer.kind().name(), "odometer");
+    let args = Args::new()
+        .with("odometer", odometer)
+        .with("d_in", serde_json::json!(2))
+        .with("d_out", serde_json::json!(0.5));
+    let filter = (find("make_privacy_filter").construct)(&args).unwrap();
+    assert_eq!(filter.map(&2.into()).unwrap(), serde_json::json!(0.5));
+    assert_eq!(filter.map(&3.into()).unwrap_err().kind(), "FailedMap");
+}

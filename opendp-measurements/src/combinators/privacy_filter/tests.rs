@@ -1,0 +1,369 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use opendp_core::arith::Exact;
+use opendp_core::erased::AnyValue;
+use opendp_core::random::{Failing, RandomSource};
+use opendp_core::{
+    AbsoluteDistance, Approximate, AtomDomain, MaxDivergence, Queryable, RenyiCurve,
+    RenyiDivergence, Space, TheMeasure, ZeroConcentratedDivergence,
+};
+
+use super::*;
+use crate::{
+    Scale, make_adaptive_composition, make_composition, make_fully_adaptive_composition,
+    make_gaussian, make_laplace,
+};
+
+type Numbers = AtomDomain<i32>;
+type Change = AbsoluteDistance<i32>;
+type Talk<MO> = Session<Numbers, Change, MO>;
+type Question<MO, TO> = Measurement<Numbers, Change, MO, TO>;
+
+fn numbers() -> Space<Numbers, Change> {
+    Space::new(AtomDomain::default(), AbsoluteDistance::new()).unwrap()
+}
+fn filter<MO: Measure>(measure: MO, d_out: MO::Distance) -> Question<MO, Talk<MO>> {
+    let odometer = make_fully_adaptive_composition(numbers(), TheMeasure(measure)).unwrap();
+    make_privacy_filter(odometer, 1, d_out).unwrap()
+}
+fn session(budget: f64) -> Talk<MaxDivergence> {
+    filter(MaxDivergence, budget).invoke(&7).unwrap()
+}
+fn laplace(scale: f64) -> Question<MaxDivergence, i32> {
+    make_laplace(numbers(), Scale::new(scale).unwrap(), None).unwrap()
+}
+/// A question with a loss of our choice, which says 0.
+fn costing<MO: Measure>(measure: MO, loss: MO::Distance) -> Question<MO, i32> {
+    let map = PrivacyMap::new(move |_| Ok(loss.clone()));
+    Measurement::new(numbers(), measure, Function::map(|_| Ok(0)), map)
+}
+/// A question with an exact loss of our choice.
+fn costing_exactly(loss: Exact) -> Question<MaxDivergence, i32> {
+    let up = loss.to_f64_up();
+    let map = PrivacyMap::new(move |_| Ok(up)).with_exact(move |_| Ok(vec![loss.clone()]));
+    Measurement::new(numbers(), MaxDivergence, Function::map(|_| Ok(0)), map)
+}
+fn refused<T: std::fmt::Debug>(answer: Result<T>) {
+    assert_eq!(answer.unwrap_err().kind(), "BudgetExceeded");
+}
+
+#[test]
+fn ten_tenths_exhaust_one_and_an_eleventh_is_refused() {
+    let session = session(1.0);
+    for asked in 0..10 {
+        let left: f64 = session.left().unwrap();
+        assert_eq!(left, Exact::from_f64(1.0).unwrap().minus(&tenths(asked)).to_f64_down());
+        session.ask(&laplace(10.0)).unwrap();
+    }
+    assert_eq!((session.left().unwrap(), session.loss(&1).unwrap()), (0.0, 1.0));
+    refused(session.ask(&laplace(10.0)));
+    refused(session.ask(&laplace(1e300)));
+    // What loses nothing is free.
+    session.ask(&costing(MaxDivergence, 0.0)).unwrap();
+    // The control: the same losses as floats are more than one, and nine of them fit.
+    let floats = self::session(1.0);
+    let fit = (0..11).filter(|_| floats.ask(&costing(MaxDivergence, 0.1)).is_ok()).count();
+    assert_eq!(fit, 9);
+}
+fn tenths(count: u32) -> Exact {
+    format!("{}e-1", count).parse().unwrap()
+}
+#[test]
+fn any_order_of_tenths_fits_into_one() {
+    // 0.1, 0.2, 0.4 and three tenths, which no Laplace scale gives: exactly, or in three steps.
+    let questions = [laplace(10.0), laplace(5.0), laplace(2.5), costing_exactly(tenths(3))];
+    for code in 0..256_usize {
+        let order = [code % 4, code / 4 % 4, code / 16 % 4, code / 64];
+        if (0..4).all(|i| order.contains(&i)) {
+            let session = session(1.0);
+            for i in order {
+                session.ask(&questions[i]).unwrap();
+            }
+            assert_eq!((session.left().unwrap(), session.loss(&1).unwrap()), (0.0, 1.0));
+        }
+    }
+}
+#[test]
+fn compositions_and_gaussians_are_exact_too() {
+    let both = make_composition(vec![laplace(10.0); 10]).unwrap();
+    session(1.0).ask(&both).unwrap();
+    let eighth: Question<ZeroConcentratedDivergence, i32> =
+        make_gaussian(numbers(), Scale::new(5.0).unwrap(), None).unwrap();
+    // Each loses 1/50, which is no float.
+    let session = filter(ZeroConcentratedDivergence, 0.1).invoke(&7).unwrap();
+    for _ in 0..5 {
+        session.ask(&eighth).unwrap();
+    }
+    refused(session.ask(&eighth));
+    assert_eq!(session.loss(&1).unwrap(), 0.1);
+}
+#[test]
+fn keeps_the_test_vectors() {
+    let filter = filter(MaxDivergence, 1.0);
+    assert_eq!((filter.map(&0).unwrap(), filter.map(&1).unwrap()), (1.0, 1.0)); // 76
+    assert_eq!(filter.map(&2).unwrap_err().kind(), "FailedMap");
+    assert_eq!(filter.map(&-1).unwrap_err().kind(), "FailedMap");
+    assert_eq!(filter.exact_map(&2).unwrap_err().kind(), "FailedMap");
+    let session = filter.invoke(&7).unwrap();
+    assert_eq!(session.loss(&2).unwrap_err().kind(), "FailedMap");
+    assert_eq!(session.loss(&0).unwrap(), 0.0);
+}
+#[test]
+fn a_refusal_changes_nothing_and_smaller_questions_go_on() {
+    let session = session(1.0);
+    session.ask(&laplace(2.0)).unwrap();
+    for _ in 0..3 {
+        refused(session.ask(&laplace(1.0)));
+        assert_eq!(session.left().unwrap(), 0.5);
+    }
+    let bounds = opendp_core::Bounds::new(0, 9).unwrap();
+    let other = Space::new(AtomDomain::bounded(bounds), Change::new()).unwrap();
+    let other = make_laplace(other, Scale::new(10.0).unwrap(), None).unwrap();
+    assert_eq!(session.ask(&other).unwrap_err().kind(), "DomainMismatch");
+    assert_eq!(session.left().unwrap(), 0.5);
+    session.ask(&laplace(2.0)).unwrap();
+    assert_eq!(session.left().unwrap(), 0.0);
+}
+#[test]
+fn an_adaptive_analyst_who_asks_for_a_hair_more_is_refused() {
+    let hair = Exact::from_f64(f64::EPSILON / 256.0).unwrap(); // 2^-60
+    for first in [1.5, 3.0, 7.0, 1e9] {
+        let session = session(1.0);
+        session.ask(&laplace(first)).unwrap();
+        let spent = laplace(first).exact_map(&1).unwrap()[0].clone();
+        let left = Exact::from_f64(1.0).unwrap().minus(&spent);
+        assert_eq!(session.left().unwrap(), left.to_f64_down());
+        refused(session.ask(&costing_exactly(left.plus(&hair))));
+        session.ask(&costing_exactly(left)).unwrap();
+        refused(session.ask(&costing_exactly(hair.clone())));
+    }
+}
+#[test]
+fn nothing_comes_back_when_the_entropy_ends() {
+    let attempts = Arc::new(AtomicUsize::new(0));
+    let (counted, session) = (attempts.clone(), session(1.0));
+    let function = Function::map(move |_: &i32| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        Ok(i32::try_from(Failing::default().word()? % 7).unwrap_or(0))
+    });
+    let map = PrivacyMap::new(|_| Ok(0.5));
+    let broken = Measurement::new(numbers(), MaxDivergence, function, map);
+    for left in [0.5, 0.0] {
+        assert_eq!(session.ask(&broken).unwrap_err(), Error::NoEntropy);
+        assert_eq!(session.left().unwrap(), left, "the charge stays");
+    }
+    refused(session.ask(&broken));
+    assert_eq!(attempts.load(Ordering::SeqCst), 2, "what is refused does not run");
+    // The control: a map that fails is no question, and is not charged.
+    let fresh = self::session(1.0);
+    let map = PrivacyMap::new(|_| Err(Error::FailedMap("no".into())));
+    let unknown = Measurement::new(numbers(), MaxDivergence, Function::map(|_| Ok(0)), map);
+    assert_eq!(fresh.ask(&unknown).unwrap_err().kind(), "FailedMap");
+    assert_eq!(fresh.left().unwrap(), 1.0);
+}
+#[test]
+fn a_question_that_panics_stays_charged_and_others_go_on() {
+    let session = session(1.0);
+    let map = PrivacyMap::new(|_| Ok(0.5));
+    let function = Function::map(|x: &i32| -> Result<i32> { panic!("{}", x - x) });
+    let panics = Measurement::new(numbers(), MaxDivergence, function, map);
+    let ask = std::panic::AssertUnwindSafe(|| session.ask(&panics));
+    assert!(std::panic::catch_unwind(ask).is_err());
+    assert_eq!(session.left().unwrap(), 0.5);
+    session.ask(&laplace(2.0)).unwrap();
+}
+#[test]
+fn filters_in_every_measure_stop() {
+    const DELTA: f64 = 1.0 / 1_048_576.0;
+    let approximate = filter(Approximate(MaxDivergence), (1.0, DELTA)).invoke(&7).unwrap();
+    let ask = |loss| approximate.ask(&costing(Approximate(MaxDivergence), loss));
+    ask((0.5, DELTA / 2.0)).unwrap();
+    refused(ask((0.75, 0.0)));
+    refused(ask((0.0, DELTA)));
+    ask((0.5, DELTA / 2.0)).unwrap();
+    assert_eq!(approximate.left().unwrap(), (0.0, 0.0));
+
+    let linear = |slope: f64| RenyiCurve::new(move |alpha| Ok(slope * alpha));
+    let renyi = filter(RenyiDivergence, linear(1.0));
+    assert_eq!(renyi.map(&1).unwrap().epsilon(2.0).unwrap(), 2.0);
+    let renyi = renyi.invoke(&7).unwrap();
+    renyi.ask(&costing(RenyiDivergence, linear(0.75))).unwrap();
+    refused(renyi.ask(&costing(RenyiDivergence, linear(0.5))));
+    renyi.ask(&costing(RenyiDivergence, linear(0.25))).unwrap();
+    assert_eq!(renyi.loss(&1).unwrap().epsilon(4.0).unwrap(), 4.0);
+}
+#[test]
+fn refuses_what_is_no_distance() {
+    let odometer =
+        || make_fully_adaptive_composition(numbers(), TheMeasure(MaxDivergence)).unwrap();
+    assert_eq!(make_privacy_filter(odometer(), -1, 1.0).unwrap_err().kind(), "FailedMap");
+    for bad in [-1.0, f64::NAN] {
+        let error = make_privacy_filter(odometer(), 1, bad).unwrap_err();
+        assert!(error.kind() == "InvalidDistance" && error.to_string().contains("d_out"));
+    }
+}
+#[test]
+fn a_conversation_is_charged_in_full_when_it_begins() {
+    let session = session(1.0);
+    let plan = make_adaptive_composition(numbers(), TheMeasure(MaxDivergence), 1, vec![0.25; 3]);
+    let child = session.ask(&plan.unwrap()).unwrap();
+    assert_eq!(session.left().unwrap(), 0.25);
+    let inner = filter(MaxDivergence, 0.25);
+    let sibling = session.ask(&inner).unwrap();
+    assert_eq!(session.left().unwrap(), 0.0);
+    // Pure differential privacy lets them be interleaved.
+    for _ in 0..2 {
+        child.ask(&laplace(4.0)).unwrap();
+        sibling.ask(&laplace(8.0)).unwrap();
+    }
+    child.ask(&laplace(4.0)).unwrap();
+    refused(child.ask(&laplace(4.0)));
+    refused(sibling.ask(&laplace(8.0)));
+}
+
+/// A question that opens a conversation of two more, of which the answers are conversations.
+fn nest<MO: Measure>(measure: MO, loss: MO::Distance, depth: u32) -> Question<MO, AnyValue> {
+    fn level(depth: u32) -> AnyValue {
+        match depth {
+            0 => AnyValue::new(1),
+            _ => {
+                AnyValue::new(Queryable::<i32, AnyValue>::stateless(move |_| Ok(level(depth - 1))))
+            }
+        }
+    }
+    let map = PrivacyMap::new(move |_| Ok(loss.clone()));
+    Measurement::new(numbers(), measure, Function::map(move |_| Ok(level(depth))), map)
+}
+fn step(from: &AnyValue) -> Result<AnyValue> {
+    from.downcast_ref::<Queryable<i32, AnyValue>>()?.ask(&0)
+}
+#[test]
+fn siblings_are_sequential_where_nothing_better_is_proved() {
+    let measure = Approximate(ZeroConcentratedDivergence);
+    let session = filter(measure, (1.0, 0.0)).invoke(&7).unwrap();
+    let question = nest(measure, (0.25, 0.0), 4);
+    let child = session.ask(&question).unwrap();
+    let grandchild = step(&child).unwrap();
+    let great_grandchild = step(&grandchild).unwrap();
+    assert!(step(&great_grandchild).is_ok());
+    refused(session.ask(&nest(measure, (2.0, 0.0), 1)));
+    assert!(step(&child).is_ok(), "a refusal begins nothing");
+    let sibling = session.ask(&question).unwrap();
+    for stale in [&child, &grandchild, &great_grandchild] {
+        let error = step(stale).unwrap_err();
+        assert!(error.to_string().starts_with("a later query has begun"), "{error}");
+    }
+    assert!(step(&step(&sibling).unwrap()).is_ok());
+    // A conversation inside of a conversation falls silent with it.
+    let inner = filter(measure, (0.5, 0.0));
+    let inner = session.ask(&inner).unwrap();
+    let deep = inner.ask(&question).unwrap();
+    assert!(step(&deep).is_ok() && step(&sibling).is_err());
+    session.ask(&nest(measure, (0.0, 0.0), 1)).unwrap();
+    assert!(step(&deep).is_err() && inner.ask(&question).is_err());
+    // The control: a measure that is concurrent.
+    let pure = self::session(1.0);
+    let (one, two) = (nest(MaxDivergence, 0.5, 2), nest(MaxDivergence, 0.5, 2));
+    let (one, two) = (pure.ask(&one).unwrap(), pure.ask(&two).unwrap());
+    assert!(step(&one).is_ok() && step(&two).is_ok() && step(&one).is_ok());
+}
+#[test]
+fn of_a_plain_composition_only_the_last_conversation_goes_on() {
+    let measure = Approximate(ZeroConcentratedDivergence);
+    let both = make_composition(vec![nest(measure, (0.5, 0.0), 2); 2]).unwrap();
+    let answers = both.invoke(&7).unwrap();
+    assert!(step(&answers[0]).is_err() && step(&answers[1]).is_ok());
+    let both = make_composition(vec![nest(MaxDivergence, 0.5, 2); 2]).unwrap();
+    let answers = both.invoke(&7).unwrap();
+    assert!(step(&answers[0]).is_ok() && step(&answers[1]).is_ok());
+}
+#[test]
+fn erased_questions_are_answered_too() {
+    let session = session(1.0);
+    let answer = session.ask_erased(&laplace(2.0).erase()).unwrap();
+    assert!(answer.downcast_ref::<i32>().is_ok());
+    assert_eq!(session.left().unwrap(), 0.5);
+    let rho = costing(ZeroConcentratedDivergence, 0.0).erase();
+    assert_eq!(session.ask_erased(&rho).unwrap_err().kind(), "FailedCast");
+    let filter = filter(MaxDivergence, 1.0).erase();
+    let exact: Vec<Exact> = filter.exact_map(&opendp_core::erased::AnyDistance::new(1)).unwrap();
+    assert_eq!(exact, [tenths(10)]);
+    let opened = filter.invoke(&AnyValue::new(7)).unwrap();
+    opened.downcast_ref::<Talk<MaxDivergence>>().unwrap().ask(&laplace(2.0)).unwrap();
+}
+#[test]
+fn threads_never_overspend_through_nested_conversations() {
+    // 16 threads spend from one budget of 100 twentieths: by questions of their own, through inner
+    // filters that they open, and through those that other threads have opened.
+    let unit = 0.05;
+    for seed in 0..ROUNDS {
+        let session = session(5.0);
+        let answered = AtomicUsize::new(0);
+        let shared = std::sync::Mutex::new(Vec::<(Talk<MaxDivergence>, Arc<AtomicUsize>)>::new());
+        let opened = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for thread in 0..16_u64 {
+                let (session, answered, shared, opened) = (&session, &answered, &shared, &opened);
+                scope.spawn(move || {
+                    let mut draw = opendp_core::random::Seeded::<64>::new(seed * 16 + thread);
+                    let one = costing_exactly(format!("{unit}").parse().unwrap());
+                    for _ in 0..STEPS {
+                        let word = draw.word().unwrap();
+                        match word % 4 {
+                            0 => {
+                                if let Ok(inner) = session.ask(&filter(MaxDivergence, 4.0 * unit)) {
+                                    opened.fetch_add(1, Ordering::SeqCst);
+                                    let count = Arc::new(AtomicUsize::new(0));
+                                    shared.lock().unwrap().push((inner, count));
+                                }
+                            }
+                            1 => {
+                                if session.ask(&one).is_ok() {
+                                    answered.fetch_add(1, Ordering::SeqCst);
+                                }
+                            }
+                            _ => {
+                                let found = {
+                                    let all = shared.lock().unwrap();
+                                    let place = word as usize / 4 % all.len().max(1);
+                                    all.get(place).cloned()
+                                };
+                                if let Some((inner, count)) = found
+                                    && inner.ask(&one).is_ok()
+                                {
+                                    count.fetch_add(1, Ordering::SeqCst);
+                                }
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        let (answered, opened) = (answered.load(Ordering::SeqCst), opened.load(Ordering::SeqCst));
+        assert!(answered + 4 * opened <= 100, "seed {seed}: {answered} + 4 * {opened}");
+        assert!(100 - 4 < answered + 4 * opened, "seed {seed}: threads do spend what there is");
+        for (inner, count) in shared.lock().unwrap().iter() {
+            assert!(count.load(Ordering::SeqCst) <= 4, "seed {seed}");
+            let spent = tenths(count.load(Ordering::SeqCst) as u32).over(&tenths(20));
+            assert_eq!(inner.loss(&1).unwrap(), spent.to_f64_up());
+        }
+    }
+}
+/// 16 threads, 64 steps and 100 rounds: 10^5 steps, interleaved at random.
+const ROUNDS: u64 = 100;
+const STEPS: u64 = 64;
+#[test]
+fn a_question_takes_as_long_after_many_as_after_few() {
+    // What it has to do with: the size of the account, which does not grow.
+    let account = |questions: u32| {
+        let session = session(1e9);
+        for i in 0..questions {
+            session.ask(&laplace(f64::from(i % 1000) + 0.5)).unwrap();
+        }
+        (session.loss(&1).unwrap(), session.left().unwrap())
+    };
+    let (few, many) = (account(1_000), account(20_000));
+    assert!(20.0 * few.0 - 1e-6 <= many.0 && many.0 <= 20.0 * few.0 + 1e-6);
+    assert!(many.0 + many.1 <= 1e9 + 1e-6);
+}
