@@ -12,12 +12,15 @@
 //! - [`make_gumbel_max`] chooses the index of a good score.
 //! - [`make_noisy_max`] and [`make_noisy_top_k`] choose one or several, under two privacy measures;
 //!   [`make_report_noisy_max_gumbel`] is the former by an older name.
+//! - [`make_sparse_vector`] says which of many queries exceed a threshold, for the price of those that
+//!   do; [`make_above_threshold`] does so for the numbers of a vector.
 //! - [`make_randomized_response_bool`] and [`make_randomized_response`] tell the truth with a known
 //!   probability; [`make_randomized_response_bitvec`] does so for each bit of a vector.
 //! - [`make_chain_tt`], [`make_chain_mt`], [`make_chain_pm`] chain two steps;
 //!   [`make_composition`] makes several releases of the same data.
 //! - [`make_fully_adaptive_composition`], [`make_privacy_filter`] and [`make_adaptive_composition`]
 //!   answer questions one after the other: without a limit, within a budget, by a plan.
+//! - [`make_select_private_candidate`] repeats a release until its score is good enough.
 //! - [`make_parallel_composition`] releases something of each part of a data set, for the price of
 //!   one.
 //! - [`samplers`] draw the noise, with exactly the probabilities that the proofs assume.
@@ -60,6 +63,7 @@
     )
 )]
 
+mod above_threshold;
 mod accuracy;
 mod canonical_noise;
 mod combinators;
@@ -85,14 +89,17 @@ pub mod samplers;
 mod scale;
 mod scale_accuracy;
 mod selection;
+mod sparse_vector;
 pub mod tails;
 mod temperature;
 mod threshold;
 
+pub use above_threshold::make_above_threshold;
 pub use canonical_noise::make_canonical_noise;
 pub use combinators::{
-    make_adaptive_composition, make_chain_mt, make_chain_pm, make_chain_tt, make_composition,
-    make_fully_adaptive_composition, make_parallel_composition, make_privacy_filter,
+    Candidate, CandidateMeasure, make_adaptive_composition, make_chain_mt, make_chain_pm,
+    make_chain_tt, make_composition, make_fully_adaptive_composition, make_parallel_composition,
+    make_privacy_filter, make_select_private_candidate,
 };
 pub use confidence_interval::{Released, confidence_interval, confidence_interval_of_each};
 pub use gaussian::{GaussianMetric, GaussianNumber, make_gaussian};
@@ -119,6 +126,7 @@ pub use scale_accuracy::{
     discrete_laplacian_scale_to_accuracy, gaussian_scale_to_accuracy, laplacian_scale_to_accuracy,
 };
 pub use selection::SelectionMeasure;
+pub use sparse_vector::{Query, make_sparse_vector};
 pub use temperature::Temperature;
 pub use threshold::{ThresholdMeasure, ThresholdNumber};
 
