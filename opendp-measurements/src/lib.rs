@@ -6,6 +6,7 @@
 //! - [`make_noise`] adds the one or the other, as the privacy measure says.
 //! - [`make_laplace_threshold`], [`make_gaussian_threshold`] and [`make_noise_threshold`] do so to
 //!   the numbers of a map, and release the keys whose noisy numbers reach a threshold.
+//! - [`make_alp_queryable`] answers for any key of a map, from one release.
 //! - [`confidence_interval`] puts an interval around a noisy number; functions such as
 //!   [`laplacian_scale_to_accuracy`] and [`accuracy_to_laplacian_scale`] relate scale and error;
 //!   [`tails`] are the certified bounds behind them.
@@ -65,6 +66,7 @@
 
 mod above_threshold;
 mod accuracy;
+mod alp_queryable;
 mod canonical_noise;
 mod combinators;
 mod confidence_interval;
@@ -95,6 +97,7 @@ mod temperature;
 mod threshold;
 
 pub use above_threshold::make_above_threshold;
+pub use alp_queryable::make_alp_queryable;
 pub use canonical_noise::make_canonical_noise;
 pub use combinators::{
     Candidate, CandidateMeasure, make_adaptive_composition, make_chain_mt, make_chain_pm,
