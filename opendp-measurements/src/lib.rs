@@ -129,7 +129,7 @@ pub use scale_accuracy::{
     discrete_laplacian_scale_to_accuracy, gaussian_scale_to_accuracy, laplacian_scale_to_accuracy,
 };
 pub use selection::SelectionMeasure;
-pub use sparse_vector::{Query, make_sparse_vector};
+pub use sparse_vector::{Query, make_sparse_vector, sparse_vector_scales};
 pub use temperature::Temperature;
 pub use threshold::{ThresholdMeasure, ThresholdNumber};
 

@@ -1,6 +1,6 @@
 //! Whether queries, asked one after the other, exceed a threshold.
 
-use opendp_core::arith::{Exact, InfCast, Number};
+use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number};
 use opendp_core::random::with_secure;
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Distance, Domain, Error, Function, MaxDivergence,
@@ -165,6 +165,48 @@ where
     let map = PrivacyMap::new(move |d: &MI::Distance| within(d, &limit).map(|()| promise))
         .with_exact(move |d| within(d, &d_in).map(|()| vec![loss.clone()]));
     Ok(Measurement::new(input, MaxDivergence, function, map))
+}
+
+/// Find the scales at which [`make_sparse_vector`] or
+/// [`make_above_threshold`](crate::make_above_threshold) loses at most `epsilon`.
+///
+/// The threshold gets the share `1 / (1 + m^(2/3))` of it, where `m` is `2 limit`, or `limit` for
+/// `monotonic` queries, and the queries get the rest: nearly the split for which the difference of
+/// noisy query and noisy threshold has the least variance (Lyu, Su, Li 2017, section 4.2). Each
+/// quotient is rounded so that the loss of these scales, as an exact number, is at most `epsilon`.
+///
+/// # Errors
+/// `MakeMeasurement` when `epsilon` or `sensitivity` is not a finite number above 0, or `limit` is 0;
+/// `Overflow` when a scale exceeds all floats.
+///
+/// ```
+/// # use opendp_measurements::sparse_vector_scales;
+/// let (threshold, queries) = sparse_vector_scales(1.0, 1.0, 4, false)?;
+/// assert!((threshold.value() - 5.0).abs() < 1e-9 && (queries.value() - 10.0).abs() < 1e-9);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn sparse_vector_scales(
+    epsilon: f64,
+    sensitivity: f64,
+    limit: u32,
+    monotonic: bool,
+) -> Result<(Scale, Scale)> {
+    for (name, value) in [("epsilon", epsilon), ("sensitivity", sensitivity)] {
+        if !(0.0 < value && value.is_finite()) {
+            return Err(Error::MakeMeasurement(format!(
+                "{name}: expected a finite number above 0, found {value}"
+            )));
+        }
+    }
+    if limit == 0 {
+        return Err(Error::MakeMeasurement("limit: expected at least 1, found 0".into()));
+    }
+    let moves = f64::from(limit) * if monotonic { 1.0 } else { 2.0 };
+    let ratio = moves.inf_ln()?.inf_mul(2.0 / 3.0)?.inf_exp()?;
+    let share = epsilon.neg_inf_div(1.0.inf_add(ratio)?)?;
+    let threshold = sensitivity.inf_div(share)?;
+    let queries = sensitivity.inf_mul(moves)?.inf_div(epsilon.neg_inf_sub(share)?)?;
+    Ok((Scale::new(threshold)?, Scale::new(queries)?))
 }
 
 /// A threshold, and what is said of it.

@@ -44,7 +44,7 @@ fn tables_have_the_probabilities_of_the_proof() {
     let (scale, alpha, draws) = (0.75, 4, 100_000);
     let (plan, hashes) = small(scale, alpha, 16);
     assert_eq!(plan.most, 3);
-    for values in [(0, 0), (2, 7), (9, 16), (40, 1)] {
+    for values in [(0, 0), (2, 7), (9, 16), (40, 0)] {
         let mut source = Seeded::<64>::new(1);
         let mut counts = [0; 16];
         for _ in 0..draws {
@@ -61,8 +61,9 @@ fn tables_have_the_probabilities_of_the_proof() {
         };
         assert!(fit(1.0 / 6.0, scale) < 1.0, "{values:?}");
         assert!(1.0 < fit(1.0 / 7.0, scale), "{values:?}: another probability fits");
-        let rounded = values.0.max(values.1) < 3 || 1.0 < fit(1.0 / 6.0, 0.6);
-        assert!(rounded, "{values:?}: another scale fits");
+        // Values at the ends have the same levels at any scale.
+        let certain = [values.0, values.1].iter().all(|value| [0, 40].contains(value));
+        assert!(certain || 1.0 < fit(1.0 / 6.0, 0.6), "{values:?}: another scale fits");
     }
 }
 #[test]

@@ -157,7 +157,7 @@ where
     TO: Candidate,
 {
     let no = |reason: String| Err(Error::MakeMeasurement(reason));
-    if !(0.0 <= stop_probability && stop_probability <= 1.0) {
+    if !(0.0..=1.0).contains(&stop_probability) {
         return no(format!(
             "stop_probability: expected a number from 0 to 1, found {stop_probability}"
         ));

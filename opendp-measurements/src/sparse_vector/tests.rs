@@ -209,6 +209,28 @@ fn states_its_map() {
     assert_eq!(above.map(&f64::MAX).unwrap_err().kind(), "Overflow");
 }
 #[test]
+fn a_budget_is_split_without_exceeding_it() {
+    for (epsilon, sensitivity) in [(1.0, 1.0), (0.1, 3.0), (1e-9, 1e9), (7.7, 1e-300)] {
+        for (limit, monotonic) in [(1, true), (1, false), (3, true), (10, false), (u32::MAX, false)]
+        {
+            let scales = sparse_vector_scales(epsilon, sensitivity, limit, monotonic).unwrap();
+            let above = make_above_threshold(vectors(monotonic), 0.0, limit, scales).unwrap();
+            let loss = above.map(&sensitivity).unwrap();
+            assert!(loss <= epsilon && epsilon * (1.0 - 1e-12) < loss, "{loss} of {epsilon}");
+            // The control: a bit less noise exceeds it.
+            let less = Scale::new(scales.1.value() * (1.0 - 1e-12)).unwrap();
+            let above = make_above_threshold(vectors(monotonic), 0.0, limit, (scales.0, less));
+            assert!(epsilon < above.unwrap().map(&sensitivity).unwrap());
+        }
+    }
+    for (epsilon, sensitivity, limit) in
+        [(0.0, 1.0, 1), (f64::NAN, 1.0, 1), (1.0, f64::INFINITY, 1), (1.0, -1.0, 1), (1.0, 1.0, 0)]
+    {
+        let error = sparse_vector_scales(epsilon, sensitivity, limit, false).unwrap_err();
+        assert_eq!(error.kind(), "MakeMeasurement");
+    }
+}
+#[test]
 fn without_noise_it_compares() {
     let above = make_above_threshold(vectors(true), 2.0, 2, scales(0.0, 0.0)).unwrap();
     let answers = above.invoke(&vec![1.0, 2.0, f64::NEG_INFINITY, f64::INFINITY, 9.0]).unwrap();
