@@ -147,7 +147,7 @@ impl Exact {
             (Some(_), None) => Exact::ZERO,
             (Some(x), Some(y)) if !y.number.is_zero() => {
                 let twos = y.number.trailing_zeros().unwrap_or(0);
-                let number = &x.number * &y.odd << y.twos;
+                let number = (&x.number * &y.odd) << y.twos;
                 let odd = &x.odd * (&y.number >> twos);
                 Exact(Some(Fraction { number, odd, twos: x.twos + twos }.reduced()))
             }
@@ -247,7 +247,7 @@ impl FromStr for Exact {
         let number = UBig::from_str_radix(&digits, 10).map_err(|_| wrong())?;
         let fives = UBig::from(5_u8).pow(size);
         Ok(Exact(Some(match power {
-            0.. => Fraction { number: number * fives << size, odd: UBig::ONE, twos: 0 },
+            0.. => Fraction { number: (number * fives) << size, odd: UBig::ONE, twos: 0 },
             _ => Fraction { number, odd: fives, twos: size }.reduced(),
         })))
     }

@@ -170,10 +170,10 @@ fn worst_split<MO: Measure<Distance = f64>>(
             one.push(number(loss(place, d)?)?.max(one[before]));
         }
         for d in (1..=rows).rev() {
-            for j in 1..=d {
+            for (j, here) in one.iter().enumerate().take(d + 1).skip(1) {
                 let both = match d - j {
-                    0 => one[j],
-                    rest => measure.compose(&[worst[rest], one[j]])?,
+                    0 => *here,
+                    rest => measure.compose(&[worst[rest], *here])?,
                 };
                 worst[d] = worst[d].max(both);
             }
