@@ -82,8 +82,8 @@ pub use map::{PrivacyMap, StabilityMap};
 pub use measure::{Interaction, Measure};
 pub use measurement::{Accuracy, Measurement};
 pub use measures::{
-    Approximate, MaxDivergence, PrivacyProfile, RenyiCurve, RenyiDivergence, SmoothedMaxDivergence,
-    ZeroConcentratedDivergence,
+    Approximate, ComposableLoss, MaxDivergence, PrivacyProfile, RenyiCurve, RenyiDivergence,
+    SmoothedMaxDivergence, ZeroConcentratedDivergence,
 };
 pub use metric::{DatasetMetric, DistanceOn, Metric, MetricOn};
 pub use metrics::{

@@ -5,7 +5,7 @@ mod curve;
 mod divergence;
 
 pub use approximate::{Approximate, approximate, fixed_smoothed_max_divergence};
-pub use curve::{PrivacyProfile, RenyiCurve};
+pub use curve::{ComposableLoss, PrivacyProfile, RenyiCurve};
 pub use divergence::{
     MaxDivergence, RenyiDivergence, SmoothedMaxDivergence, ZeroConcentratedDivergence,
     max_divergence, renyi_divergence, smoothed_max_divergence, zero_concentrated_divergence,

@@ -6,13 +6,17 @@ use opendp_core::arith::{Exact, InfCast, Number};
 use opendp_core::random::{NoEntropy, RandomSource};
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Distance, L2Distance, LpDistance, Measure, Measurement, Metric,
-    MetricOn, PrivacyMap, Result, Space, VectorDomain, ZeroConcentratedDivergence, register,
+    MetricOn, PrivacyMap, PrivacyProfile, Result, SmoothedMaxDivergence, Space, VectorDomain,
+    ZeroConcentratedDivergence, register,
 };
 
+use crate::accounting::{
+    profile_of_concentrated, profile_of_discrete_gaussian, profile_of_gaussian,
+};
 use crate::gaussian_accuracy::{continuous_accuracy, discrete_accuracy};
 use crate::noise::{Noise, add_noise_of, lattice};
 use crate::numbers::{Numbers, finite};
-use crate::quotient::{exact_half_square_quotient, half_square_quotient};
+use crate::quotient::{exact_half_square_quotient, half_square_quotient, quotient};
 use crate::samplers::{add_noise, discrete_gaussian, gaussian};
 use crate::{LaplaceNumber, Scale};
 
@@ -35,7 +39,7 @@ pub trait GaussianNumber: LaplaceNumber {
 ///
 /// An implementation claims that the squares of the differences of the [numbers](crate::Numbers) of
 /// `d_in`-close members add up to at most the square of `d_in`, and computes from that.
-pub trait GaussianMetric<MO: Measure>: Metric {
+pub trait GaussianLoss<MO: Measure>: Metric {
     /// Bound the loss of noise of a scale, rounding up.
     ///
     /// # Errors
@@ -53,7 +57,17 @@ pub trait GaussianMetric<MO: Measure>: Metric {
         let parts = MO::default().split(&Self::loss(d_in, scale)?)?;
         parts.into_iter().map(Exact::from_f64).collect()
     }
+    /// Bound the loss of discrete noise on integers; the same unless this says otherwise.
+    ///
+    /// # Errors
+    /// As [`loss`](Self::loss).
+    fn loss_of_integers(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance> {
+        Self::loss(d_in, scale)
+    }
 }
+
+/// The metrics in which [`make_gaussian`] has its one measure, so that nobody has to name it.
+pub trait GaussianMetric<MO: Measure>: GaussianLoss<MO> {}
 
 /// Make a measurement that adds Gaussian noise to each number.
 ///
@@ -140,6 +154,35 @@ pub trait GaussianMetric<MO: Measure>: Metric {
 /// assert_eq!((release.invoke(&100.0)? * 1024.0).fract(), 0.0);
 /// # Ok::<(), Error>(())
 /// ```
+pub fn make_gaussian_in<D, M, MO>(
+    input: Space<D, M>,
+    scale: Scale,
+    k: Option<i32>,
+) -> Result<Measurement<D, M, MO, D::Carrier>>
+where
+    D: Numbers,
+    D::Number: GaussianNumber,
+    M: MetricOn<D> + GaussianLoss<MO>,
+    MO: Measure + Default,
+{
+    let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
+    let map = PrivacyMap::new(move |d_in: &M::Distance| match lattice {
+        Some(_) => M::loss(d_in, scale),
+        None => M::loss_of_integers(d_in, scale),
+    })
+    .with_exact(move |d_in| M::exact_loss(d_in, scale));
+    let bound = move |alpha| match lattice {
+        Some(k) => continuous_accuracy(scale, k, alpha),
+        None => discrete_accuracy(scale, alpha),
+    };
+    Ok(add_noise_of::<Gaussian, _, _, _>(input, scale, lattice, map, bound))
+}
+
+/// Make a measurement that adds Gaussian noise to each number: [`make_gaussian_in`] with the loss in
+/// [`ZeroConcentratedDivergence`].
+///
+/// # Errors
+/// As [`make_gaussian_in`].
 pub fn make_gaussian<D, M, MO>(
     input: Space<D, M>,
     scale: Scale,
@@ -151,31 +194,24 @@ where
     M: MetricOn<D> + GaussianMetric<MO>,
     MO: Measure + Default,
 {
-    let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
-    let map = PrivacyMap::new(move |d_in: &M::Distance| M::loss(d_in, scale))
-        .with_exact(move |d_in| M::exact_loss(d_in, scale));
-    let bound = move |alpha| match lattice {
-        Some(k) => continuous_accuracy(scale, k, alpha),
-        None => discrete_accuracy(scale, alpha),
-    };
-    Ok(add_noise_of::<Gaussian, _, _, _>(input, scale, lattice, map, bound))
+    make_gaussian_in(input, scale, k)
 }
 
 macro_rules! register_at {
     ($($t:ty: $($q:ty),+;)+) => {$($(
         register! {
-            "gaussian.rs": make_gaussian
+            "gaussian.rs": make_gaussian_in
                 as ["make_gaussian", "make_base_gaussian", "make_base_discrete_gaussian"]
                 (input, scale, k = null)
                 for D in [AtomDomain<$t>], M in [AbsoluteDistance<$q>],
-                    MO in [ZeroConcentratedDivergence] = ZeroConcentratedDivergence;
+                    MO in [ZeroConcentratedDivergence, SmoothedMaxDivergence] = ZeroConcentratedDivergence;
         }
         register! {
-            "gaussian.rs": make_gaussian
+            "gaussian.rs": make_gaussian_in
                 as ["make_gaussian", "make_base_gaussian", "make_base_discrete_gaussian"]
                 (input, scale, k = null)
                 for D in [VectorDomain<AtomDomain<$t>>], M in [L2Distance<$q>],
-                    MO in [ZeroConcentratedDivergence] = ZeroConcentratedDivergence;
+                    MO in [ZeroConcentratedDivergence, SmoothedMaxDivergence] = ZeroConcentratedDivergence;
         }
     )+)+};
 }
@@ -197,7 +233,7 @@ impl<T: GaussianNumber> Noise<T> for Gaussian {
 
 macro_rules! losses {
     ($($metric:ident<$($p:literal,)? Q>),+) => {$(
-        impl<Q> GaussianMetric<ZeroConcentratedDivergence> for $metric<$($p,)? Q>
+        impl<Q> GaussianLoss<ZeroConcentratedDivergence> for $metric<$($p,)? Q>
         where
             Q: Distance + Number,
             f64: InfCast<Q>,
@@ -210,9 +246,44 @@ macro_rules! losses {
                 Ok(vec![exact_half_square_quotient(*d_in, scale.value())?])
             }
         }
+        impl<Q> GaussianMetric<ZeroConcentratedDivergence> for $metric<$($p,)? Q>
+        where
+            Q: Distance + Number,
+            f64: InfCast<Q>,
+            i128: InfCast<Q>,
+        {
+        }
     )+};
 }
 losses!(AbsoluteDistance<Q>, LpDistance<2, Q>);
+
+impl<Q> GaussianLoss<SmoothedMaxDivergence> for AbsoluteDistance<Q>
+where
+    Q: Distance + Number,
+    f64: InfCast<Q>,
+    i128: InfCast<Q>,
+{
+    fn loss(d_in: &Q, scale: Scale) -> Result<PrivacyProfile> {
+        profile_of_gaussian(quotient(*d_in, 1.0)?, scale.value())
+    }
+    fn loss_of_integers(d_in: &Q, scale: Scale) -> Result<PrivacyProfile> {
+        profile_of_discrete_gaussian(quotient(*d_in, 1.0)?, scale.value())
+    }
+}
+impl<Q> GaussianLoss<SmoothedMaxDivergence> for LpDistance<2, Q>
+where
+    Q: Distance + Number,
+    f64: InfCast<Q>,
+    i128: InfCast<Q>,
+{
+    fn loss(d_in: &Q, scale: Scale) -> Result<PrivacyProfile> {
+        profile_of_gaussian(quotient(*d_in, 1.0)?, scale.value())
+    }
+    /// Vectors of integers have no single worst shift; their divergences are known.
+    fn loss_of_integers(d_in: &Q, scale: Scale) -> Result<PrivacyProfile> {
+        profile_of_concentrated(half_square_quotient(*d_in, scale.value())?)
+    }
+}
 
 macro_rules! integers {
     ($($t:ty)*) => {$(

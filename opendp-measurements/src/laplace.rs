@@ -6,10 +6,12 @@ use opendp_core::arith::{Exact, InfCast, Number};
 use opendp_core::random::{NoEntropy, RandomSource};
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Distance, L1Distance, LpDistance, MaxDivergence, Measure,
-    Measurement, Metric, MetricOn, PrivacyMap, Result, Space, VectorDomain, register,
+    Measurement, Metric, MetricOn, PrivacyMap, PrivacyProfile, Result, SmoothedMaxDivergence,
+    Space, VectorDomain, register,
 };
 
 use crate::Scale;
+use crate::accounting::{profile_of_discrete_laplace, profile_of_laplace};
 use crate::laplace_accuracy::{continuous_accuracy, discrete_accuracy};
 use crate::noise::{Noise, add_noise_of, lattice};
 use crate::numbers::{Numbers, finite};
@@ -37,7 +39,7 @@ pub trait LaplaceNumber: Atom + Number {
 ///
 /// An implementation claims that `d_in`-close members differ in their
 /// [numbers](crate::Numbers) by at most `d_in` in total, and computes from that.
-pub trait LaplaceMetric<MO: Measure>: Metric {
+pub trait LaplaceLoss<MO: Measure>: Metric {
     /// Bound the loss of noise of a scale, rounding up.
     ///
     /// # Errors
@@ -55,7 +57,17 @@ pub trait LaplaceMetric<MO: Measure>: Metric {
         let parts = MO::default().split(&Self::loss(d_in, scale)?)?;
         parts.into_iter().map(Exact::from_f64).collect()
     }
+    /// Bound the loss of discrete noise on integers; the same unless this says otherwise.
+    ///
+    /// # Errors
+    /// As [`loss`](Self::loss).
+    fn loss_of_integers(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance> {
+        Self::loss(d_in, scale)
+    }
 }
+
+/// The metrics in which [`make_laplace`] has its one measure, so that nobody has to name it.
+pub trait LaplaceMetric<MO: Measure>: LaplaceLoss<MO> {}
 
 /// Make a measurement that adds Laplace noise to each number.
 ///
@@ -84,6 +96,9 @@ pub trait LaplaceMetric<MO: Measure>: Metric {
 /// # Map
 /// `d_out = d_in / scale`, rounded up once; 0 for 0. At scale 0, any other distance gives infinity.
 /// It does not depend on `k` or on the length of a vector.
+/// In [`SmoothedMaxDivergence`] it is the whole privacy profile, with the distribution of the loss,
+/// so that compositions are tight: [`profile_of_laplace`], for integers
+/// [`profile_of_discrete_laplace`].
 ///
 /// # Proof
 /// *Integers.* Write `x`, `y` for the numbers of two members, with `sum_i |x_i - y_i| <= d_in`; on
@@ -129,7 +144,7 @@ pub trait LaplaceMetric<MO: Measure>: Metric {
 /// assert_eq!((release.invoke(&100.0)? * 1024.0).fract(), 0.0);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn make_laplace<D, M, MO>(
+pub fn make_laplace_in<D, M, MO>(
     input: Space<D, M>,
     scale: Scale,
     k: Option<i32>,
@@ -137,12 +152,15 @@ pub fn make_laplace<D, M, MO>(
 where
     D: Numbers,
     D::Number: LaplaceNumber,
-    M: MetricOn<D> + LaplaceMetric<MO>,
+    M: MetricOn<D> + LaplaceLoss<MO>,
     MO: Measure + Default,
 {
     let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
-    let map = PrivacyMap::new(move |d_in: &M::Distance| M::loss(d_in, scale))
-        .with_exact(move |d_in| M::exact_loss(d_in, scale));
+    let map = PrivacyMap::new(move |d_in: &M::Distance| match lattice {
+        Some(_) => M::loss(d_in, scale),
+        None => M::loss_of_integers(d_in, scale),
+    })
+    .with_exact(move |d_in| M::exact_loss(d_in, scale));
     let bound = move |alpha| match lattice {
         Some(k) => continuous_accuracy(scale, k, alpha),
         None => discrete_accuracy(scale, alpha),
@@ -159,21 +177,40 @@ impl<T: LaplaceNumber> Noise<T> for Laplace {
     }
 }
 
+/// Make a measurement that adds Laplace noise to each number: [`make_laplace_in`] with the loss in
+/// [`MaxDivergence`].
+///
+/// # Errors
+/// As [`make_laplace_in`].
+pub fn make_laplace<D, M, MO>(
+    input: Space<D, M>,
+    scale: Scale,
+    k: Option<i32>,
+) -> Result<Measurement<D, M, MO, D::Carrier>>
+where
+    D: Numbers,
+    D::Number: LaplaceNumber,
+    M: MetricOn<D> + LaplaceMetric<MO>,
+    MO: Measure + Default,
+{
+    make_laplace_in(input, scale, k)
+}
+
 macro_rules! register_at {
     ($($t:ty: $($q:ty),+;)+) => {$($(
         register! {
-            "laplace.rs": make_laplace
+            "laplace.rs": make_laplace_in
                 as ["make_laplace", "make_base_laplace", "make_base_discrete_laplace"]
                 (input, scale, k = null)
                 for D in [AtomDomain<$t>], M in [AbsoluteDistance<$q>],
-                    MO in [MaxDivergence] = MaxDivergence;
+                    MO in [MaxDivergence, SmoothedMaxDivergence] = MaxDivergence;
         }
         register! {
-            "laplace.rs": make_laplace
+            "laplace.rs": make_laplace_in
                 as ["make_laplace", "make_base_laplace", "make_base_discrete_laplace"]
                 (input, scale, k = null)
                 for D in [VectorDomain<AtomDomain<$t>>], M in [L1Distance<$q>],
-                    MO in [MaxDivergence] = MaxDivergence;
+                    MO in [MaxDivergence, SmoothedMaxDivergence] = MaxDivergence;
         }
     )+)+};
 }
@@ -186,7 +223,7 @@ register_at! {
 
 macro_rules! losses {
     ($($metric:ident<$($p:literal,)? Q>),+) => {$(
-        impl<Q> LaplaceMetric<MaxDivergence> for $metric<$($p,)? Q>
+        impl<Q> LaplaceLoss<MaxDivergence> for $metric<$($p,)? Q>
         where
             Q: Distance + Number,
             f64: InfCast<Q>,
@@ -199,9 +236,35 @@ macro_rules! losses {
                 Ok(vec![exact_quotient(*d_in, scale.value())?])
             }
         }
+        impl<Q> LaplaceMetric<MaxDivergence> for $metric<$($p,)? Q>
+        where
+            Q: Distance + Number,
+            f64: InfCast<Q>,
+            i128: InfCast<Q>,
+        {
+        }
     )+};
 }
 losses!(AbsoluteDistance<Q>, LpDistance<1, Q>);
+
+macro_rules! profiles {
+    ($($metric:ident<$($p:literal,)? Q>),+) => {$(
+        impl<Q> LaplaceLoss<SmoothedMaxDivergence> for $metric<$($p,)? Q>
+        where
+            Q: Distance + Number,
+            f64: InfCast<Q>,
+            i128: InfCast<Q>,
+        {
+            fn loss(d_in: &Q, scale: Scale) -> Result<PrivacyProfile> {
+                profile_of_laplace(quotient(*d_in, 1.0)?, scale.value())
+            }
+            fn loss_of_integers(d_in: &Q, scale: Scale) -> Result<PrivacyProfile> {
+                profile_of_discrete_laplace(quotient(*d_in, 1.0)?, scale.value())
+            }
+        }
+    )+};
+}
+profiles!(AbsoluteDistance<Q>, LpDistance<1, Q>);
 
 macro_rules! integers {
     ($($t:ty)*) => {$(

@@ -24,6 +24,7 @@
 //! - [`make_select_private_candidate`] repeats a release until its score is good enough.
 //! - [`make_parallel_composition`] releases something of each part of a data set, for the price of
 //!   one.
+//! - [`accounting`] composes losses as tightly as theory allows.
 //! - [`samplers`] draw the noise, with exactly the probabilities that the proofs assume.
 //!
 //! Each constructor is documented with its proof, and registered under its name: a program that
@@ -65,6 +66,7 @@
 )]
 
 mod above_threshold;
+pub mod accounting;
 mod accuracy;
 mod alp_queryable;
 mod canonical_noise;
@@ -105,11 +107,11 @@ pub use combinators::{
     make_privacy_filter, make_select_private_candidate,
 };
 pub use confidence_interval::{Released, confidence_interval, confidence_interval_of_each};
-pub use gaussian::{GaussianMetric, GaussianNumber, make_gaussian};
+pub use gaussian::{GaussianLoss, GaussianMetric, GaussianNumber, make_gaussian, make_gaussian_in};
 pub use gaussian_threshold::make_gaussian_threshold;
 pub use geometric::{GeometricNumber, make_geometric};
 pub use gumbel_max::{ScoreMetric, make_gumbel_max};
-pub use laplace::{LaplaceMetric, LaplaceNumber, make_laplace};
+pub use laplace::{LaplaceLoss, LaplaceMetric, LaplaceNumber, make_laplace, make_laplace_in};
 pub use laplace_threshold::make_laplace_threshold;
 pub use noise::{NoiseMeasure, make_noise};
 pub use noise_threshold::{NoiseThresholdMeasure, make_noise_threshold};

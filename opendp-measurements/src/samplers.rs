@@ -4,7 +4,22 @@
 //! with a proven error bound decide nearly every draw, and where their intervals leave a doubt,
 //! more digits are drawn and big integers decide. No rounding ever changes a probability, so a
 //! privacy proof about the real-valued mechanism holds for the program. All assume a
-//! [`RandomSource`] of independent uniform words; running time depends on the values drawn.
+//! [`RandomSource`] of independent uniform words.
+//!
+//! # Time
+//!
+//! **Time leaks a little.** Nothing counts up to the noise, but rejected and doubtful points take
+//! longer, and how many there are depends on where the point is. `opendp-bench --leakage` times
+//! 30 000 releases of a number, leaves out the slowest 2 %, and correlates the ranks of time and of
+//! the magnitude of the noise. Once, on a busy machine with 2 cores:
+//!
+//! | noise | correlation |
+//! |---|---|
+//! | discrete Laplace, scale 1, 10, 10^6 | 0.011, 0.000, 0.000 |
+//! | discrete Gaussian, sigma 1, 10, 10^6 | 0.136, 0.101, 0.047 |
+//! | Laplace on floats, scale 1 | -0.014 |
+//! | Gaussian on floats, sigma 1 | 0.001 |
+//! | control: a Bernoulli trial for each unit, scale 10 | 0.84 |
 //!
 //! [`RandomSource`]: opendp_core::random::RandomSource
 

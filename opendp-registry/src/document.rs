@@ -20,7 +20,8 @@ const VERSION: u64 = 1;
 /// The native form names a space and a chain. A link is a constructor's name, with or without
 /// `make_`, and its arguments; `input` is the space that the chain has reached. Anywhere in the
 /// arguments, `{"constructor": NAME, "types": {...}, "args": {...}}` stands for one call,
-/// `{"chain": [...]}` for a chain that starts from the space reached so far, and
+/// `{"chain": [...]}` for a chain that starts from the space reached so far (in a list, with
+/// `"repeat": N` beside, for N of them), and
 /// `{"param": "NAME"}` for a number that is given, or solved for, later. The serialization of
 /// OpenDP 0.16 (`{"__function__": ...}`) is read too.
 ///

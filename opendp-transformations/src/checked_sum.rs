@@ -54,7 +54,7 @@ pub fn make_sized_bounded_int_checked_sum<T>(
 where
     T: Summand<Total = T> + Integer + Distance,
 {
-    let extreme = |bound: T| Some(bound.to_i128()?.checked_mul(size.try_into().ok()?)?);
+    let extreme = |bound: T| bound.to_i128()?.checked_mul(size.try_into().ok()?);
     for bound in [bounds.lower(), bounds.upper()] {
         if extreme(bound).is_none_or(|sum| T::saturating_from_i128(sum).to_i128() != Some(sum)) {
             return Err(potential(size));

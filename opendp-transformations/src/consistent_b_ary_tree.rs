@@ -137,12 +137,11 @@ fn upward(nodes: &mut [f64], layers: &[Layer], b: usize) {
             *node = sum + layer.variance * (*node - sum);
         }
         // The others: at most one has leaves, and those without are zero.
-        for node in layer.full..layer.width {
+        for (node, own) in own.iter_mut().enumerate().take(layer.width).skip(layer.full) {
             let first = (node * b).min(children.len());
-            let last = (first + b).min(children.len()).min(below.width);
+            let last = first.saturating_add(b).min(children.len()).min(below.width);
             let sum: f64 = children[first..last].iter().sum();
-            own[node] =
-                if node == layer.full { sum + layer.partial * (own[node] - sum) } else { 0.0 };
+            *own = if node == layer.full { sum + layer.partial * (*own - sum) } else { 0.0 };
         }
     }
 }
@@ -161,7 +160,7 @@ fn downward(nodes: &mut [f64], layers: &[Layer], b: usize) {
         }
         let first = layer.full * b;
         let Some(node) = own.get(layer.full).filter(|_| layer.full < layer.width) else { continue };
-        let last = (first + b).min(children.len()).min(below.width);
+        let last = first.saturating_add(b).min(children.len()).min(below.width);
         let Some(children) = children.get_mut(first..last) else { continue };
         let variances = || (first..last).map(|child| below.variance(child));
         let (residual, total) = (node - children.iter().sum::<f64>(), variances().sum::<f64>());
@@ -204,9 +203,9 @@ mod tests {
         }
         let mut rows = vec![vec![0.0; n + 1]; n];
         for (node, (from, to)) in nodes.iter().zip(ranges) {
-            for i in from..to.max(from) {
-                (from..to).for_each(|j| rows[i][j] += 1.0);
-                rows[i][n] += node;
+            for row in rows.iter_mut().take(to).skip(from) {
+                (from..to).for_each(|j| row[j] += 1.0);
+                row[n] += node;
             }
         }
         for i in 0..n {

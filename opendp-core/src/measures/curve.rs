@@ -1,9 +1,10 @@
 //! Losses that are functions: privacy profiles and Renyi curves.
 
-use std::{fmt, sync::Arc};
+use std::{any::Any, fmt, sync::Arc};
 
 use serde_json::{Value as Json, json};
 
+use crate::arith::{Directed, inf_sum};
 use crate::codec::unexpected;
 use crate::{Codec, Distance, Error, Result, named};
 
@@ -11,9 +12,45 @@ type Curve = Arc<dyn Fn(f64) -> Result<f64> + Send + Sync>;
 
 /// A privacy profile: for each epsilon a delta such that the mechanism is (epsilon, delta)-DP.
 ///
-/// It holds at every epsilon at once and does not increase.
+/// It holds at every epsilon at once and does not increase. It may carry what is known of the whole
+/// distribution of the loss, so that compositions of it are tight.
 #[derive(Clone)]
-pub struct PrivacyProfile(Curve);
+pub struct PrivacyProfile {
+    delta: Curve,
+    loss: Option<Arc<dyn ComposableLoss>>,
+    /// Whether the curve says more than the loss.
+    tighter: bool,
+}
+
+/// What is known of the distribution of a privacy loss, and how it composes with others.
+///
+/// Core knows no such distribution: a crate that does accounting implements this.
+pub trait ComposableLoss: Any + Send + Sync {
+    /// Bound delta at an epsilon from above.
+    ///
+    /// # Errors
+    /// Those of the computation.
+    fn delta(&self, epsilon: f64) -> Result<f64>;
+    /// Bound from above the smallest epsilon at which delta is at most the given one.
+    ///
+    /// # Errors
+    /// Those of the computation.
+    fn epsilon(&self, delta: f64) -> Result<f64>;
+    /// Bound delta at an epsilon from below: how much of [`delta`](Self::delta) is not due to the
+    /// computation. The default knows nothing.
+    ///
+    /// # Errors
+    /// Those of the computation.
+    fn delta_below(&self, _epsilon: f64) -> Result<f64> {
+        Ok(0.0)
+    }
+    /// Compose profiles, of which at least one carries a loss of this type. Others may carry
+    /// another loss, or none.
+    ///
+    /// # Errors
+    /// Those of the computation.
+    fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile>;
+}
 
 /// A Renyi curve: for each order alpha > 1 a bound on the Renyi divergence of that order.
 #[derive(Clone)]
@@ -27,7 +64,49 @@ const ORDERS: [f64; 8] = [1.25, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 impl PrivacyProfile {
     /// Make a profile from a function that does not increase. The caller vouches for it.
     pub fn new(delta: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
-        PrivacyProfile(Arc::new(delta))
+        PrivacyProfile { delta: Arc::new(delta), loss: None, tighter: false }
+    }
+    /// Make the profile of a loss whose distribution is known.
+    pub fn of_loss(loss: Arc<dyn ComposableLoss>) -> Self {
+        let known = loss.clone();
+        let delta = Arc::new(move |epsilon| known.delta(epsilon));
+        PrivacyProfile { delta, loss: Some(loss), tighter: false }
+    }
+    /// Replace the curve by one that is tighter or faster, and keep what is known of the loss.
+    #[must_use]
+    pub fn with_delta(self, delta: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
+        PrivacyProfile { delta: Arc::new(delta), tighter: true, ..self }
+    }
+    /// What is known of the distribution of the loss.
+    pub fn loss(&self) -> Option<&Arc<dyn ComposableLoss>> {
+        self.loss.as_ref()
+    }
+    /// Bound the profile of releases with these profiles on the same data.
+    ///
+    /// A profile that carries its loss composes them all. If none does, what is left is basic
+    /// composition: `k` mechanisms that are `(epsilon / k, delta_i)`-private are
+    /// `(epsilon, sum_i delta_i)`-private (Dwork, Roth 2014, Theorem 3.16).
+    ///
+    /// # Errors
+    /// Those of the loss.
+    pub fn compose(profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
+        match profiles {
+            [] => Ok(PrivacyProfile::new(|_| Ok(0.0))),
+            [one] => Ok(one.clone()),
+            _ => {
+                if let Some(loss) = profiles.iter().find_map(PrivacyProfile::loss) {
+                    return loss.compose(profiles);
+                }
+                let profiles = profiles.to_vec();
+                let count = profiles.len() as f64;
+                Ok(PrivacyProfile::new(move |epsilon| {
+                    let share =
+                        if epsilon.is_finite() { epsilon.neg_inf_div(count)? } else { epsilon };
+                    let deltas = profiles.iter().map(|profile| profile.delta(share));
+                    inf_sum(&deltas.collect::<Result<Vec<f64>>>()?)
+                }))
+            }
+        }
     }
     /// Make the profile of a mechanism that is known to be (epsilon, delta)-DP at these points.
     ///
@@ -49,7 +128,7 @@ impl PrivacyProfile {
                 "epsilon: expected a number of at least 0, found {epsilon}"
             )));
         }
-        let delta = (self.0)(epsilon)?;
+        let delta = (self.delta)(epsilon)?;
         Ok(delta.clamp(0.0, 1.0))
     }
     /// Find the smallest epsilon, rounded up, at which delta is at most the given one.
@@ -61,6 +140,9 @@ impl PrivacyProfile {
             return Err(Error::InvalidDistance(format!(
                 "delta: expected a number from 0 to 1, found {delta}"
             )));
+        }
+        if let (Some(loss), false) = (&self.loss, self.tighter) {
+            return loss.epsilon(delta);
         }
         if self.delta(0.0)? <= delta {
             return Ok(0.0);
@@ -185,6 +267,37 @@ mod tests {
             assert_eq!(profile.epsilon(delta).unwrap_err().kind(), "InvalidDistance");
         }
         assert!(profile.delta(-1.0).is_err() && profile.delta(f64::NAN).is_err());
+    }
+    #[test]
+    fn composes_without_a_known_loss_by_adding_deltas_at_a_share_of_epsilon() {
+        let profile = || PrivacyProfile::from_points(vec![(1.0, 0.25), (2.0, 0.0)]);
+        let both = PrivacyProfile::compose(&[profile(), profile()]).unwrap();
+        assert_eq!([1.0, 2.0, 4.0].map(|e| both.delta(e).unwrap()), [1.0, 0.5, 0.0]);
+        assert_eq!(PrivacyProfile::compose(&[]).unwrap().delta(0.0).unwrap(), 0.0);
+        assert_eq!(PrivacyProfile::compose(&[profile()]).unwrap().delta(1.0).unwrap(), 0.25);
+    }
+    #[test]
+    fn asks_the_loss_that_it_carries() {
+        struct Known;
+        impl ComposableLoss for Known {
+            fn delta(&self, _: f64) -> Result<f64> {
+                Ok(0.125)
+            }
+            fn epsilon(&self, _: f64) -> Result<f64> {
+                Ok(7.0)
+            }
+            fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
+                let count = profiles.len() as f64;
+                Ok(PrivacyProfile::new(move |_| Ok(1.0 / count)))
+            }
+        }
+        let known = PrivacyProfile::of_loss(Arc::new(Known));
+        assert_eq!((known.delta(1.0).unwrap(), known.epsilon(0.5).unwrap()), (0.125, 7.0));
+        let plain = PrivacyProfile::new(|_| Ok(0.5));
+        let both = PrivacyProfile::compose(&[plain, known.clone()]).unwrap();
+        assert_eq!(both.delta(0.0).unwrap(), 0.5);
+        assert_eq!(known.with_delta(|_| Ok(0.0)).delta(1.0).unwrap(), 0.0);
+        assert_eq!(ComposableLoss::delta_below(&Known, 1.0).unwrap(), 0.0);
     }
     #[test]
     fn reads_points_as_a_step_that_is_never_too_small() {

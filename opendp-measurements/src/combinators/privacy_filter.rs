@@ -51,7 +51,7 @@ use super::interactive::register_interactive;
 ///
 /// *Approximate*: Rogers, Roth, Ullman and Vadhan (2016), for sums of epsilon and of delta.
 /// *Renyi divergence of order alpha, and with it zero-concentrated divergence*, where the loss at
-/// every order is `alpha rho`: Feldman and Zrnic (2021), Theorem 4.3. *Zero-concentrated divergence
+/// every order is `alpha rho`: Feldman and Zrnic (2021). *Zero-concentrated divergence
 /// with a delta*: Whitehouse, Ramdas, Rogers and Wu (2023).
 ///
 /// *Interactive questions.* A question that is itself a conversation is charged in full when it

@@ -24,8 +24,8 @@ use std::sync::LazyLock;
 /// `2^-(i + 1)`, so that its height is `unit weight / 32 / 2^(i + 1)`. It is above `f` in all of
 /// them if it is in the first, because `f(x + 1) < f(x) / 2` there.
 ///
-/// With `reach` 1 the heights bound `f` not only in a strip but up to `1/32` outside of it, for
-/// points that are rounded before they are judged.
+/// The heights bound `f` not only in a strip but up to `reach / 32` outside of it, for points that
+/// are rounded before they are judged.
 #[derive(Debug)]
 pub(super) struct Strips {
     shape: Shape,
@@ -70,8 +70,9 @@ pub(super) static EXPONENTIAL: LazyLock<Strips> =
 pub(super) static HALF_NORMAL: LazyLock<Strips> =
     LazyLock::new(|| Strips::new(Shape::HalfNormal, 0));
 
-/// The envelope of the half-normal density, for points that are moved by up to 1/32.
-pub(super) static ROUNDED: LazyLock<Strips> = LazyLock::new(|| Strips::new(Shape::HalfNormal, 1));
+/// Envelopes of the half-normal density, for points that are moved by up to 1/32, 1/8 and 1/2.
+pub(super) static ROUNDED: LazyLock<[Strips; 3]> =
+    LazyLock::new(|| [1, 4, 16].map(|reach| Strips::new(Shape::HalfNormal, reach)));
 
 /// The entry of the tail.
 const TAIL: usize = 255;
@@ -324,7 +325,8 @@ mod tests {
 
     #[test]
     fn urns_give_each_entry_exactly_its_weight() {
-        for strips in [&*EXPONENTIAL, &*HALF_NORMAL, &*ROUNDED] {
+        let [fine, middle, coarse] = &*ROUNDED;
+        for strips in [&*EXPONENTIAL, &*HALF_NORMAL, fine, middle, coarse] {
             let mut found = [0_u64; 256];
             for (number, column) in strips.columns.iter().enumerate() {
                 found[number] += u64::from(column.threshold);
@@ -351,14 +353,17 @@ mod tests {
     fn heights_are_above_the_density_and_what_is_surely_accepted_is_below() {
         assert!(heights_are_above(&EXPONENTIAL, 0));
         assert!(heights_are_above(&HALF_NORMAL, 0));
-        assert!(heights_are_above(&ROUNDED, 1));
+        for (strips, reach) in ROUNDED.iter().zip([1, 4, 16]) {
+            assert!(heights_are_above(strips, reach));
+            assert!(!heights_are_above(strips, reach + 1));
+        }
         assert!(!heights_are_above(&EXPONENTIAL, 1));
         assert!(!heights_are_above(&HALF_NORMAL, 1), "too low an envelope must be noticed");
     }
 
     #[test]
     fn few_points_need_more_than_a_comparison() {
-        for (strips, least) in [(&*EXPONENTIAL, 0.96), (&*HALF_NORMAL, 0.96), (&*ROUNDED, 0.91)] {
+        for (strips, least) in [(&*EXPONENTIAL, 0.96), (&*HALF_NORMAL, 0.96), (&ROUNDED[0], 0.91)] {
             let scale = 2_f64.powi(-63);
             let sure: f64 = strips
                 .entries

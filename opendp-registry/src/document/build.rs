@@ -11,6 +11,9 @@ use crate::{Entry, Registry};
 /// The most links of a chain: each adds a frame to the stack of a run.
 const MAX_LINKS: usize = 256;
 
+/// The most members of a list that `repeat` may make.
+const MAX_REPEAT: usize = 1_000_000;
+
 /// Builds one document.
 pub(super) struct Builder<'a> {
     pub(super) registry: &'a Registry,
@@ -57,8 +60,20 @@ impl<'a> Builder<'a> {
                 }
             }
             Json::Array(items) => {
-                let read: Vec<Arg> =
-                    items.iter().map(|item| self.read(item)).collect::<Result<_>>()?;
+                let mut read: Vec<Arg> = Vec::with_capacity(items.len());
+                for item in items {
+                    match repeated(item)? {
+                        None => read.push(self.read(item)?),
+                        Some((member, times)) => {
+                            if MAX_REPEAT < read.len() + times {
+                                let reason = format!("expected at most {MAX_REPEAT} in all");
+                                return Err(Error::argument("repeat", reason));
+                            }
+                            let member = self.read(&member)?;
+                            read.extend(std::iter::repeat_n(member, times));
+                        }
+                    }
+                }
                 let plain = read.iter().all(|item| matches!(item, Arg::Json(_)));
                 Ok(if plain { Arg::Json(json.clone()) } else { Arg::List(read) })
             }
@@ -309,6 +324,31 @@ impl Entry {
     }
 }
 
+/// Split `{"repeat": N, ...}` in a list into its member, which is the rest or stands under
+/// `measurement`, and how often it counts.
+fn repeated(item: &Json) -> Result<Option<(Json, usize)>> {
+    let Some((object, times)) = item.as_object().and_then(|o| Some((o, o.get("repeat")?))) else {
+        return Ok(None);
+    };
+    let members = ["measurement", "chain", "constructor", "__function__"];
+    if !members.iter().any(|key| object.contains_key(*key)) {
+        return Ok(None);
+    }
+    let Some(times) = times.as_u64().and_then(|times| usize::try_from(times).ok()) else {
+        let reason = format!("expected a number of times, found {times}");
+        return Err(Error::argument("repeat", reason));
+    };
+    let mut rest = object.clone();
+    rest.remove("repeat");
+    let member = match rest.get("measurement") {
+        Some(member) => {
+            only(&rest, &["measurement"])?;
+            member.clone()
+        }
+        None => Json::Object(rest),
+    };
+    Ok(Some((member, times)))
+}
 /// Check that an object has no other keys.
 pub(super) fn only(object: &Map<String, Json>, keys: &[&str]) -> Result<()> {
     match object.keys().find(|key| !keys.contains(&key.as_str())) {

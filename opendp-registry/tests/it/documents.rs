@@ -201,8 +201,32 @@ fn conversations_are_built_from_documents() {
         "d_out": [1.0, 1e-6],
     }}))
     .unwrap();
-    assert_eq!(map(&filter, json!(2)), Ok(json!([1.0, 1e-6])));
+    // The float of 1e-6 lies below one millionth, which is the budget that is written.
+    assert_eq!(map(&filter, json!(2)), Ok(json!([1.0, 1e-6_f64.next_up()])));
     assert_eq!(map(&filter, json!(3)).unwrap_err().kind(), "FailedMap");
     let opened = filter.measurement().unwrap().invoke(&AnyValue::new(vec![1, 2, 3])).unwrap();
     assert_eq!(opened.inner_type().head(), "Session");
+}
+#[test]
+fn a_composition_repeats_members_and_is_tight_in_profiles() {
+    let document = |measure: &str, times: Json| {
+        let laplace = json!({"laplace": {"scale": 10.0, "MO": measure}});
+        json!({
+            "space": {"domain": {"atom_domain": {"T": "i32"}}, "metric": "absolute_distance"},
+            "chain": [{"composition": {"measurements": [
+                {"chain": [laplace.clone()], "repeat": times},
+                {"measurement": {"chain": [laplace]}, "repeat": 1},
+            ]}}],
+        })
+    };
+    let pure = build(document("MaxDivergence", json!(99))).unwrap();
+    assert_eq!(map(&pure, json!(1)).unwrap().as_f64().unwrap(), 10.0_f64.next_up());
+    let made = build(document("SmoothedMaxDivergence", json!(99))).unwrap().measurement().unwrap();
+    let d_in = made.input().metric().decode(&json!(1)).unwrap();
+    let profile = made.measure().profile(&made.map(&d_in).unwrap()).unwrap();
+    let epsilon = profile.epsilon(1e-5).unwrap();
+    assert!((4.2..4.23).contains(&epsilon), "{epsilon}");
+    for wrong in [json!(-1), json!("two"), json!(1u64 << 40)] {
+        assert_eq!(build(document("MaxDivergence", wrong)).unwrap_err().kind(), "Argument");
+    }
 }

@@ -1,0 +1,65 @@
+"""Composes the same mechanisms with this project and with Google's dp_accounting.
+
+    python -m venv /tmp/accounting && /tmp/accounting/bin/pip install dp-accounting
+    cargo build --release --bin account
+    /tmp/accounting/bin/python accounting/compare.py target/release/account
+
+Both report an upper bound on epsilon, so the smaller is the better; both are timed as the best of
+several runs in one process, construction included.
+"""
+
+import json
+import subprocess
+import sys
+import time
+
+from dp_accounting.pld import privacy_loss_distribution as pld
+
+INTERVALS = [1e-3, 1e-4, 2e-5]
+
+
+def gaussian(interval, scale, rate=1.0):
+    return pld.from_gaussian_mechanism(
+        scale, value_discretization_interval=interval, sampling_prob=rate
+    )
+
+
+def laplace(interval, scale):
+    return pld.from_laplace_mechanism(scale, value_discretization_interval=interval)
+
+
+CASES = {
+    "laplace": (1e-5, lambda h: laplace(h, 10).self_compose(1000)),
+    "sampled": (1e-5, lambda h: gaussian(h, 1, 0.01).self_compose(10_000)),
+    "mix": (
+        1e-6,
+        lambda h: gaussian(h, 0.8, 0.005)
+        .self_compose(100)
+        .compose(gaussian(h, 8).self_compose(200))
+        .compose(laplace(h, 10).self_compose(100)),
+    ),
+}
+
+
+def main(program):
+    lines = subprocess.run([program], capture_output=True, check=True, text=True).stdout
+    ours = [json.loads(line) for line in lines.splitlines()]
+    print("| composition | by | setting | epsilon, upper bound | certified from below | ms |")
+    print("|---|---|---|---|---|---|")
+    for name, (delta, compose) in CASES.items():
+        for row in (row for row in ours if row["case"] == name):
+            print(
+                f"| {name} | opendp | {row['setting']} | {row['epsilon']:.9f} "
+                f"| {row['below']:.9f} | {row['milliseconds']:.1f} |"
+            )
+        for interval in INTERVALS:
+            best = float("inf")
+            for _ in range(3):
+                start = time.perf_counter()
+                epsilon = compose(interval).get_epsilon_for_delta(delta)
+                best = min(best, time.perf_counter() - start)
+            print(f"| {name} | google | {interval} | {epsilon:.9f} | | {best * 1e3:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

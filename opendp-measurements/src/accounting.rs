@@ -1,0 +1,56 @@
+//! Tight accounting of privacy loss.
+//!
+//! A mechanism states a [`DominatingPair`]: two distributions that are at least as far apart as its
+//! releases on neighbours. An [`Account`] composes any number of them and encloses delta at an
+//! epsilon, or epsilon at a delta, between two certified bounds.
+//!
+//! # How it computes, and why the bounds hold
+//!
+//! 1. Each pair puts its outputs into buckets by their loss, with a stated relative error. These are
+//!    plain floats, computed by functions whose error is proven where they are defined.
+//! 2. Buckets become a measure on a grid that dominates the loss ("connect the dots"), or one that
+//!    is dominated by it. The errors of step 1 enlarge, or reduce, the masses and the losses.
+//! 3. The measures are tilted, transformed, raised to powers, multiplied and transformed back. The
+//!    error of the transforms is bounded from the numbers at hand and added to each mass; what lies
+//!    outside of the window is bounded by Chernoff's inequality and added to delta. Because of the
+//!    tilt these are small relative to delta, whatever its size.
+//! 4. Grid, tilt and window are chosen for the question that is asked. The choice is a heuristic:
+//!    it decides how tight the bounds are, and not whether they hold.
+//!
+//! [`gaussian_delta`] and its siblings need no grid: they are certified to the last digit.
+
+mod account;
+mod convolution;
+mod curve_pair;
+mod discrete_loss;
+mod elementary;
+mod finite_pair;
+mod gaussian;
+mod gaussian_pair;
+mod laplace_pair;
+mod normal;
+mod normal_mass;
+mod pair;
+mod profile;
+mod renyi;
+
+pub use account::{Account, Certified};
+pub use curve_pair::{CurvePair, FixedSizePair};
+pub use finite_pair::{
+    DiscreteGaussianPair, DiscreteLaplacePair, FinitePair, PrivatePair, RandomizedResponsePair,
+    ThresholdedPair,
+};
+pub use gaussian::{gaussian_delta, gaussian_epsilon, gaussian_mu, gaussian_tradeoff, normal_tail};
+pub use gaussian_pair::{GaussianPair, SampledGaussianPair};
+pub use laplace_pair::{BoundedRangePair, LaplacePair, SampledLaplacePair};
+pub use pair::{Buckets, DominatingPair, Grid};
+pub use profile::{
+    profile_of, profile_of_concentrated, profile_of_discrete_gaussian, profile_of_discrete_laplace,
+    profile_of_gaussian, profile_of_laplace,
+};
+pub use renyi::{
+    concentrated_delta, concentrated_epsilon, concentrated_rho, renyi_delta, renyi_epsilon,
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! Pairs that are known by their profile, and samples of a fixed size.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::elementary::{U, exp, exp_m1};
+use super::pair::{Buckets, DominatingPair, Grid};
+use super::{LaplacePair, SampledGaussianPair, SampledLaplacePair};
+
+/// A mechanism of which only a privacy profile is known.
+///
+/// The true profile, as a function of `r = e^epsilon`, is convex, and it is at most the given one
+/// at every edge of the grid. So it is at most the lower convex hull of the given values, which is
+/// the profile of a measure on the edges. For negative epsilon,
+/// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))` of the opposite direction, which the
+/// given profile bounds as well.
+#[derive(Clone)]
+pub struct CurvePair {
+    curve: Arc<dyn Fn(f64) -> f64 + Send + Sync>,
+    reach: f64,
+}
+impl CurvePair {
+    /// Take a profile that bounds both directions, and the largest epsilon of interest.
+    ///
+    /// An error in the profile must be reported as 1.
+    pub fn new(reach: f64, curve: impl Fn(f64) -> f64 + Send + Sync + 'static) -> Self {
+        CurvePair { curve: Arc::new(curve), reach: reach.clamp(1e-6, 100.0) }
+    }
+}
+impl fmt::Debug for CurvePair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Closures are told apart by where they are: two of them are never taken for the same.
+        write!(f, "CurvePair({:p})", Arc::as_ptr(&self.curve))
+    }
+}
+impl DominatingPair for CurvePair {
+    fn range(&self, _: f64) -> (f64, f64) {
+        (-self.reach, self.reach)
+    }
+    fn only_above(&self) -> bool {
+        true
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        // Every so many edges: the hull is as valid on fewer points, and a profile costs time.
+        let every = grid.count.div_ceil(1024).max(1);
+        let mut points = vec![(usize::MAX, 0.0, 1.0)];
+        for edge in (0..=grid.count).filter(|edge| edge % every == 0 || *edge == grid.count) {
+            let x = grid.edge(edge);
+            let delta = (self.curve)(x.abs()).clamp(0.0, 1.0);
+            let value = if x >= 0.0 { delta } else { -exp_m1(x) + exp(x) * delta };
+            points.push((edge, exp(x), (value * (1.0 + 64.0 * U)).min(1.0)));
+        }
+        let mut hull: Vec<(usize, f64, f64)> = Vec::new();
+        for point in points {
+            while let [.., a, b] = hull[..]
+                && (b.2 - a.2) * (point.1 - a.1) >= (point.2 - a.2) * (b.1 - a.1)
+            {
+                hull.pop();
+            }
+            hull.push(point);
+        }
+        let slope = |a: (usize, f64, f64), b: (usize, f64, f64)| (b.2 - a.2) / (b.1 - a.1);
+        let mut buckets = Buckets::empty(grid, 0.0, 0.0);
+        let last = hull.last().map_or(1.0, |point| point.2);
+        for (i, &(edge, ratio, _)) in hull.iter().enumerate().skip(1) {
+            let left = slope(hull[i - 1], hull[i]);
+            let right = if i + 1 < hull.len() { slope(hull[i], hull[i + 1]) } else { 0.0 };
+            buckets.at_edges.push((edge, (ratio * (right - left)).max(0.0)));
+        }
+        // What rounding has taken from the hull anywhere is added at infinity.
+        let (mut p, mut q, mut missing) = (0.0, 0.0, 0.0f64);
+        for (i, &(_, ratio, value)) in hull.iter().enumerate().skip(1).rev() {
+            missing = missing.max(value - (last + p - ratio * q));
+            p += buckets.at_edges[i - 1].1;
+            q += buckets.at_edges[i - 1].1 / ratio;
+        }
+        let rounding = 16.0 * U * (hull.len() as f64 + 8.0) * (p + 1.0);
+        missing = missing.max(1.0 - (last + p)).max(0.0);
+        buckets.above = last + missing + rounding * missing.max(1e-3);
+        buckets
+    }
+}
+
+/// A mechanism on a sample of fixed size, drawn without replacement, one record replaced.
+///
+/// For a mechanism dominated by `(P, Q)` under replacement and a sample of the share `q` of the
+/// records, the profile is at most that of `((1 - q) Q + q P, Q)` at `epsilon >= 0` and of
+/// `(P, (1 - q) P + q Q)` below (Zhu, Dong, Wang 2022, Theorem 11). It is the profile of the
+/// positive losses of the one pair, the negative ones of the other, and what is missing to 1 at 0.
+#[derive(Clone, Debug)]
+pub struct FixedSizePair {
+    above: Arc<dyn DominatingPair>,
+    below: Arc<dyn DominatingPair>,
+}
+impl FixedSizePair {
+    /// Gaussian noise; `mu` is the distance that replacing a record makes, in standard deviations.
+    pub fn gaussian(mu: f64, rate: f64) -> Self {
+        let pair = SampledGaussianPair { mu, rate, removed: true };
+        FixedSizePair {
+            above: Arc::new(pair),
+            below: Arc::new(SampledGaussianPair { removed: false, ..pair }),
+        }
+    }
+    /// Laplace noise; `epsilon` is the loss of replacing a record.
+    pub fn laplace(LaplacePair { epsilon }: LaplacePair, rate: f64) -> Self {
+        let pair = SampledLaplacePair { epsilon, rate, removed: true };
+        FixedSizePair {
+            above: Arc::new(pair),
+            below: Arc::new(SampledLaplacePair { removed: false, ..pair }),
+        }
+    }
+}
+impl DominatingPair for FixedSizePair {
+    fn range(&self, tail: f64) -> (f64, f64) {
+        (self.below.range(tail).0.min(0.0), self.above.range(tail).1.max(0.0))
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        let zero = (-grid.first).clamp(0, grid.count as i64) as usize;
+        let (mut one, two) = (self.above.buckets(grid), self.below.buckets(grid));
+        one.p[..zero].copy_from_slice(&two.p[..zero]);
+        one.q[..zero].copy_from_slice(&two.q[..zero]);
+        one.at_edges.retain(|(edge, _)| *edge > zero);
+        one.at_edges.extend(two.at_edges.iter().filter(|(edge, _)| *edge < zero));
+        one.below = two.below;
+        one.relative = one.relative.max(two.relative);
+        one.shift = one.shift.max(two.shift);
+        let atoms: f64 = one.at_edges.iter().map(|(_, p)| p).sum();
+        let rest = 1.0 - super::elementary::sum(&one.p) - atoms - one.below - one.above;
+        // It is off by the errors of everything else.
+        let error = 2.0 * one.relative + 64.0 * U;
+        let rest = rest.max(error);
+        one.relative = one.relative.max(error / rest);
+        one.at_edges.push((zero, rest));
+        one
+    }
+}

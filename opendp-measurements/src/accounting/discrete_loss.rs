@@ -1,0 +1,147 @@
+//! Losses on a grid that bound a loss from above or from below.
+
+use super::elementary::{U, exp, exp_m1};
+use super::pair::{Buckets, Grid};
+
+/// A positive measure of losses on the multiples of a step, and at infinity.
+///
+/// Its profile is `infinite + sum_i mass[i] max(0, 1 - e^(epsilon - x_i))`. Measures are compared by
+/// their profiles at all `epsilon`. What makes a measure larger: more mass, mass moved up, and mass
+/// spread so that the totals of mass and of `e^-x` times mass stay. If `A <= A'` and `B <= B'` then
+/// `A * B <= A' * B'` for convolutions, since the profile of `A * B` is
+/// `B(inf) + integral A(epsilon - x) dB(x)` and is monotone in `A`, then in `B` by symmetry.
+#[derive(Clone, Debug)]
+pub(crate) struct DiscreteLoss {
+    pub(crate) step: f64,
+    /// The index of the first loss: `x_i = (first + i) * step`.
+    pub(crate) first: i64,
+    pub(crate) mass: Vec<f64>,
+    pub(crate) infinite: f64,
+    /// All losses are bounded once this much has been added (or, from below, taken away).
+    pub(crate) shift: f64,
+}
+
+/// A slack for the handful of operations on each bucket.
+const ROUNDING: f64 = 64.0 * U;
+
+impl DiscreteLoss {
+    /// Bound a loss from above: "connect the dots" (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi
+    /// 2022).
+    ///
+    /// The mass `p` of a bucket goes to its two edges `x`, `x + h` so that `q` stays: the upper edge
+    /// gets `b = (p - q e^x) / (1 - e^-h)`. On the given edges the profile is exact, between them it
+    /// is linear in `e^epsilon`, where the true one is convex. Rounding and the errors of `p` and
+    /// `q` enlarge `b` and the total: both directions are upward. Outputs above the grid have an
+    /// infinite loss, those below it the lowest.
+    pub(crate) fn above(buckets: &Buckets, grid: &Grid) -> Self {
+        let mut mass = vec![0.0; grid.count + 1];
+        let widen = 1.0 + 2.0 * buckets.relative + ROUNDING;
+        let whole = -exp_m1(-grid.step);
+        for (i, (&p, &q)) in buckets.p.iter().zip(&buckets.q).enumerate() {
+            if p == 0.0 {
+                continue;
+            }
+            let x = grid.edge(i);
+            let error = 4.0 * buckets.relative + ROUNDING + 4.0 * U * x.abs();
+            let b = ((p - q * exp(x) + error * p) / whole).clamp(0.0, p);
+            mass[i] += (p - b) * widen;
+            mass[i + 1] += b * widen;
+        }
+        for &(edge, p) in &buckets.at_edges {
+            mass[edge] += p * widen;
+        }
+        mass[0] += buckets.below;
+        DiscreteLoss {
+            step: grid.step,
+            first: grid.first,
+            mass,
+            infinite: buckets.above,
+            shift: buckets.shift + 4.0 * U * grid.edge(0).abs().max(grid.edge(grid.count).abs()),
+        }
+    }
+    /// Bound a loss from below.
+    ///
+    /// To forget which output of a bucket occurred is post-processing; what is left of the bucket
+    /// is one loss `z = ln(p / q)`. At each edge a share of the bucket below and a share of the
+    /// bucket above are joined whose mean, in `e^-x`, is not below the edge, and then moved down to
+    /// it. A share that finds no partner goes down to the lower edge of its bucket. Outputs below
+    /// the grid are dropped; those above it get its last edge.
+    pub(crate) fn below(buckets: &Buckets, grid: &Grid) -> Self {
+        let mut down = vec![1.0; grid.count];
+        // The moment of what the bucket before sends up, about the edge between, and of all of it.
+        let (mut sent, mut full) = (0.0, 0.0);
+        for i in 0..grid.count {
+            let (p, q) = (buckets.p[i], buckets.q[i]);
+            if p <= 1e-290 || q <= 1e-290 {
+                if 0.0 < sent {
+                    down[i - 1] = 1.0;
+                }
+                (sent, full) = (0.0, 0.0);
+                continue;
+            }
+            let room = (1.0 - exp(grid.edge(i)) * q / p).max(0.0);
+            let needed = if sent > 0.0 { sent * (1.0 + ROUNDING) / (p * room) } else { 0.0 };
+            let needed = if needed <= 1.0 {
+                needed
+            } else {
+                down[i - 1] = 1.0;
+                0.0
+            };
+            // What would keep the mean if neighbours shared alike.
+            let even = if full > 0.0 { full / (full + p * room) } else { 0.0 };
+            down[i] = even.max(needed).min(1.0);
+            full = p * (exp(grid.edge(i + 1)) * q / p - 1.0).max(0.0);
+            sent = (1.0 - down[i]) * full;
+        }
+        if let Some(last) = down.last_mut() {
+            *last = 1.0;
+        }
+        let narrow = 1.0 - 2.0 * buckets.relative - ROUNDING;
+        let mut mass = vec![0.0; grid.count + 1];
+        for (i, (&p, share)) in buckets.p.iter().zip(down).enumerate() {
+            mass[i] += p * share * narrow;
+            mass[i + 1] += p * (1.0 - share) * narrow;
+        }
+        for &(edge, p) in &buckets.at_edges {
+            mass[edge] += p * narrow;
+        }
+        mass[grid.count] += buckets.surely_above;
+        let reach = grid.edge(0).abs().max(grid.edge(grid.count).abs());
+        // The computed z is off by the relative errors of p and q, and the edges by rounding.
+        let error = 4.0 * buckets.relative + 4.0 * ROUNDING + 8.0 * U * reach;
+        DiscreteLoss {
+            step: grid.step,
+            first: grid.first,
+            mass,
+            infinite: 0.0,
+            shift: buckets.shift + error,
+        }
+    }
+    pub(crate) fn loss(&self, index: usize) -> f64 {
+        (self.first + index as i64) as f64 * self.step
+    }
+    /// The cumulant `ln sum_i mass[i] e^(t x_i)` and its first two derivatives.
+    pub(crate) fn cumulant(&self, t: f64) -> (f64, f64, f64) {
+        let top = (0..self.mass.len())
+            .filter(|&i| self.mass[i] > 0.0)
+            .map(|i| t * self.loss(i) + super::elementary::ln(self.mass[i]));
+        let top = top.fold(f64::NEG_INFINITY, f64::max);
+        let (mut total, mut mean, mut square) = (0.0, 0.0, 0.0);
+        let (ratio, mut power, start) = (exp(t * self.step), 0.0, 64);
+        for (i, &mass) in self.mass.iter().enumerate() {
+            // Multiply by a ratio, and start afresh so often that errors do not grow.
+            power = if i % start == 0 { exp(t * self.loss(i) - top) } else { power * ratio };
+            if !power.is_finite() {
+                power = exp(t * self.loss(i) - top);
+            }
+            let (weight, x) = (mass * power, self.loss(i));
+            if weight > 0.0 && weight.is_finite() {
+                total += weight;
+                mean += weight * x;
+                square += weight * x * x;
+            }
+        }
+        let mean = mean / total;
+        (top + super::elementary::ln(total), mean, (square / total - mean * mean).max(0.0))
+    }
+}

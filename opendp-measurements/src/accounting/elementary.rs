@@ -1,0 +1,179 @@
+//! Elementary functions in plain floats with a proven error, for arithmetic in bulk.
+//!
+//! The directed functions of `arith` are as tight as can be and take microseconds. A loss
+//! distribution needs millions of values and can afford a relative error of a few units in the
+//! last place, provided that it is *known*: it is then charged to delta. Everything here is `+ - * /`
+//! on IEEE doubles, hence the same on every platform. `u = 2^-53` is the unit roundoff.
+
+/// Bounds the relative error of [`exp`] for arguments in `[-700, 700]`.
+#[cfg(test)]
+const EXP_ERROR: f64 = 8.0 * U;
+/// Bounds the relative error of [`exp_m1`] for arguments in `[-700, 700]`.
+#[cfg(test)]
+const EXP_M1_ERROR: f64 = 32.0 * U;
+/// Bounds the relative error of [`ln`] and [`ln_1p`].
+pub(crate) const LN_ERROR: f64 = 16.0 * U;
+/// The unit roundoff.
+pub(crate) const U: f64 = f64::EPSILON / 2.0;
+
+/// `ln 2`, in a part of 33 bits and the rest, with an error below `2^-86`.
+const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
+const LN_2_LOW: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
+
+/// `1 / n!` for n from 2 to 14.
+const INVERSE_FACTORIALS: [f64; 13] = [
+    1.0 / 2.0,
+    1.0 / 6.0,
+    1.0 / 24.0,
+    1.0 / 120.0,
+    1.0 / 720.0,
+    1.0 / 5040.0,
+    1.0 / 40320.0,
+    1.0 / 362_880.0,
+    1.0 / 3_628_800.0,
+    1.0 / 39_916_800.0,
+    1.0 / 479_001_600.0,
+    1.0 / 6_227_020_800.0,
+    1.0 / 87_178_291_200.0,
+];
+
+/// Compute `e^x`; 0 below -700, where the exact value is below `10^-304`, and infinity above 709.
+///
+/// Write `x = k ln 2 + r` with `|r| < 0.35`. The product `k * LN_2_HIGH` is exact, so `r` is off by
+/// at most `2 u |r|`. The polynomial omits `r^15 / 15! < 2^-61` and its last steps round by
+/// `(1 + 0.35 + ...) u` on top of the error of `r`: in total below `4 u`. The scaling is exact.
+#[inline]
+pub(crate) fn exp(x: f64) -> f64 {
+    if x < -700.0 {
+        return 0.0;
+    }
+    if !(x <= 709.0) {
+        return f64::INFINITY;
+    }
+    let k = (x * std::f64::consts::LOG2_E).round_ties_even();
+    let r = (x - k * LN_2_HIGH) - k * LN_2_LOW;
+    let p = 1.0 + (r + r * r * tail(r));
+    let half = (k as i64) / 2;
+    p * power_of_two(half) * power_of_two(k as i64 - half)
+}
+
+/// Compute `e^x - 1`.
+///
+/// For `|x| < 0.35` the polynomial starts at `x`, with a relative error below `4 u`. Beyond, the
+/// error of [`exp`] is multiplied by at most `e^0.35 / (e^0.35 - 1) < 3.4`.
+#[inline]
+pub(crate) fn exp_m1(x: f64) -> f64 {
+    if x.abs() < 0.35 { x + x * x * tail(x) } else { exp(x) - 1.0 }
+}
+
+#[inline]
+fn tail(r: f64) -> f64 {
+    let mut p = 0.0;
+    for c in INVERSE_FACTORIALS.iter().rev() {
+        p = p * r + c;
+    }
+    p
+}
+
+#[inline]
+fn power_of_two(k: i64) -> f64 {
+    f64::from_bits(((1023 + k) as u64) << 52)
+}
+
+/// Compute `ln x` for a positive normal float; minus infinity for anything at most 0.
+///
+/// With `x = 2^k m` and `m` within a factor `sqrt 2` of 1, `ln m = 2 atanh(s)` for
+/// `s = (m - 1) / (m + 1)`, `|s| < 0.1716`. The numerator is exact, the quotient is off by `2 u`,
+/// the series omits `2 s^25 / 25 < 2^-60 |s|`. When `k != 0` the sum exceeds `|ln m|`, and
+/// `k * LN_2_HIGH` is exact.
+#[inline]
+pub(crate) fn ln(x: f64) -> f64 {
+    if !(0.0 < x) {
+        return f64::NEG_INFINITY;
+    }
+    if x == f64::INFINITY {
+        return x;
+    }
+    let (x, scale) = if x < f64::MIN_POSITIVE { (x * power_of_two(60), -60) } else { (x, 0) };
+    let bits = x.to_bits();
+    let mut k = ((bits >> 52) as i64) - 1023 + scale;
+    let mut m = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
+    if m > std::f64::consts::SQRT_2 {
+        m *= 0.5;
+        k += 1;
+    }
+    let near = two_atanh((m - 1.0) / (m + 1.0));
+    let k = k as f64;
+    k * LN_2_HIGH + (k * LN_2_LOW + near)
+}
+
+/// Compute `ln(1 + x)` for `x > -1`.
+#[inline]
+pub(crate) fn ln_1p(x: f64) -> f64 {
+    // Beyond, the sum rounds by u and the logarithm exceeds 0.3, or is exact below -1/2.
+    if x.abs() < 0.35 { two_atanh(x / (2.0 + x)) } else { ln(1.0 + x) }
+}
+
+#[inline]
+fn two_atanh(s: f64) -> f64 {
+    let z = s * s;
+    let mut p = 0.0;
+    for odd in [23.0, 21.0, 19.0, 17.0, 15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0] {
+        p = p * z + 1.0 / odd;
+    }
+    2.0 * (s + s * (z * p))
+}
+
+/// Add non-negative numbers in pairs: a relative error of at most `(log2(length) + 32) u`.
+pub(crate) fn sum(values: &[f64]) -> f64 {
+    if values.len() <= 32 {
+        return values.iter().sum();
+    }
+    let (left, right) = values.split_at(values.len() / 2);
+    sum(left) + sum(right)
+}
+
+#[cfg(test)]
+mod tests {
+    use opendp_core::arith::DirectedFloat;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Whether a value is within a relative error of an enclosure.
+    fn near(value: f64, low: f64, high: f64, error: f64) -> bool {
+        let slack = error * low.abs().max(high.abs());
+        low - slack <= value && value <= high + slack
+    }
+
+    proptest! {
+        #[test]
+        fn stays_within_the_stated_errors(x in -700f64..700.0, small in -1f64..1.0, e in -300i32..300) {
+            for x in [x, small, small * 1e-6, x / 10.0] {
+                let (low, high) = (x.neg_inf_exp().unwrap(), x.inf_exp().unwrap());
+                prop_assert!(near(exp(x), low, high, EXP_ERROR));
+                // The check has teeth: an error of twice the bound is seen.
+                prop_assert!(!near(exp(x) * (1.0 + 20.0 * U), low, high, EXP_ERROR));
+                let (low, high) = (x.neg_inf_exp_m1().unwrap(), x.inf_exp_m1().unwrap());
+                prop_assert!(near(exp_m1(x), low, high, EXP_M1_ERROR));
+            }
+            for x in [(1.0 + small.abs()) * 2f64.powi(e), 1.0 + small * 0.9, 1.0 + small * 1e-9] {
+                let (low, high) = (x.neg_inf_ln().unwrap(), x.inf_ln().unwrap());
+                prop_assert!(near(ln(x), low, high, LN_ERROR), "{x}");
+            }
+            for x in [small, small * 0.1, small * 1e-9, x.abs()] {
+                if x > -1.0 && x != 0.0 {
+                    let (low, high) = (x.neg_inf_ln_1p().unwrap(), x.inf_ln_1p().unwrap());
+                    prop_assert!(near(ln_1p(x), low, high, LN_ERROR), "{x}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ends_where_floats_do() {
+        assert_eq!((exp(-1e9), exp(1e9), exp(0.0)), (0.0, f64::INFINITY, 1.0));
+        assert_eq!((ln(1.0), ln(0.0), exp_m1(0.0), ln_1p(0.0)), (0.0, f64::NEG_INFINITY, 0.0, 0.0));
+        assert!((ln(5e-324) + 744.44).abs() < 0.01);
+    }
+}

@@ -1,0 +1,263 @@
+//! Pairs with atoms: discrete noise, randomized response, and whatever a third party lists.
+
+use std::sync::Arc;
+
+use opendp_core::{Error, Result};
+
+use super::elementary::{LN_ERROR, U, exp, exp_m1, ln};
+use super::gaussian_pair::deviations;
+use super::pair::{Buckets, DominatingPair, Grid};
+
+/// Put outputs, each a loss with its two probabilities, into buckets.
+fn fill(
+    grid: &Grid,
+    relative: f64,
+    shift: f64,
+    outputs: impl Iterator<Item = (f64, f64, f64)>,
+) -> Buckets {
+    let mut buckets = Buckets::empty(grid, relative, shift);
+    for (loss, p, q) in outputs {
+        if p > 0.0 {
+            buckets.atom(grid, loss, p, q);
+        }
+    }
+    buckets
+}
+
+/// Any two distributions over the same outputs, each a list of probabilities.
+///
+/// ```
+/// use opendp_measurements::accounting::{Account, FinitePair};
+/// use std::sync::Arc;
+/// let pair = FinitePair::new(vec![0.75, 0.25], vec![0.25, 0.75])?;
+/// let account = Account::new().with(Arc::new(pair), 10);
+/// assert!(account.epsilon(1e-6)?.upper <= 10.0 * 3_f64.ln() + 1e-9);
+/// assert_eq!(FinitePair::new(vec![1.0], vec![0.5]).unwrap_err().kind(), "InvalidDistance");
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct FinitePair {
+    p: Arc<[f64]>,
+    q: Arc<[f64]>,
+}
+
+impl FinitePair {
+    /// Take two lists of probabilities, which stand for exactly the numbers that they are.
+    ///
+    /// # Errors
+    /// `InvalidDistance` when the lists differ in length, a probability is negative or NaN, or a
+    /// sum is further than `10^-9` from 1.
+    pub fn new(p: Vec<f64>, q: Vec<f64>) -> Result<Self> {
+        let right = |list: &[f64]| {
+            let total: f64 = list.iter().sum();
+            list.iter().all(|x| *x >= 0.0) && (total - 1.0).abs() < 1e-9
+        };
+        if p.len() != q.len() || !right(&p) || !right(&q) {
+            return Err(Error::InvalidDistance(
+                "probabilities: expected two lists of one length, each of sum 1".into(),
+            ));
+        }
+        Ok(FinitePair { p: p.into(), q: q.into() })
+    }
+    fn outputs(&self) -> impl Iterator<Item = (f64, f64, f64)> {
+        // Outputs that Q never gives have an infinite loss.
+        let loss = |p: f64, q: f64| if q > 0.0 { ln(p) - ln(q) } else { f64::INFINITY };
+        self.p.iter().zip(self.q.iter()).map(move |(p, q)| (loss(*p, *q), *p, *q))
+    }
+}
+impl DominatingPair for FinitePair {
+    fn range(&self, _: f64) -> (f64, f64) {
+        let finite = self.outputs().filter(|(loss, p, _)| *p > 0.0 && loss.is_finite());
+        finite.fold((0.0, 0.0), |(low, high), (loss, ..)| (loss.min(low), loss.max(high)))
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        // The logarithms of floats are at most 745.
+        fill(grid, 4.0 * U, 1500.0 * LN_ERROR, self.outputs())
+    }
+    fn unit(&self) -> Option<f64> {
+        // Two outputs with opposite losses, as in randomized response.
+        let (low, high) = self.range(0.0);
+        let on = |loss: f64| {
+            let place = loss / high;
+            (place - place.round()).abs() < 1e-13 || !loss.is_finite()
+        };
+        let fits = low < 0.0 && self.outputs().all(|(loss, p, _)| p == 0.0 || on(loss));
+        fits.then_some(high)
+    }
+    fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {
+        Some(Arc::new(FinitePair { p: self.q.clone(), q: self.p.clone() }))
+    }
+}
+
+/// Randomized response: the truth with probability `truth`, else one of the other categories.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RandomizedResponsePair {
+    /// The probability of the truth, above 0 and below 1.
+    pub truth: f64,
+    /// The number of categories, at least 2.
+    pub categories: u32,
+}
+impl RandomizedResponsePair {
+    fn parts(&self) -> (f64, f64) {
+        let lie = (1.0 - self.truth) / (f64::from(self.categories) - 1.0);
+        ((ln(self.truth) - ln(lie)).abs(), lie)
+    }
+}
+impl DominatingPair for RandomizedResponsePair {
+    fn range(&self, _: f64) -> (f64, f64) {
+        (-self.parts().0, self.parts().0)
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        let (loss, lie) = self.parts();
+        let (more, less) = (self.truth.max(lie), self.truth.min(lie));
+        let rest = (f64::from(self.categories) - 2.0) * lie;
+        let outputs = [(loss, more, less), (-loss, less, more), (0.0, rest, rest)];
+        fill(grid, 16.0 * U, 1500.0 * LN_ERROR, outputs.into_iter())
+    }
+    fn unit(&self) -> Option<f64> {
+        Some(self.parts().0)
+    }
+}
+
+/// Any mechanism that is `(epsilon, delta)`-differentially private, and no more is known of it.
+///
+/// Such a mechanism is a post-processing of this pair (Kairouz, Oh, Viswanath 2015, Theorem 3.4).
+/// With delta 0, powers of it are optimal composition of pure differential privacy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PrivatePair {
+    /// The loss, except with probability delta.
+    pub epsilon: f64,
+    /// The probability of an unbounded loss.
+    pub delta: f64,
+}
+impl DominatingPair for PrivatePair {
+    fn range(&self, _: f64) -> (f64, f64) {
+        (-self.epsilon, self.epsilon)
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        let (e, rest) = (self.epsilon, 1.0 - self.delta);
+        let (more, less) = (rest / (1.0 + exp(-e)), rest * exp(-e) / (1.0 + exp(-e)));
+        let failure = (f64::INFINITY, self.delta, 0.0);
+        let outputs = [failure, (e, more, less), (-e, less, more)];
+        fill(grid, 32.0 * U, 0.0, outputs.into_iter())
+    }
+    fn unit(&self) -> Option<f64> {
+        Some(self.epsilon)
+    }
+    fn most(&self) -> f64 {
+        if self.delta == 0.0 { self.epsilon } else { f64::INFINITY }
+    }
+}
+
+/// Another pair, except with a probability of an unbounded loss: a threshold that hides rare keys.
+#[derive(Clone, Debug)]
+pub struct ThresholdedPair {
+    /// What happens otherwise.
+    pub noise: Arc<dyn DominatingPair>,
+    /// The probability that a release tells whether somebody is there.
+    pub delta: f64,
+}
+impl DominatingPair for ThresholdedPair {
+    fn range(&self, tail: f64) -> (f64, f64) {
+        self.noise.range(tail)
+    }
+    /// The event has probability at most delta under `P`. What remains is at most the other pair.
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        let mut buckets = self.noise.buckets(grid);
+        buckets.above += self.delta;
+        buckets
+    }
+    fn unit(&self) -> Option<f64> {
+        self.noise.unit()
+    }
+    fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {
+        let noise = self.noise.reverse()?;
+        Some(Arc::new(ThresholdedPair { noise, delta: self.delta }))
+    }
+    fn only_above(&self) -> bool {
+        self.noise.only_above()
+    }
+}
+
+/// Discrete Laplace noise, `P[Z = z]` proportional to `e^(-|z| / scale)`, on an integer.
+///
+/// It is log-concave, so vectors under the L1 distance are dominated, as for
+/// [`LaplacePair`](super::LaplacePair).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DiscreteLaplacePair {
+    /// The sensitivity.
+    pub sensitivity: u32,
+    /// The scale, above 0.
+    pub scale: f64,
+}
+impl DominatingPair for DiscreteLaplacePair {
+    fn range(&self, _: f64) -> (f64, f64) {
+        let epsilon = f64::from(self.sensitivity) / self.scale;
+        (-epsilon, epsilon)
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        let (rate, last) = (1.0 / self.scale, self.sensitivity);
+        let end = 1.0 / (1.0 + exp(-rate));
+        let middle = -exp_m1(-rate) * end;
+        let power = |j: u32| exp(-(f64::from(j) * rate));
+        let outputs = (0..=last).map(|j| {
+            let weight = if j == 0 || j == last { end } else { middle };
+            let loss = (f64::from(last) - 2.0 * f64::from(j)) * rate;
+            match last {
+                0 => (0.0, 1.0, 1.0),
+                _ => (loss, weight * power(j), weight * power(last - j)),
+            }
+        });
+        let reach = f64::from(last) * rate;
+        fill(grid, U * (128.0 + 4.0 * reach), 8.0 * U * reach, outputs)
+    }
+    fn unit(&self) -> Option<f64> {
+        Some(1.0 / self.scale)
+    }
+}
+
+/// Discrete Gaussian noise, `P[Z = z]` proportional to `e^(-z^2 / (2 scale^2))`, on an integer.
+///
+/// It is log-concave, so that smaller sensitivities are dominated. A vector under the L2 distance
+/// is not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DiscreteGaussianPair {
+    /// The sensitivity.
+    pub sensitivity: u32,
+    /// The scale, above 0 and at most [`MAX_SCALE`](DiscreteGaussianPair::MAX_SCALE).
+    pub scale: f64,
+}
+impl DiscreteGaussianPair {
+    /// The largest scale: its outputs are listed one by one.
+    pub const MAX_SCALE: f64 = 65536.0;
+
+    fn loss(&self, z: f64) -> f64 {
+        let d = f64::from(self.sensitivity);
+        d * (d - 2.0 * z) / (2.0 * self.scale * self.scale)
+    }
+}
+impl DominatingPair for DiscreteGaussianPair {
+    fn range(&self, tail: f64) -> (f64, f64) {
+        let z = (deviations(tail) * self.scale).ceil() + 1.0;
+        (self.loss(z), self.loss(-z))
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        // Beyond, the probabilities of P are below e^-700 each, and fall faster than geometrically.
+        let reach = (37.4 * self.scale.min(Self::MAX_SCALE)).ceil() as i64 + 1;
+        let d = f64::from(self.sensitivity);
+        let weight = |z: f64| exp(-(z / self.scale) * (z / self.scale) / 2.0);
+        let weights: Vec<f64> = (-reach..=reach).map(|z| weight(z as f64)).collect();
+        let total = super::elementary::sum(&weights);
+        let outputs = (-reach..=reach).zip(&weights).map(|(z, p)| {
+            let z = z as f64;
+            (self.loss(z), p / total, weight(z - d) / total)
+        });
+        let largest = self.loss(-(reach as f64)).abs();
+        let mut buckets = fill(grid, U * 8192.0, 16.0 * U * largest, outputs);
+        buckets.above += 1e-290;
+        buckets
+    }
+    fn unit(&self) -> Option<f64> {
+        Some(f64::from(self.sensitivity) / (2.0 * self.scale * self.scale))
+    }
+}

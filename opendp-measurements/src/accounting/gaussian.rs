@@ -1,0 +1,247 @@
+//! Gaussian noise without discretisation: certified at any precision.
+
+use dashu_int::IBig;
+
+use opendp_core::arith::cast::{dyadic, to_f64_down, to_f64_up};
+use opendp_core::{Error, Result};
+
+use super::Certified;
+use super::normal::{Enclosure, gauss, mills, sqrt_two_pi};
+
+/// Where a tail is below the smallest float.
+const FAR: f64 = 39.0;
+
+/// Enclose `P[N >= x]` for a standard normal variable.
+///
+/// # Errors
+/// `InvalidDistance` when `x` is not finite.
+pub fn normal_tail(x: f64) -> Result<Certified> {
+    let Some((mantissa, exponent)) = dyadic(x) else {
+        return Err(Error::InvalidDistance(format!("x: expected a finite number, found {x}")));
+    };
+    if FAR < x {
+        return Ok(Certified { lower: 0.0, upper: 5e-324 });
+    }
+    if x < -FAR {
+        return Ok(Certified { lower: 1f64.next_down(), upper: 1.0 });
+    }
+    let negative = mantissa < IBig::ZERO;
+    let bits = 160 + (x * x) as usize;
+    let shift = bits as i64 + i64::from(exponent);
+    let magnitude = if negative { -mantissa } else { mantissa };
+    let at = if shift >= 0 {
+        Enclosure::exact(magnitude << shift.unsigned_abs() as usize)
+    } else {
+        let lo = magnitude >> shift.unsigned_abs() as usize;
+        Enclosure { hi: &lo + 1, lo }
+    };
+    let tail = mills(&at, bits).multiply(&density(&at, bits), bits);
+    Ok(if negative { float(&complement(&tail, bits), bits) } else { float(&tail, bits) })
+}
+
+/// Enclose delta at an epsilon for Gaussian noise whose standard deviation is `1 / mu` of the
+/// sensitivity.
+///
+/// With `a = epsilon / mu - mu / 2` and `b = a + mu`, it is `T(a) - e^epsilon T(b)`, where `T` is the
+/// normal tail (Balle, Wang 2018, Theorem 8). Since `e^epsilon phi(b) = phi(a)`, this is
+/// `phi(a) (m(a) - m(b))` in terms of Mills' ratio, with no exponential that could overflow. Both
+/// ends are within an ulp or two of the exact value.
+///
+/// # Errors
+/// `InvalidDistance` when epsilon or `mu` is negative or NaN.
+pub fn gaussian_delta(mu: f64, epsilon: f64) -> Result<Certified> {
+    if !(0.0 <= mu && 0.0 <= epsilon) {
+        return Err(Error::InvalidDistance(format!(
+            "mu, epsilon: expected numbers of at least 0, found {mu} and {epsilon}"
+        )));
+    }
+    if mu == 0.0 || epsilon == f64::INFINITY {
+        return Ok(Certified { lower: 0.0, upper: 0.0 });
+    }
+    if mu >= 1e6 && epsilon / mu < mu / 4.0 {
+        return Ok(Certified { lower: 1f64.next_down(), upper: 1.0 });
+    }
+    let about = epsilon / mu - mu / 2.0;
+    if !(about < FAR) {
+        return Ok(Certified { lower: 0.0, upper: 5e-324 });
+    }
+    let mut bits = 128 + (about.max(0.0) * about.max(0.0)) as usize;
+    bits += 2 * (1023 - (mu.to_bits() >> 52) as i64).max(0) as usize;
+    loop {
+        let exact = enclose(mu, epsilon, bits);
+        let found = float(&exact, bits);
+        if found.upper <= found.lower.next_up().next_up() || bits > 20_000 {
+            return Ok(found);
+        }
+        bits *= 2;
+    }
+}
+
+fn enclose(mu: f64, epsilon: f64, bits: usize) -> Enclosure {
+    let quotient = divide(epsilon, mu, bits);
+    let half = divide(mu, 2.0, bits);
+    let a = Enclosure { lo: &quotient.lo - &half.hi, hi: &quotient.hi - &half.lo };
+    let b = Enclosure { lo: quotient.lo + half.lo, hi: quotient.hi + half.hi };
+    let zero = IBig::ZERO;
+    let mut parts: Vec<Enclosure> = Vec::new();
+    if a.hi >= zero {
+        let a = Enclosure { lo: a.lo.clone().max(zero.clone()), hi: a.hi.clone() };
+        let (near, far) = (mills(&a, bits), mills(&b, bits));
+        let gap = Enclosure {
+            lo: (near.lo - far.hi).max(zero.clone()),
+            hi: (near.hi - far.lo).max(zero.clone()),
+        };
+        parts.push(gap.multiply(&density(&a, bits), bits));
+    }
+    if a.lo < zero {
+        let a = Enclosure { lo: (-&a.hi).max(zero), hi: -&a.lo };
+        let (near, far) = (mills(&a, bits), mills(&b, bits));
+        let sum = Enclosure { lo: near.lo + far.lo, hi: near.hi + far.hi };
+        parts.push(complement(&sum.multiply(&density(&a, bits), bits), bits));
+    }
+    let lo = parts.iter().map(|part| part.lo.clone()).min().unwrap_or_default();
+    let hi = parts.iter().map(|part| part.hi.clone()).max().unwrap_or_default();
+    Enclosure { lo, hi }
+}
+
+/// Enclose the quotient of two floats that are not negative.
+fn divide(x: f64, y: f64, bits: usize) -> Enclosure {
+    let (Some((x, e)), Some((y, f))) = (dyadic(x), dyadic(y)) else {
+        return Enclosure { lo: IBig::ZERO, hi: IBig::ONE << (bits + 4096) };
+    };
+    let shift = bits as i64 + i64::from(e) - i64::from(f);
+    let magnitude = shift.unsigned_abs() as usize;
+    let (above, below) = if shift >= 0 { (x << magnitude, y) } else { (x, y << magnitude) };
+    let lo = &above / &below;
+    let exact = &lo * &below == above;
+    Enclosure { hi: if exact { lo.clone() } else { &lo + 1 }, lo }
+}
+fn density(x: &Enclosure, bits: usize) -> Enclosure {
+    gauss(x, bits).divide(&sqrt_two_pi(bits), bits)
+}
+fn complement(x: &Enclosure, bits: usize) -> Enclosure {
+    let one = IBig::ONE << bits;
+    Enclosure { lo: (&one - &x.hi).max(IBig::ZERO), hi: one - &x.lo }
+}
+fn float(x: &Enclosure, bits: usize) -> Certified {
+    let exponent = -(bits as i64);
+    Certified {
+        lower: to_f64_down(&x.lo, exponent).max(0.0),
+        upper: to_f64_up(&x.hi, exponent).min(1.0),
+    }
+}
+
+/// Enclose the smallest epsilon at which Gaussian noise has at most this delta.
+///
+/// # Errors
+/// `InvalidDistance` when `mu` is negative or delta is not from 0 to 1.
+pub fn gaussian_epsilon(mu: f64, delta: f64) -> Result<Certified> {
+    check(delta)?;
+    let most = |epsilon: f64| gaussian_delta(mu, epsilon).map(|found| found.upper <= delta);
+    let least = |epsilon: f64| gaussian_delta(mu, epsilon).map(|found| found.lower > delta);
+    let upper = smallest(most)?;
+    Ok(Certified { upper, lower: step_back(upper, least)? })
+}
+
+/// Enclose the largest `mu` at which Gaussian noise is `(epsilon, delta)`-private: the sensitivity
+/// divided by it is the standard deviation to use. The lower end is the safe one.
+///
+/// # Errors
+/// `InvalidDistance` when epsilon is negative or delta is not from 0 to 1.
+pub fn gaussian_mu(epsilon: f64, delta: f64) -> Result<Certified> {
+    check(delta)?;
+    if delta == 1.0 {
+        return Ok(Certified { lower: f64::MAX, upper: f64::INFINITY });
+    }
+    let too_much = |mu: f64| gaussian_delta(mu, epsilon).map(|found| found.upper > delta);
+    let above = smallest(too_much)?;
+    let fits = |mu: f64| gaussian_delta(mu, epsilon).map(|found| found.upper <= delta);
+    let surely = |mu: f64| gaussian_delta(mu, epsilon).map(|found| found.lower > delta);
+    let mut upper = above;
+    let mut by = f64::EPSILON;
+    while !surely(upper)? && by < 1.0 {
+        upper = above * (1.0 + by);
+        by *= 4.0;
+    }
+    Ok(Certified { lower: step_back(above, fits)?, upper })
+}
+
+/// The trade-off function of a normal shift: the smallest error of the second kind that a test
+/// between `N(0, 1)` and `N(mu, 1)` has at a size of `alpha` (Dong, Roth, Su 2022, equation 6).
+///
+/// # Errors
+/// `InvalidDistance` when `mu` is negative or `alpha` is not from 0 to 1.
+pub fn gaussian_tradeoff(mu: f64, alpha: f64) -> Result<Certified> {
+    check(alpha)?;
+    if !(0.0 <= mu) || !mu.is_finite() {
+        return Err(Error::InvalidDistance(format!(
+            "mu: expected a finite number of at least 0, found {mu}"
+        )));
+    }
+    if alpha == 0.0 || alpha == 1.0 {
+        return Ok(Certified { lower: 1.0 - alpha, upper: 1.0 - alpha });
+    }
+    // t with T(t) = alpha; then the error is T(mu - t), which decreases with alpha.
+    let (mut low, mut high) = (-FAR, FAR);
+    while low < high.next_down() && high - low > 1e-300 {
+        let middle = low + (high - low) / 2.0;
+        if middle <= low || high <= middle {
+            break;
+        }
+        let found = normal_tail(middle)?;
+        if found.lower >= alpha {
+            low = middle;
+        } else if found.upper < alpha {
+            high = middle;
+        } else {
+            break;
+        }
+    }
+    // Differences of floats, rounded outward by an ulp of their size.
+    let slack = (mu.abs() + low.abs().max(high.abs())) * f64::EPSILON;
+    let lower = normal_tail(mu - low + slack)?.lower;
+    Ok(Certified { lower, upper: normal_tail(mu - high - slack)?.upper })
+}
+
+fn check(delta: f64) -> Result<()> {
+    if (0.0..=1.0).contains(&delta) {
+        return Ok(());
+    }
+    let reason = format!("delta: expected a number from 0 to 1, found {delta}");
+    Err(Error::InvalidDistance(reason))
+}
+
+/// The smallest float, found by bisection, from which on a condition holds.
+fn smallest(holds: impl Fn(f64) -> Result<bool>) -> Result<f64> {
+    if holds(0.0)? {
+        return Ok(0.0);
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    while !holds(high)? {
+        low = high;
+        high *= 2.0;
+        if high == f64::INFINITY {
+            return Ok(high);
+        }
+    }
+    loop {
+        let middle = low + (high - low) / 2.0;
+        if middle <= low || high <= middle || high - low <= high * 1e-16 {
+            return Ok(high);
+        }
+        if holds(middle)? { high = middle } else { low = middle }
+    }
+}
+
+/// The first of ever smaller numbers at which a condition holds, or 0.
+fn step_back(from: f64, holds: impl Fn(f64) -> Result<bool>) -> Result<f64> {
+    let mut by = f64::EPSILON / 2.0;
+    while by < 1.0 {
+        let at = from * (1.0 - by);
+        if at < from && holds(at)? {
+            return Ok(at);
+        }
+        by *= 4.0;
+    }
+    Ok(0.0)
+}

@@ -1,0 +1,138 @@
+//! Gaussian noise, as it is and on a Poisson sample.
+
+use std::sync::Arc;
+
+use super::elementary::{U, exp_m1, ln, ln_1p};
+use super::normal_mass::{LIMIT, MASS_ERROR, mass, upper_tail};
+use super::pair::{Buckets, DominatingPair, Grid};
+
+/// `N(mu, 1)` against `N(0, 1)`: noise of standard deviation `sensitivity / mu`.
+///
+/// By rotation invariance it dominates vectors under the L2 distance, too. The loss of an output
+/// is normal, of variance `mu^2` and mean `mu^2 / 2` under `P` and `-mu^2 / 2` under `Q`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GaussianPair {
+    /// The sensitivity divided by the standard deviation.
+    pub mu: f64,
+}
+
+/// How many standard deviations hold all but `tail`: at least enough, by `P[N > z] <= e^(-z^2/2)`.
+pub(super) fn deviations(tail: f64) -> f64 {
+    (-2.0 * ln(tail.max(1e-300))).max(1.0).sqrt().min(LIMIT)
+}
+
+impl DominatingPair for GaussianPair {
+    fn range(&self, tail: f64) -> (f64, f64) {
+        let z = deviations(tail) * self.mu;
+        let mean = self.mu * self.mu / 2.0;
+        (mean - z, mean + z)
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        let (mu, width) = (self.mu, grid.step / self.mu);
+        let centre = |i: usize| (grid.edge(i) + grid.step / 2.0) / mu;
+        let p = (0..grid.count).map(|i| mass(centre(i) - mu / 2.0, width)).collect();
+        let q = (0..grid.count).map(|i| mass(centre(i) + mu / 2.0, width)).collect();
+        let (low, high) = (grid.edge(0) / mu - mu / 2.0, grid.edge(grid.count) / mu - mu / 2.0);
+        // A centre c is off by 4 u (|c| + mu), which changes a mass by |c| times as much.
+        let furthest = low.abs().max(high.abs()).min(LIMIT) + mu;
+        let relative = MASS_ERROR + 8.0 * U * furthest * (furthest + mu);
+        Buckets {
+            p,
+            q,
+            at_edges: Vec::new(),
+            below: upper_tail(-low) * (1.0 + 2.0 * relative) + 1e-300,
+            above: upper_tail(high) * (1.0 + 2.0 * relative) + 1e-300,
+            surely_above: upper_tail(high) * (1.0 - 2.0 * relative),
+            relative,
+            shift: 0.0,
+        }
+    }
+}
+
+/// Gaussian noise on a Poisson sample, one record removed or added.
+///
+/// Removing a record changes `(1 - q) N(0, 1) + q N(mu, 1)` into `N(0, 1)`, and adding one the
+/// reverse, where `mu` belongs to the mechanism without sampling (Zhu, Dong, Wang 2022, Theorem 11).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SampledGaussianPair {
+    /// The sensitivity divided by the standard deviation.
+    pub mu: f64,
+    /// The probability with which each record is in the sample, above 0 and below 1.
+    pub rate: f64,
+    /// Whether the record is removed, or added.
+    pub removed: bool,
+}
+
+impl SampledGaussianPair {
+    /// The loss of the output `y` when the record is removed: it increases with `y`.
+    fn loss(&self, y: f64) -> f64 {
+        ln_1p(self.rate * exp_m1((y * self.mu - self.mu * self.mu / 2.0).min(700.0)))
+    }
+    /// The output of a loss. Its error is charged to the shift of the buckets.
+    fn output(&self, loss: f64) -> f64 {
+        let ratio = 1.0 + exp_m1(loss) / self.rate;
+        if ratio > 0.0 { ln(ratio) / self.mu + self.mu / 2.0 } else { f64::NEG_INFINITY }
+    }
+}
+
+impl DominatingPair for SampledGaussianPair {
+    fn range(&self, tail: f64) -> (f64, f64) {
+        if self.removed {
+            let z = deviations(tail / self.rate) + self.mu;
+            let z = z.max(deviations(tail));
+            (self.loss(-deviations(tail)), self.loss(z))
+        } else {
+            let z = deviations(tail);
+            (-self.loss(z), -self.loss(-z))
+        }
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        let (mu, rate) = (self.mu, self.rate);
+        // Outputs from low to high; the loss of an added record is the negative.
+        let edge = |i: usize| match self.removed {
+            true => self.output(grid.edge(i)),
+            false => self.output(-grid.edge(grid.count - i)),
+        };
+        let limit = LIMIT + mu;
+        let edges: Vec<f64> = (0..=grid.count).map(|i| edge(i).clamp(-LIMIT, limit)).collect();
+        let mut p = Vec::with_capacity(grid.count);
+        let mut q = Vec::with_capacity(grid.count);
+        for pair in edges.windows(2) {
+            let (centre, width) = ((pair[0] + pair[1]) / 2.0, pair[1] - pair[0]);
+            let without = if width > 0.0 { mass(centre, width) } else { 0.0 };
+            let with = if width > 0.0 { mass(centre - mu, width) } else { 0.0 };
+            p.push((1.0 - rate) * without + rate * with);
+            q.push(without);
+        }
+        let (low, high) = (edge(0), edge(grid.count));
+        let mixed = |x: f64, sign: f64| {
+            (1.0 - rate) * upper_tail(sign * x) + rate * upper_tail(sign * (x - mu))
+        };
+        let (mut below, mut above) = (mixed(low, -1.0), mixed(high, 1.0));
+        if !self.removed {
+            std::mem::swap(&mut p, &mut q);
+            p.reverse();
+            q.reverse();
+            below = upper_tail(high);
+            above = upper_tail(-low);
+        }
+        // An edge y is a float, and is the edge of P and Q alike. Its centre is off by 4 u (|y| +
+        // mu). Its loss differs from the grid's by the errors of exp_m1, ln and the products.
+        let relative = MASS_ERROR + 16.0 * U * limit * (limit + mu);
+        let reach = grid.edge(0).abs().max(grid.edge(grid.count).abs());
+        let shift = 256.0 * U * (1.0 + reach + mu * (mu + limit.min(reach / mu + 40.0)));
+        Buckets {
+            p,
+            q,
+            at_edges: Vec::new(),
+            below: below * (1.0 + 2.0 * relative) + 1e-300,
+            above: above * (1.0 + 2.0 * relative) + 1e-300,
+            surely_above: above * (1.0 - 2.0 * relative),
+            relative,
+            shift,
+        }
+    }
+    fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {
+        Some(Arc::new(SampledGaussianPair { removed: !self.removed, ..*self }))
+    }
+}

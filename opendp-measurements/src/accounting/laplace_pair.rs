@@ -1,0 +1,164 @@
+//! Laplace noise and the exponential mechanism: losses with an exponential density.
+
+use std::sync::Arc;
+
+use super::elementary::{U, exp, exp_m1, ln, ln_1p};
+use super::pair::{Buckets, DominatingPair, Grid};
+
+/// Bounds the relative error of the masses below.
+const ERROR: f64 = 256.0 * U;
+
+/// Laplace noise of scale `sensitivity / epsilon`.
+///
+/// Vectors under the L1 distance are dominated by one number: the trade-off function of the shift
+/// by `a + b` of a log-concave density is `T_b(1 - T_a)`, and for a product of two shifts, in two
+/// coordinates, the same expression is a lower bound, for one test can follow the other (compare
+/// Dong, Roth, Su 2022, Theorem 2.14).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LaplacePair {
+    /// The sensitivity divided by the scale.
+    pub epsilon: f64,
+}
+
+/// The masses that `e^((x - end) / 2) / 4 dx` and, for `Q`, `e^-x` times that, give to an interval.
+fn exponential(end: f64, low: f64, high: f64) -> (f64, f64) {
+    if !(low < high) {
+        return (0.0, 0.0);
+    }
+    let width = exp_m1((high - low) / 2.0) / 2.0;
+    (exp((low - end) / 2.0) * width, exp(-(high + end) / 2.0) * width)
+}
+
+impl DominatingPair for LaplacePair {
+    fn range(&self, _: f64) -> (f64, f64) {
+        (-self.epsilon, self.epsilon)
+    }
+    fn unit(&self) -> Option<f64> {
+        Some(self.epsilon)
+    }
+    fn most(&self) -> f64 {
+        self.epsilon
+    }
+    /// Outputs beyond either end have the losses `epsilon` and `-epsilon`, with the probabilities
+    /// `1/2` and `e^-epsilon / 2`. Between, the loss has density `e^((x - epsilon) / 2) / 4`.
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        let end = self.epsilon;
+        let mut buckets = Buckets::empty(grid, ERROR + 4.0 * U * end, 4.0 * U * end);
+        for i in 0..grid.count {
+            let (low, high) = (grid.edge(i).max(-end), grid.edge(i + 1).min(end));
+            let (p, q) = exponential(end, low, high);
+            buckets.p[i] = p;
+            buckets.q[i] = q;
+        }
+        buckets.lose(grid, -end, end, |low, high| exponential(end, low, high).0);
+        buckets.atom(grid, end, 0.5, 0.5 * exp(-end));
+        buckets.atom(grid, -end, 0.5 * exp(-end), 0.5);
+        buckets
+    }
+}
+
+/// The exponential mechanism, and any other of bounded range `epsilon`.
+///
+/// Its profile is at most `(a - sqrt(r))^2 / (a^2 - 1)` at `r = e^x` for `a = e^(epsilon / 2)`: the
+/// largest value of `p (1 - r e^-t)` over the two-point losses `t`, `t - epsilon` that a bounded
+/// range allows, with `p = (a^2 - e^t) / (a^2 - 1)` (Dong, Durfee, Rogers 2020, Lemma 3.2). This is
+/// the profile of a loss of density `a e^(x / 2) / (2 (a^2 - 1))` between the ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BoundedRangePair {
+    /// The range of the loss.
+    pub epsilon: f64,
+}
+
+impl DominatingPair for BoundedRangePair {
+    fn range(&self, _: f64) -> (f64, f64) {
+        (-self.epsilon, self.epsilon)
+    }
+    fn unit(&self) -> Option<f64> {
+        Some(self.epsilon)
+    }
+    fn most(&self) -> f64 {
+        self.epsilon
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        let end = self.epsilon;
+        // a / (2 (a^2 - 1)) = e^(-end / 2) / (2 (1 - e^-end)): twice the Laplace density, scaled.
+        let factor = 2.0 / -exp_m1(-end);
+        let mut buckets = Buckets::empty(grid, ERROR + 8.0 * U * end, 4.0 * U * end);
+        let masses = |low: f64, high: f64| {
+            let (p, q) = exponential(end, low, high);
+            (factor * p, factor * q)
+        };
+        for i in 0..grid.count {
+            let (low, high) = (grid.edge(i).max(-end), grid.edge(i + 1).min(end));
+            (buckets.p[i], buckets.q[i]) = masses(low, high);
+        }
+        buckets.lose(grid, -end, end, |low, high| masses(low, high).0);
+        buckets
+    }
+}
+
+/// Laplace noise on a Poisson sample, one record removed or added.
+///
+/// As for Gaussian noise, the pair is `(1 - q) L(0) + q L(epsilon)` and `L(0)`, or the reverse.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SampledLaplacePair {
+    /// The sensitivity divided by the scale.
+    pub epsilon: f64,
+    /// The probability with which each record is in the sample, above 0 and below 1.
+    pub rate: f64,
+    /// Whether the record is removed, or added.
+    pub removed: bool,
+}
+
+impl SampledLaplacePair {
+    /// The loss of a removed record where the loss without sampling is `x`.
+    fn sampled(&self, x: f64) -> f64 {
+        ln_1p(self.rate * exp_m1(x))
+    }
+    /// The reverse.
+    fn unsampled(&self, loss: f64) -> f64 {
+        let ratio = 1.0 + exp_m1(loss) / self.rate;
+        if ratio > 0.0 { ln(ratio).clamp(-self.epsilon, self.epsilon) } else { -self.epsilon }
+    }
+}
+
+impl DominatingPair for SampledLaplacePair {
+    fn range(&self, _: f64) -> (f64, f64) {
+        let (low, high) = (self.sampled(-self.epsilon), self.sampled(self.epsilon));
+        if self.removed { (low, high) } else { (-high, -low) }
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        let (end, rate) = (self.epsilon, self.rate);
+        let reach = grid.edge(0).abs().max(grid.edge(grid.count).abs());
+        let mut buckets =
+            Buckets::empty(grid, ERROR + 4.0 * U * end, 256.0 * U * (1.0 + reach + end));
+        // L(epsilon) and L(0) are P and Q of the mechanism without sampling.
+        let mixed = |(with, without): (f64, f64)| {
+            let mixture = (1.0 - rate) * without + rate * with;
+            if self.removed { (mixture, without) } else { (without, mixture) }
+        };
+        let place = |edge: f64| self.unsampled(if self.removed { edge } else { -edge });
+        let between = |low: f64, high: f64| {
+            let (one, two) = (place(low), place(high));
+            mixed(exponential(end, one.min(two), one.max(two)))
+        };
+        for i in 0..grid.count {
+            (buckets.p[i], buckets.q[i]) = between(grid.edge(i), grid.edge(i + 1));
+        }
+        let (low, high) = self.range(0.0);
+        buckets.lose(grid, low, high, |low, high| between(low, high).0);
+        for (loss, with, without) in [(end, 0.5, 0.5 * exp(-end)), (-end, 0.5 * exp(-end), 0.5)] {
+            let (p, q) = mixed((with, without));
+            let loss = self.sampled(loss);
+            buckets.atom(grid, if self.removed { loss } else { -loss }, p, q);
+        }
+        buckets
+    }
+    fn most(&self) -> f64 {
+        // The loss of a removed record is the larger one, by the convexity of the exponential.
+        self.sampled(self.epsilon) * (1.0 + 256.0 * U)
+    }
+    fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {
+        Some(Arc::new(SampledLaplacePair { removed: !self.removed, ..*self }))
+    }
+}

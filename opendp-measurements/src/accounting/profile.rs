@@ -1,0 +1,153 @@
+//! Privacy profiles that carry the distribution of their loss, so that they compose tightly.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use opendp_core::arith::{Directed, DirectedFloat};
+use opendp_core::{ComposableLoss, PrivacyProfile, Result};
+
+use super::{
+    Account, CurvePair, DiscreteGaussianPair, DiscreteLaplacePair, DominatingPair, GaussianPair,
+    LaplacePair, PrivatePair, concentrated_delta, concentrated_epsilon, gaussian_delta,
+};
+
+/// The most outputs that a discrete mechanism's sensitivity may tell apart one by one.
+const MAX_SENSITIVITY: f64 = 65536.0;
+/// Where a profile that is only a curve is cut off.
+const NEGLIGIBLE: f64 = 1e-18;
+
+impl ComposableLoss for Account {
+    fn delta(&self, epsilon: f64) -> Result<f64> {
+        self.delta_above(epsilon)
+    }
+    fn epsilon(&self, delta: f64) -> Result<f64> {
+        self.epsilon_above(delta)
+    }
+    fn delta_below(&self, epsilon: f64) -> Result<f64> {
+        Account::delta_below(self, epsilon)
+    }
+    /// Accounts are joined. A profile that carries no account enters by its curve alone.
+    fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
+        let mut total = Account::new();
+        for profile in profiles {
+            let loss: Option<&dyn Any> = profile.loss().map(|loss| &**loss as &dyn Any);
+            total = match loss.and_then(|loss| loss.downcast_ref::<Account>()) {
+                Some(account) => account
+                    .parts()
+                    .iter()
+                    .fold(total, |total, (pair, count)| total.with(pair.clone(), *count)),
+                None => total.with(Arc::new(curve(profile.clone())?), 1),
+            };
+        }
+        Ok(total.profile())
+    }
+}
+
+impl Account {
+    /// The privacy profile of everything in the account.
+    pub fn profile(self) -> PrivacyProfile {
+        PrivacyProfile::of_loss(Arc::new(self))
+    }
+}
+
+/// Make the pair of a profile of which nothing else is known.
+fn curve(profile: PrivacyProfile) -> Result<CurvePair> {
+    let reach = profile.epsilon(NEGLIGIBLE)?;
+    Ok(CurvePair::new(reach, move |epsilon| profile.delta(epsilon).unwrap_or(1.0)))
+}
+
+/// The profile of one release with a dominating pair.
+pub fn profile_of(pair: impl DominatingPair + 'static) -> PrivacyProfile {
+    Account::new().with(Arc::new(pair), 1).profile()
+}
+
+/// The profile of a mechanism that costs nothing at distance 0, and everything without noise.
+fn degenerate(sensitivity: f64, scale: f64) -> Option<PrivacyProfile> {
+    if sensitivity == 0.0 {
+        Some(Account::new().profile())
+    } else if scale == 0.0 {
+        Some(profile_of(PrivatePair { epsilon: 0.0, delta: 1.0 }).with_delta(|_| Ok(1.0)))
+    } else {
+        None
+    }
+}
+
+/// The profile of Laplace noise on real numbers within an L1 distance.
+///
+/// One release has `delta = 1 - e^((epsilon - s) / 2)`, where `s` is the sensitivity divided by the
+/// scale (Balle, Barthe, Gaboardi 2018, Theorem 3).
+///
+/// # Errors
+/// `Overflow` when an argument is not finite, or the quotient is not.
+pub fn profile_of_laplace(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
+    if let Some(profile) = degenerate(sensitivity, scale) {
+        return Ok(profile);
+    }
+    let most = sensitivity.inf_div(scale)?;
+    Ok(profile_of(LaplacePair { epsilon: most }).with_delta(move |epsilon| {
+        if epsilon >= most {
+            return Ok(0.0);
+        }
+        Ok(-epsilon.neg_inf_sub(most)?.neg_inf_div(2.0)?.neg_inf_exp_m1()?)
+    }))
+}
+
+/// The profile of discrete Laplace noise on integers within an L1 distance.
+///
+/// Integers differ by integers, so the sensitivity is rounded down. When it is very large, what is
+/// used is that the mechanism is purely private.
+///
+/// # Errors
+/// As [`profile_of_laplace`].
+pub fn profile_of_discrete_laplace(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
+    let sensitivity = sensitivity.floor();
+    if let Some(profile) = degenerate(sensitivity, scale) {
+        return Ok(profile);
+    }
+    let epsilon = sensitivity.inf_div(scale)?;
+    if sensitivity <= MAX_SENSITIVITY && epsilon < 300.0 {
+        return Ok(profile_of(DiscreteLaplacePair { sensitivity: sensitivity as u32, scale }));
+    }
+    Ok(profile_of(PrivatePair { epsilon, delta: 0.0 }))
+}
+
+/// The profile of Gaussian noise on real numbers within an L2 distance.
+///
+/// # Errors
+/// As [`profile_of_laplace`].
+pub fn profile_of_gaussian(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
+    if let Some(profile) = degenerate(sensitivity, scale) {
+        return Ok(profile);
+    }
+    let mu = sensitivity.inf_div(scale)?;
+    let exact = move |epsilon| gaussian_delta(mu, epsilon).map(|delta| delta.upper);
+    Ok(profile_of(GaussianPair { mu }).with_delta(exact))
+}
+
+/// The profile of discrete Gaussian noise on one integer.
+///
+/// Above a scale of 65536 it is that of [`profile_of_concentrated`].
+///
+/// # Errors
+/// As [`profile_of_laplace`].
+pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
+    let sensitivity = sensitivity.floor();
+    if let Some(profile) = degenerate(sensitivity, scale) {
+        return Ok(profile);
+    }
+    let ratio = sensitivity.inf_div(scale)?;
+    if sensitivity <= MAX_SENSITIVITY && scale <= DiscreteGaussianPair::MAX_SCALE && ratio < 8.0 {
+        return Ok(profile_of(DiscreteGaussianPair { sensitivity: sensitivity as u32, scale }));
+    }
+    profile_of_concentrated(ratio.inf_mul(ratio)?.inf_div(2.0)?)
+}
+
+/// The profile of a mechanism that is `rho`-zero-concentrated differentially private.
+///
+/// # Errors
+/// `InvalidDistance` when `rho` is negative or NaN.
+pub fn profile_of_concentrated(rho: f64) -> Result<PrivacyProfile> {
+    let reach = concentrated_epsilon(rho, NEGLIGIBLE)?;
+    let delta = move |epsilon| concentrated_delta(rho, epsilon);
+    Ok(profile_of(CurvePair::new(reach, move |e| delta(e).unwrap_or(1.0))).with_delta(delta))
+}
