@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, hash::Hash, ops::Range};
 
+use crate::erased::AnyValue;
 use crate::{Codec, Named};
 
 /// Rows handed to a stage at once: enough to make dispatch free, few enough to stay in the cache.
@@ -32,6 +33,10 @@ pub trait Carrier: Named + Codec + Clone + Send + Sync {
     fn reset(&mut self);
     /// Append a copy of the rows of a chunk, or, for a value that is one chunk, become a copy.
     fn append_rows(&mut self, chunk: Self::Chunk<'_>);
+    /// Take a pair apart. Any other value is none, which is the default.
+    fn pair(&self) -> Option<(AnyValue, AnyValue)> {
+        None
+    }
 }
 
 /// A borrow of a whole value, which counts as one row.
@@ -145,6 +150,9 @@ impl<A: Carrier, B: Carrier> Carrier for (A, B) {
     }
     fn append_rows(&mut self, chunk: Whole<'_, Self>) {
         self.clone_from(chunk.0);
+    }
+    fn pair(&self) -> Option<(AnyValue, AnyValue)> {
+        Some((AnyValue::new(self.0.clone()), AnyValue::new(self.1.clone())))
     }
 }
 impl<K, V> Carrier for HashMap<K, V>

@@ -26,10 +26,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Made for Transformation<DI,
         Kind::Transformation
     }
     fn type_name() -> TypeName {
-        TypeName::generic(
-            "Transformation",
-            [DI::type_name(), MI::type_name(), DO::type_name(), MO::type_name()],
-        )
+        <Self as Named>::type_name()
     }
     #[inline(never)]
     fn erased(self) -> Constructed {

@@ -58,7 +58,7 @@ impl<D: Domain, M: Metric> Space<D, M> {
     ///
     /// # Errors
     /// `DomainMismatch` or `MetricMismatch`, with both sides as documents write them.
-    pub(crate) fn follows(&self, found: &Space<D, M>) -> Result<()> {
+    pub fn follows(&self, found: &Space<D, M>) -> Result<()> {
         if self.domain != found.domain {
             return Err(Error::DomainMismatch {
                 expected: self.domain.to_json().to_string(),

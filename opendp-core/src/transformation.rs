@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::{
-    Carrier, Distance, Domain, Function, Measure, Measurement, Metric, Partial, Result, Space,
-    StabilityMap,
+    Carrier, Distance, Domain, Function, Measure, Measurement, Metric, Named, Partial, Result,
+    Space, StabilityMap, TypeName,
 };
 
 /// A function between metric spaces with a bound on its stability.
@@ -161,6 +161,14 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Clone for Transformation<DI
             function: self.function.clone(),
             map: self.map.clone(),
         }
+    }
+}
+impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Named for Transformation<DI, MI, DO, MO> {
+    fn type_name() -> TypeName {
+        TypeName::generic(
+            "Transformation",
+            [DI::type_name(), MI::type_name(), DO::type_name(), MO::type_name()],
+        )
     }
 }
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> fmt::Debug for Transformation<DI, MI, DO, MO> {

@@ -6,18 +6,22 @@
 //! - [`make_noise`] adds the one or the other, as the privacy measure says.
 //! - [`make_laplace_threshold`], [`make_gaussian_threshold`] and [`make_noise_threshold`] do so to
 //!   the numbers of a map, and release the keys whose noisy numbers reach a threshold.
+//! - [`make_alp_queryable`] answers for any key of a map, from one release.
 //! - [`confidence_interval`] puts an interval around a noisy number; functions such as
 //!   [`laplacian_scale_to_accuracy`] and [`accuracy_to_laplacian_scale`] relate scale and error;
 //!   [`tails`] are the certified bounds behind them.
 //! - [`make_gumbel_max`] chooses the index of a good score.
 //! - [`make_noisy_max`] and [`make_noisy_top_k`] choose one or several, under two privacy measures;
 //!   [`make_report_noisy_max_gumbel`] is the former by an older name.
+//! - [`make_sparse_vector`] says which of many queries exceed a threshold, for the price of those that
+//!   do; [`make_above_threshold`] does so for the numbers of a vector.
 //! - [`make_randomized_response_bool`] and [`make_randomized_response`] tell the truth with a known
 //!   probability; [`make_randomized_response_bitvec`] does so for each bit of a vector.
 //! - [`make_chain_tt`], [`make_chain_mt`], [`make_chain_pm`] chain two steps;
 //!   [`make_composition`] makes several releases of the same data.
 //! - [`make_fully_adaptive_composition`], [`make_privacy_filter`] and [`make_adaptive_composition`]
 //!   answer questions one after the other: without a limit, within a budget, by a plan.
+//! - [`make_select_private_candidate`] repeats a release until its score is good enough.
 //! - [`make_parallel_composition`] releases something of each part of a data set, for the price of
 //!   one.
 //! - [`accounting`] composes losses as tightly as theory allows.
@@ -61,8 +65,10 @@
     )
 )]
 
+mod above_threshold;
 pub mod accounting;
 mod accuracy;
+mod alp_queryable;
 mod canonical_noise;
 mod combinators;
 mod confidence_interval;
@@ -87,14 +93,18 @@ pub mod samplers;
 mod scale;
 mod scale_accuracy;
 mod selection;
+mod sparse_vector;
 pub mod tails;
 mod temperature;
 mod threshold;
 
+pub use above_threshold::make_above_threshold;
+pub use alp_queryable::make_alp_queryable;
 pub use canonical_noise::make_canonical_noise;
 pub use combinators::{
-    make_adaptive_composition, make_chain_mt, make_chain_pm, make_chain_tt, make_composition,
-    make_fully_adaptive_composition, make_parallel_composition, make_privacy_filter,
+    Candidate, CandidateMeasure, make_adaptive_composition, make_chain_mt, make_chain_pm,
+    make_chain_tt, make_composition, make_fully_adaptive_composition, make_parallel_composition,
+    make_privacy_filter, make_select_private_candidate,
 };
 pub use confidence_interval::{Released, confidence_interval, confidence_interval_of_each};
 pub use gaussian::{GaussianLoss, GaussianMetric, GaussianNumber, make_gaussian, make_gaussian_in};
@@ -121,6 +131,7 @@ pub use scale_accuracy::{
     discrete_laplacian_scale_to_accuracy, gaussian_scale_to_accuracy, laplacian_scale_to_accuracy,
 };
 pub use selection::SelectionMeasure;
+pub use sparse_vector::{Query, make_sparse_vector, sparse_vector_scales};
 pub use temperature::Temperature;
 pub use threshold::{ThresholdMeasure, ThresholdNumber};
 

@@ -22,6 +22,7 @@ trait ErasedValue: Any + Send + Sync {
     fn copy(&self) -> Arc<dyn ErasedValue>;
     fn empty(&self) -> Arc<dyn ErasedValue>;
     fn bind(&self, turn: &Turn) -> AnyValue;
+    fn apart(&self) -> Option<(AnyValue, AnyValue)>;
 }
 impl<T: Carrier> ErasedValue for T {
     fn name(&self) -> TypeName {
@@ -48,6 +49,9 @@ impl<T: Carrier> ErasedValue for T {
     }
     fn bind(&self, turn: &Turn) -> AnyValue {
         AnyValue::new(self.clone().bound_to(turn))
+    }
+    fn apart(&self) -> Option<(AnyValue, AnyValue)> {
+        self.pair()
     }
 }
 
@@ -195,6 +199,9 @@ impl Carrier for AnyValue {
             self.clone_from(chunk.value);
         }
     }
+    fn pair(&self) -> Option<(AnyValue, AnyValue)> {
+        self.0.as_ref().and_then(|value| value.apart())
+    }
 }
 
 /// A dyn-compatible view of a distance.
@@ -306,6 +313,15 @@ mod tests {
         let distance = AnyDistance::new(AnyDistance::new(2_u32));
         assert_eq!(distance.downcast_ref::<AnyDistance>().unwrap().show(), "2");
         assert_eq!(distance.downcast_ref::<u32>().unwrap(), &2);
+    }
+    #[test]
+    fn a_pair_comes_apart_whatever_its_types() {
+        let (left, right) = AnyValue::new((0.5, 7_u8)).pair().unwrap();
+        assert_eq!(left.downcast::<f64>().unwrap(), 0.5);
+        assert_eq!(right.downcast::<u8>().unwrap(), 7);
+        let nested = AnyValue::new((1, (2, 3))).pair().unwrap().1;
+        assert_eq!(nested.pair().unwrap().0.downcast::<i32>().unwrap(), 2);
+        assert!(AnyValue::new(vec![1, 2]).pair().is_none() && AnyValue::buffer().pair().is_none());
     }
     #[test]
     fn a_shared_buffer_is_copied_before_it_changes() {

@@ -1,0 +1,299 @@
+//! A noisy map that answers for any key.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use dashu_int::{UBig, ops::DivRem};
+
+use opendp_core::arith::{Directed, Exact, InfCast, Integer, Number};
+use opendp_core::random::{NoEntropy, RandomSource, with_secure};
+use opendp_core::{
+    AbsoluteDistance, Atom, AtomDomain, Distance, Error, Function, HashableAtom, L01InfDistance,
+    MapDomain, MaxDivergence, Measurement, PrivacyMap, Queryable, Result, Space, register,
+};
+
+use crate::quotient::finite_distance;
+use crate::samplers::{BernoulliLanes, Dyadic, big_uniform_below};
+use crate::sparse_vector::rounded;
+
+/// Make a measurement that releases a noisy map, which answers for any key.
+///
+/// It is the mechanism ALP of Aumüller, Lebeda and Pagh (2021), "Differentially private sparse
+/// vectors with low error, optimal space, and fast access". No key is released; whoever asks for one
+/// gets an estimate of its value, near 0 if the map does not have it. All answers come from one
+/// table of bits and cost nothing further.
+///
+/// # Arguments
+/// * `input` - maps from keys to integers, under the distance of their changes
+/// * `scale` - the loss for each unit of change: a *larger* one is less private, and more accurate
+/// * `total_limit` - about the sum of all values; a larger sum makes answers less accurate
+/// * `value_limit` - the largest value that is told from larger ones; by default the upper bound of
+///   the domain of values
+/// * `size_factor` - how many bits of the table there are for each that is set
+/// * `alpha` - how coarse the units are that values are counted in, `alpha / scale`
+///
+/// # Precondition
+/// `scale` is finite and above 0; the other numbers are above 0. The table has at most 2^32 bits, and
+/// a value at most 2^20 of them.
+///
+/// # Postcondition
+/// The release is a queryable: the answer for a key is the estimate of its value. Asked again, it is
+/// the same. Values below 0 count as 0, and those above `value_limit` as about that.
+///
+/// # Map
+/// `d_out = scale l1`, rounded up once, where `d_in = (l0, l1, linf)`.
+///
+/// # Proof
+/// The release is a function of the hash functions and of a table of bits. The hash functions are
+/// drawn without a look at the data. So is all that the queryable draws on later, which is
+/// post-processing. Fix the hash functions and an outcome of the table.
+///
+/// Let `t = max(v, 0) scale / alpha`, cut off at the number `m` of hash functions, for the value `v`
+/// of a key, 0 for a key that is missing. The key has the level `floor(t)`, or the next one with
+/// probability `t - floor(t)`: a rational number, whose Bernoulli variable is drawn exactly, from
+/// big integers. It sets the bits at its first so many positions. Then each bit of the table is
+/// flipped with the probability `p`, a float that is at least `1 / (alpha + 2)` and at most `1 / 2`;
+/// so `(1 - p) / p <= alpha + 1`.
+///
+/// Take this as a mechanism for values that are real numbers, and let one value change while `t` is
+/// between `j` and `j + 1`. Let `A` and `B` be the probabilities of the outcome if the level of that
+/// key is `j` and `j + 1`. For any levels of the other keys, the tables before the flips differ in
+/// one bit at most, so their probabilities of the outcome differ by a factor of at most `alpha + 1`;
+/// averaged over those levels, so do `A` and `B`. The probability of the outcome is
+/// `P = (1 - f) A + f B` with `f = t - j`. Its derivative is `B - A`, and `P >= min(A, B)`, so
+/// `|d ln P / dt| <= |B - A| / min(A, B) <= alpha`. As `t` changes by at most `scale / alpha` for
+/// each unit of `v`, `ln P` changes by at most `scale` for each. From one map to another, change one
+/// value after the other: `ln P` changes by at most `scale` times the sum of the changes, which is
+/// at most `scale l1`. (Theorem 4.5 there, for `scale = 1`.) Keys that share positions change
+/// nothing in this.
+///
+/// # Errors
+/// * `MakeMeasurement` when an argument is out of range, the table would be too large, or there is
+///   neither a `value_limit` nor an upper bound of the values
+/// * from the map: `FailedMap` when `l1` is infinite, negative or NaN; `Overflow` when the loss
+///   exceeds all floats
+///
+/// # Example
+/// ```
+/// use std::collections::HashMap;
+/// use opendp_core::*;
+/// use opendp_measurements::make_alp_queryable;
+/// let counts = MapDomain::new(AtomDomain::<String>::default(), AtomDomain::<i32>::default());
+/// let input = Space::new(counts, L01InfDistance::new(AbsoluteDistance::<i32>::new()))?;
+/// let alp = make_alp_queryable(input, 2.0, 2000, Some(1000), 50, 4)?;
+/// assert_eq!(alp.map(&(1, 1, 1))?, 2.0);
+///
+/// let noisy = alp.invoke(&HashMap::from([("a".to_owned(), 700), ("b".to_owned(), 10)]))?;
+/// let answer = noisy.ask(&"a".to_owned())?;
+/// assert!((answer - 700.0).abs() < 100.0); // but with a tiny probability
+/// assert_eq!(noisy.ask(&"a".to_owned())?, answer);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_alp_queryable<K, V>(
+    input: Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, L01InfDistance<AbsoluteDistance<V>>>,
+    scale: f64,
+    total_limit: V,
+    value_limit: Option<V>,
+    size_factor: u32,
+    alpha: u32,
+) -> Result<
+    Measurement<
+        MapDomain<AtomDomain<K>, AtomDomain<V>>,
+        L01InfDistance<AbsoluteDistance<V>>,
+        MaxDivergence,
+        Queryable<K, f64>,
+    >,
+>
+where
+    K: HashableAtom,
+    V: Atom + Integer + Distance,
+    f64: InfCast<V>,
+{
+    let no = |reason: &str| Err(Error::MakeMeasurement(reason.into()));
+    if !(0.0 < scale && scale.is_finite()) {
+        return no("scale: must be finite and above 0");
+    }
+    let bound = || input.domain().value().bounds().map(|bounds| bounds.upper());
+    let Some(value_limit) = value_limit.or_else(bound) else {
+        return no("value_limit: expected one, because the values have no upper bound");
+    };
+    if !(V::zero() < value_limit && V::zero() < total_limit) {
+        return no("value_limit and total_limit: must be above 0");
+    }
+    if size_factor == 0 || alpha == 0 {
+        return no("size_factor and alpha: must be above 0");
+    }
+    let plan =
+        Plan::new(scale, alpha, size_factor, magnitude(total_limit), magnitude(value_limit))?;
+
+    let unit = f64::from(alpha) / scale;
+    let function = Function::map(move |data: &HashMap<K, V>| {
+        let table = with_secure(|source| {
+            let hashes = Hashes::draw(plan.most, plan.bits, source)?;
+            let mut levels = Vec::with_capacity(data.len());
+            for (key, value) in data {
+                levels.push((hashes.of(key), plan.level(magnitude(*value), source)?));
+            }
+            let bits = plan.table(&hashes, &levels, source)?;
+            Ok::<_, Error>(Arc::new((hashes, bits)))
+        })?;
+        Ok(Queryable::stateless(move |key: &K| {
+            let (hashes, bits) = &*table;
+            Ok(estimate(hashes.positions(hashes.of(key)).map(|place| is_set(bits, place))) * unit)
+        }))
+    });
+    let map = PrivacyMap::new(move |(_, l1, _): &(u32, V, V)| rounded(&loss(*l1, scale)?))
+        .with_exact(move |(_, l1, _)| Ok(vec![loss(*l1, scale)?]));
+    Ok(Measurement::new(input, MaxDivergence, function, map))
+}
+register! {
+    "alp_queryable.rs": make_alp_queryable
+        as ["make_alp_queryable", "make_base_alp"]
+        (input, scale, total_limit, value_limit = null, size_factor = 50, alpha = 4)
+        for K in [bool, i32, i64, u32, u64, usize, String], V in [i32, i64, u32, u64, usize];
+}
+
+/// Multiply without rounding, but for an integer that no float is, which is rounded up to one.
+fn loss<Q: Number>(l1: Q, scale: f64) -> Result<Exact>
+where
+    f64: InfCast<Q>,
+{
+    let l1 = f64::inf_cast(finite_distance(l1)?)?;
+    Ok(Exact::from_f64(l1)?.times(&Exact::from_f64(scale)?))
+}
+/// Take a number below 0 for 0.
+fn magnitude<V: Integer>(value: V) -> UBig {
+    UBig::try_from(value.to_ibig()).unwrap_or(UBig::ZERO)
+}
+
+/// The most hash functions, and the most bits of a table as a power of two.
+const MOST_HASHES: u64 = 1 << 20;
+const MOST_BITS: u32 = 32;
+
+/// The shape of a table, and how values are counted in it.
+#[derive(Clone, Debug)]
+struct Plan {
+    /// `scale / alpha`, as a fraction.
+    number: UBig,
+    over: UBig,
+    /// How many hash functions, and so the highest level.
+    most: usize,
+    /// The table has `2^bits` bits.
+    bits: u32,
+    flip: BernoulliLanes,
+}
+impl Plan {
+    fn new(
+        scale: f64,
+        alpha: u32,
+        size_factor: u32,
+        total_limit: UBig,
+        value_limit: UBig,
+    ) -> Result<Self> {
+        let parts = Dyadic::new(scale);
+        let zeros = parts.mantissa.trailing_zeros();
+        let exponent = parts.exponent + zeros as i32;
+        let shift = exponent.unsigned_abs() as usize;
+        let (number, over) = (UBig::from(parts.mantissa >> zeros), UBig::from(alpha));
+        let (number, over) =
+            if exponent < 0 { (number, over << shift) } else { (number << shift, over) };
+
+        // Rounded up.
+        let counted = |values: UBig| (values * &number + &over - UBig::ONE) / &over;
+        let large = |name: &str, most: u64| {
+            Error::MakeMeasurement(format!("{name}: the table would be too large, {most} bits fit"))
+        };
+        let most = u64::try_from(counted(value_limit)).ok().filter(|most| *most <= MOST_HASHES);
+        let most = most.ok_or_else(|| large("value_limit", MOST_HASHES))?;
+        let size = u64::try_from(counted(total_limit * size_factor)).ok();
+        let size = size.filter(|size| *size <= 1 << MOST_BITS);
+        let size = size.ok_or_else(|| large("total_limit", 1 << MOST_BITS))?;
+        let flip = BernoulliLanes::new(1.0.inf_div(f64::from(alpha) + 2.0)?, 0);
+        let bits = size.next_power_of_two().trailing_zeros();
+        Ok(Plan { number, over, most: most as usize, bits, flip })
+    }
+    /// Draw the level of a value.
+    fn level<S: RandomSource>(&self, value: UBig, source: &mut S) -> Result<usize, NoEntropy> {
+        let (level, rest) = (value * &self.number).div_rem(&self.over);
+        let Some(level) = usize::try_from(level).ok().filter(|level| *level < self.most) else {
+            return Ok(self.most);
+        };
+        let next = !rest.is_zero() && big_uniform_below(&self.over, source)? < rest;
+        Ok(level + usize::from(next))
+    }
+    /// Set the bits of keys, given by their hash, and flip each bit with its probability.
+    fn table<S: RandomSource>(
+        &self,
+        hashes: &Hashes,
+        levels: &[(u64, usize)],
+        source: &mut S,
+    ) -> Result<Vec<u64>, NoEntropy> {
+        let size = 1_usize << self.bits;
+        let mut table = vec![0_u64; size.div_ceil(64)];
+        for (hash, level) in levels {
+            for place in hashes.positions(*hash).take(*level) {
+                table[place / 64] |= 1 << (place % 64);
+            }
+        }
+        // A word of the source may have fewer bits than one of the table.
+        let lanes = size.min(1 << S::BITS.clamp(1, 64).ilog2());
+        for start in (0..size).step_by(lanes) {
+            let open = u64::MAX >> (64 - lanes);
+            table[start / 64] ^= self.flip.flip(open, source)? << (start % 64);
+        }
+        Ok(table)
+    }
+}
+
+/// Hash functions from keys to positions in a table.
+#[derive(Clone, Debug)]
+struct Hashes {
+    seed: u64,
+    /// Factors and terms of multiply-shift hashing (Dietzfelbinger and others 1997).
+    functions: Vec<(u64, u64)>,
+    bits: u32,
+}
+impl Hashes {
+    fn draw<S: RandomSource>(count: usize, bits: u32, source: &mut S) -> Result<Self, NoEntropy> {
+        let seed = source.word()?;
+        let functions = (0..count).map(|_| Ok((source.word()? | 1, source.word()?)));
+        Ok(Hashes { seed, functions: functions.collect::<Result<_, NoEntropy>>()?, bits })
+    }
+    fn of<K: Hash>(&self, key: &K) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        hasher.write_u64(self.seed);
+        key.hash(&mut hasher);
+        hasher.finish()
+    }
+    /// The positions of a key, given by its hash.
+    fn positions(&self, hash: u64) -> impl Iterator<Item = usize> + '_ {
+        let drop = u64::BITS - self.bits;
+        self.functions.iter().map(move |(factor, term)| {
+            let product = factor.wrapping_mul(hash).wrapping_add(*term);
+            product.checked_shr(drop).unwrap_or(0) as usize
+        })
+    }
+}
+fn is_set(table: &[u64], place: usize) -> bool {
+    table[place / 64] >> (place % 64) & 1 == 1
+}
+
+/// Estimate the level of a key from its bits: where they have been mostly set so far, and mostly not
+/// from there on. Of several such places it is the mean.
+fn estimate(bits: impl Iterator<Item = bool>) -> f64 {
+    let (mut height, mut highest) = (0_i64, 0_i64);
+    let (mut sum, mut count) = (0_u64, 1_u64);
+    for (bit, place) in bits.zip(1_u64..) {
+        height += if bit { 1 } else { -1 };
+        if highest < height {
+            (highest, sum, count) = (height, place, 1);
+        } else if highest == height {
+            (sum, count) = (sum + place, count + 1);
+        }
+    }
+    sum as f64 / count as f64
+}
+
+#[cfg(test)]
+mod tests;

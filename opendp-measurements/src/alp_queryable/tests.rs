@@ -1,0 +1,193 @@
+use opendp_core::random::Seeded;
+use opendp_core::{Arg, Args, Bounds, Registration};
+
+use super::*;
+use crate::samplers::chi_square::chi_square;
+
+type Maps = MapDomain<AtomDomain<i32>, AtomDomain<i32>>;
+type Change = L01InfDistance<AbsoluteDistance<i32>>;
+fn maps() -> Space<Maps, Change> {
+    Space::new(MapDomain::default(), L01InfDistance::default()).unwrap()
+}
+/// A plan with a table of four bits, and hash functions that send the key of hash 0 to the positions
+/// 0, 1, .. and the key of hash 1 to 1, 2, ..
+fn small(scale: f64, alpha: u32, value_limit: u32) -> (Plan, Hashes) {
+    let plan = Plan::new(scale, alpha, 1, UBig::ONE, value_limit.into()).unwrap();
+    let bits = 2;
+    let functions = (0..plan.most as u64).map(|place| (1 << 62, (place % 4) << 62)).collect();
+    (Plan { bits, ..plan }, Hashes { seed: 0, functions, bits })
+}
+/// The probabilities of the levels of a value.
+fn levels(value: u32, scale: f64, alpha: u32, most: usize) -> Vec<f64> {
+    let t = (f64::from(value) * scale / f64::from(alpha)).min(most as f64);
+    (0..=most).map(|level| (1.0 - (t - level as f64).abs()).max(0.0)).collect()
+}
+/// The probabilities of the 16 tables for two keys with some probabilities of levels, when a bit is
+/// flipped with probability `p`.
+fn law(hashes: &Hashes, both: [&[f64]; 2], p: f64) -> Vec<f64> {
+    let mut law = vec![0.0; 16];
+    for (one, a) in both[0].iter().enumerate() {
+        for (two, b) in both[1].iter().enumerate() {
+            let keys = hashes.positions(0).take(one).chain(hashes.positions(1).take(two));
+            let table = keys.fold(0_usize, |table, place| table | 1 << place);
+            for (outcome, total) in law.iter_mut().enumerate() {
+                let flips = (outcome ^ table).count_ones() as i32;
+                *total += a * b * p.powi(flips) * (1.0 - p).powi(4 - flips);
+            }
+        }
+    }
+    law
+}
+
+#[test]
+fn tables_have_the_probabilities_of_the_proof() {
+    let (scale, alpha, draws) = (0.75, 4, 100_000);
+    let (plan, hashes) = small(scale, alpha, 16);
+    assert_eq!(plan.most, 3);
+    for values in [(0, 0), (2, 7), (9, 16), (40, 0)] {
+        let mut source = Seeded::<64>::new(1);
+        let mut counts = [0; 16];
+        for _ in 0..draws {
+            let keys = [(0, values.0), (1, values.1)];
+            let keys = keys.map(|(hash, value): (u64, u32)| {
+                (hash, plan.level(value.into(), &mut source).unwrap())
+            });
+            counts[plan.table(&hashes, &keys, &mut source).unwrap()[0] as usize] += 1;
+        }
+        let fit = |p: f64, scale: f64| {
+            let of = |value| levels(value, scale, alpha, plan.most);
+            let law = law(&hashes, [&of(values.0), &of(values.1)], p);
+            chi_square(&counts, &law.iter().map(|p| p * f64::from(draws)).collect::<Vec<_>>())
+        };
+        assert!(fit(1.0 / 6.0, scale) < 1.0, "{values:?}");
+        assert!(1.0 < fit(1.0 / 7.0, scale), "{values:?}: another probability fits");
+        // Values at the ends have the same levels at any scale.
+        let certain = [values.0, values.1].iter().all(|value| [0, 40].contains(value));
+        assert!(certain || 1.0 < fit(1.0 / 6.0, 0.6), "{values:?}: another scale fits");
+    }
+}
+#[test]
+fn the_map_bounds_the_exact_divergence_and_is_tight() {
+    let (scale, alpha) = (0.25, 4);
+    let (plan, hashes) = small(scale, alpha, 32);
+    // Of all values, the worst loss for each unit of change.
+    let worst = |p: f64, levels: &dyn Fn(u32) -> Vec<f64>| {
+        let (all, mut worst) = ((0..=40).map(levels).collect::<Vec<_>>(), 0.0_f64);
+        for other in [0, 9, 30] {
+            let laws: Vec<Vec<f64>> =
+                all.iter().map(|one| law(&hashes, [one, &all[other]], p)).collect();
+            for (x, one) in laws.iter().enumerate() {
+                for (y, two) in laws.iter().enumerate().filter(|(y, _)| *y != x) {
+                    let ratios = one.iter().zip(two).map(|(p, q)| (p / q).ln());
+                    worst = worst.max(ratios.fold(0.0, f64::max) / x.abs_diff(y) as f64);
+                }
+            }
+        }
+        worst
+    };
+    let ours = |value| levels(value, scale, alpha, plan.most);
+    let loss = worst(1.0 / 6.0, &ours);
+    assert!(loss <= scale + 1e-9 && 0.85 * scale < loss, "{loss} for {scale}");
+    // The controls: fewer flips, and levels that are rounded to the nearest.
+    assert!(1.05 * scale < worst(1.0 / 8.0, &ours));
+    let nearest = |value: u32| {
+        let level = (f64::from(value) * scale / f64::from(alpha)).round().min(2.0) as usize;
+        (0..=2).map(|other| f64::from(u8::from(other == level))).collect()
+    };
+    assert!(2.0 * scale < worst(1.0 / 6.0, &nearest));
+}
+#[test]
+fn levels_are_rounded_by_exact_fractions() {
+    // A third of a level for each unit.
+    let plan = Plan::new(1.0, 3, 1, UBig::ONE, UBig::from(100_u8)).unwrap();
+    let mut source = Seeded::<64>::new(2);
+    let mut level = |value: u64| plan.level(value.into(), &mut source).unwrap();
+    assert_eq!([0, 3, 30, 102, u64::MAX].map(&mut level), [0, 1, 10, 34, 34]);
+    let mut counts = [0; 2];
+    for _ in 0..100_000 {
+        counts[level(4) - 1] += 1;
+    }
+    assert!(chi_square(&counts, &[200_000.0 / 3.0, 100_000.0 / 3.0]) < 1.0);
+    assert!(1.0 < chi_square(&counts, &[65_000.0, 35_000.0]));
+    // The least scale of all sets a bit, but with no probability that anybody will see.
+    let plan = Plan::new(5e-324, 4, 50, UBig::ONE, UBig::ONE).unwrap();
+    assert_eq!((plan.most, plan.bits, plan.level(UBig::ONE, &mut source)), (1, 0, Ok(0)));
+}
+#[test]
+fn answers_are_close_to_the_values() {
+    let data: HashMap<i32, i32> = (0..50).map(|key| (key, key * 4)).collect();
+    let alp = make_alp_queryable(maps(), 1.0, 5000, Some(400), 50, 4).unwrap();
+    let noisy = alp.invoke(&data).unwrap();
+    let error = |shift: i32| {
+        let errors = (0..100).map(|key| {
+            let value = f64::from(data.get(&key).copied().unwrap_or(0));
+            (noisy.ask(&(key + shift)).unwrap() - value).abs()
+        });
+        errors.sum::<f64>() / 100.0
+    };
+    assert!(error(0) < 12.0, "{}", error(0));
+    // The control: the answers are those of the keys that were asked for.
+    assert!(30.0 < error(25), "{}", error(25));
+    assert_eq!(noisy.ask(&7), noisy.clone().ask(&7));
+}
+#[test]
+fn estimates_from_the_highest_places_of_a_walk() {
+    let estimate = |bits: &str| estimate(bits.chars().map(|bit| bit == '1'));
+    assert_eq!(
+        [estimate(""), estimate("0"), estimate("1"), estimate("111000")],
+        [0.0, 0.0, 1.0, 3.0]
+    );
+    // Heights 1, 2, 1, 2, 1.
+    assert_eq!(estimate("11010"), 3.0);
+    assert_eq!(estimate("01"), 1.0);
+}
+#[test]
+fn states_its_map() {
+    let alp = make_alp_queryable(maps(), 0.1, 100, Some(10), 50, 4).unwrap();
+    assert_eq!(alp.map(&(1, 10, 3)).unwrap(), 1.0_f64.next_up());
+    assert_eq!(alp.map(&(0, 0, 0)).unwrap(), 0.0);
+    assert_eq!(alp.map(&(1, -1, 3)).unwrap_err().kind(), "FailedMap");
+    let alp = make_alp_queryable(maps(), 2.0, 100, Some(10), 50, 4).unwrap();
+    assert_eq!(alp.map(&(1, 3, 3)).unwrap(), 6.0);
+}
+#[test]
+fn refuses_arguments_that_mean_nothing() {
+    let make = |scale, total, value, factor, alpha| {
+        make_alp_queryable(maps(), scale, total, value, factor, alpha).map(|_| ()).map_err(
+            |error| {
+                assert_eq!(error.kind(), "MakeMeasurement");
+                error.to_string()
+            },
+        )
+    };
+    for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(make(scale, 1, Some(1), 50, 4).unwrap_err().starts_with("scale"));
+    }
+    assert!(make(1.0, 0, Some(1), 50, 4).unwrap_err().contains("total_limit"));
+    assert!(make(1.0, 1, Some(0), 50, 4).unwrap_err().contains("value_limit"));
+    assert!(make(1.0, 1, Some(1), 0, 4).is_err() && make(1.0, 1, Some(1), 50, 0).is_err());
+    assert!(make(1.0, 1, Some(i32::MAX), 50, 4).unwrap_err().starts_with("value_limit"));
+    assert!(make(1.0, i32::MAX, Some(1), 50, 4).unwrap_err().starts_with("total_limit"));
+    assert!(make(1e300, 1, Some(1), 50, 4).unwrap_err().contains("too large"));
+    assert!(make(1.0, 1, None, 50, 4).unwrap_err().starts_with("value_limit"));
+    // The upper bound of the values stands for it.
+    let values = AtomDomain::bounded(Bounds::new(0, 9).unwrap());
+    let bounded = MapDomain::new(AtomDomain::<i32>::default(), values);
+    let bounded = Space::new(bounded, Change::default()).unwrap();
+    assert!(make_alp_queryable(bounded, 1.0, 1, None, 50, 4).is_ok());
+}
+#[test]
+fn is_registered_with_defaults() {
+    let all = Registration::all().filter(|r| r.names.contains(&"make_alp_queryable"));
+    let types = |r: &Registration| [0, 1].map(|i| (r.generics[i].type_name)().to_string());
+    let registration = all.into_iter().find(|r| types(r) == ["i32", "i32"]).unwrap();
+    let args = Args::new()
+        .with("input", Arg::from(&maps().erase()))
+        .with("scale", serde_json::json!(1.0))
+        .with("total_limit", serde_json::json!(100))
+        .with("value_limit", serde_json::json!(10));
+    let made = (registration.construct)(&args).unwrap().measurement().unwrap();
+    let data = opendp_core::erased::AnyValue::new(HashMap::from([(1, 5)]));
+    let released = made.invoke(&data).unwrap().downcast::<Queryable<i32, f64>>().unwrap();
+    assert!((0.0..=12.0).contains(&released.ask(&1).unwrap()));
+}

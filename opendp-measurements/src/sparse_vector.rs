@@ -1,0 +1,277 @@
+//! Whether queries, asked one after the other, exceed a threshold.
+
+use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number};
+use opendp_core::random::with_secure;
+use opendp_core::{
+    AbsoluteDistance, Atom, AtomDomain, Distance, Domain, Error, Function, MaxDivergence,
+    Measurement, Metric, PrivacyMap, Queryable, Result, Space, Transformation,
+};
+
+use crate::Scale;
+use crate::combinators::within;
+use crate::numbers::finite;
+use crate::quotient::exact_quotient;
+use crate::samplers::{NoisyThreshold, Score};
+
+/// A question for [`make_sparse_vector`]: a number computed from the data.
+pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDistance<Q>>;
+
+/// Make a measurement that says of each query whether it exceeds a threshold, and is paid only for
+/// those that do.
+///
+/// This is the sparse vector technique. Any number of queries is answered, each of which may be
+/// chosen in view of the earlier answers, until `limit` of them have been above the threshold.
+///
+/// # Arguments
+/// * `input` - the space that the queries start from
+/// * `d_in` - the distance of the data sets that the sensitivity is for
+/// * `sensitivity` - the most that a query may change between data sets at that distance
+/// * `threshold` - what the queries are compared with
+/// * `limit` - how many answers may be above
+/// * `scales` - the scale of the noise on the threshold, and of that on each query
+/// * `monotonic` - the promise that all queries change in the same direction
+///
+/// # Precondition
+/// `d_in` and `sensitivity` are distances, the latter finite; `threshold` is not NaN; `limit` is at
+/// least 1.
+///
+/// With `monotonic`, whoever asks makes a promise that nothing here can check: for any two data sets
+/// at distance at most `d_in`, either none of the queries that are asked is larger on the first, or
+/// none is smaller. Numbers of rows that are added up keep it if data sets differ by added rows, or
+/// by removed ones, but not by both, nor by changed ones.
+///
+/// # Postcondition
+/// The release is a queryable. A question is a transformation from `input` to a number, and is
+/// answered if its map at `d_in` is at most `sensitivity`: `true` says that its noisy value is at
+/// least the noisy threshold, above, and `false` that it is below. A question that is more sensitive
+/// is refused, and changes nothing. After `limit` answers `true` all questions are refused.
+///
+/// Infinite numbers are taken for the largest or lowest finite ones.
+///
+/// # Map
+/// `sensitivity / scales.0 + 2 limit sensitivity / scales.1`, without the 2 for `monotonic`, rounded
+/// up once, for all distances up to `d_in`; an error for larger ones. A quotient of a positive
+/// number by 0 is infinite. The number of answers below does not enter.
+///
+/// # Proof
+/// (Lyu, Su, Li 2017, Theorem 2 and 3, for Algorithm 1 of theirs; this is it, with the noise of
+/// [`NoisyThreshold`].) Let `x`, `y` be `d_in`-close. Fix the analyst and a sequence of answers.
+/// This fixes the queries `q_1, ..., q_n`, because each is a function of the answers before it, and
+/// so are refusals. Let `A` be the set of those that are answered `true`; there are at most `limit`.
+/// Let `p` be the density of the noise on the threshold `t`, of scale `s`, and `K_i` the independent
+/// noise on the queries, of scale `r`. The comparisons are those of the real numbers
+/// `q_i(x) + K_i` and `t + z`, so the answers have the probability
+///
+/// `P(x) = integral p(z) prod_(i not in A) P[K_i < t + z - q_i(x)]`
+/// `prod_(i in A) P[K_i >= t + z - q_i(x)] dz`.
+///
+/// Write `w` for the sensitivity, so that `|q_i(x) - q_i(y)| <= w`. Compare the integrand of `x` at
+/// `z` with that of `y` at `z + w`. `p(z) <= exp(w / s) p(z + w)`. For `i` not in `A`,
+/// `t + z - q_i(x) <= t + z + w - q_i(y)`, so its factor is no larger than that of `y`. For `i` in
+/// `A`, `t + z + w - q_i(y)` exceeds `t + z - q_i(x)` by at most `2 w`, and
+/// `P[K >= a] <= exp(b / r) P[K >= a + b]` for `b >= 0`, so its factor is at most `exp(2 w / r)`
+/// times that of `y`. As `z + w` runs over all reals when `z` does,
+/// `P(x) <= exp(w / s + limit 2 w / r) P(y)`.
+///
+/// *Monotonic.* If all `q_i(x) <= q_i(y)`, the excess above is at most `w` and not `2 w`. If all
+/// `q_i(x) >= q_i(y)`, compare both integrands at `z`: the factors not in `A` are no larger for `x`,
+/// those in `A` are at most `exp(w / r)` times as large. Either way
+/// `P(x) <= exp(w / s + limit w / r) P(y)`.
+///
+/// A set of sequences that an analyst may see has the sum of their probabilities, so the bound is
+/// one for every event. It holds for any number of answers, as it does not depend on `n`.
+///
+/// What the proof needs, and other versions lack (Lyu, Su, Li 2017, Algorithms 3 to 6): queries have
+/// noise at all, its scale grows with `limit`, answers end after `limit`, and the noisy value that
+/// was compared is not released. Tests refute versions without these.
+///
+/// # Errors
+/// * `MakeMeasurement`, `InvalidDistance` or `FailedMap` when an argument is not as above
+/// * from the queryable: `BudgetExceeded` when `limit` answers were above, and when a query is too
+///   sensitive; `DomainMismatch` or `MetricMismatch` when it does not start from `input`; those of
+///   the query and of its map
+/// * from the map: `FailedMap` when the distance exceeds `d_in`; `Overflow` when the loss exceeds
+///   all floats
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_sparse_vector};
+/// let ages = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
+/// let counts = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
+/// let older = |than: i32| {
+///     let count = move |ages: &Vec<i32>| {
+///         let older = ages.iter().filter(|age| than < **age).count();
+///         Ok(i32::try_from(older).unwrap_or(i32::MAX))
+///     };
+///     let map = StabilityMap::from_constant(1);
+///     Transformation::new(ages.clone(), counts.clone(), Function::map(count), map)
+/// };
+/// let scales = (Scale::new(4.0)?, Scale::new(8.0)?);
+/// let sparse = make_sparse_vector(ages.clone(), 1, 1, 100, 1, scales, false)?;
+/// assert_eq!(sparse.map(&1)?, 0.5);
+///
+/// let many = sparse.invoke(&vec![40; 1000])?;
+/// assert!(!many.ask(&older(60))?); // 0 is below 100
+/// assert!(!many.ask(&older(50))?);
+/// assert!(many.ask(&older(30))?); // 1000 is above
+/// assert_eq!(many.ask(&older(20)).unwrap_err().kind(), "BudgetExceeded");
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_sparse_vector<DI, MI, T, Q>(
+    input: Space<DI, MI>,
+    d_in: MI::Distance,
+    sensitivity: Q,
+    threshold: T,
+    limit: u32,
+    scales: (Scale, Scale),
+    monotonic: bool,
+) -> Result<Measurement<DI, MI, MaxDivergence, Queryable<Query<DI, MI, T, Q>, bool>>>
+where
+    DI: Domain,
+    MI: Metric,
+    T: Atom + Number + Score,
+    Q: Distance + Number,
+    f64: InfCast<Q>,
+{
+    d_in.check()?;
+    sensitivity.check()?;
+    let threshold = Threshold::new(threshold, limit, scales)?;
+    let loss = threshold.loss(sensitivity, monotonic);
+    let loss = loss.map_err(|error| error.at("argument `sensitivity`"))?;
+    let promise = rounded(&loss)?;
+
+    let (space, most) = (input.clone(), d_in.clone());
+    let function = Function::map(move |data: &DI::Carrier| {
+        let (space, most, data) = (space.clone(), most.clone(), data.clone());
+        let answers = threshold.answers()?;
+        Ok(Queryable::new(answers, move |answers: &mut Answers<T>, query: &Query<DI, MI, T, Q>| {
+            query.input().follows(&space)?;
+            let change = query.map(&most)?;
+            if !change.at_most(&sensitivity)? {
+                return Err(Error::BudgetExceeded(format!(
+                    "expected a query of sensitivity at most {sensitivity}, found {change}"
+                )));
+            }
+            if answers.left == 0 {
+                return Err(Error::BudgetExceeded(format!(
+                    "all of the {limit} answers above the threshold have been given"
+                )));
+            }
+            answers.next(query.invoke(&data)?)
+        }))
+    });
+    let limit = d_in.clone();
+    let map = PrivacyMap::new(move |d: &MI::Distance| within(d, &limit).map(|()| promise))
+        .with_exact(move |d| within(d, &d_in).map(|()| vec![loss.clone()]));
+    Ok(Measurement::new(input, MaxDivergence, function, map))
+}
+
+/// Find the scales at which [`make_sparse_vector`] or
+/// [`make_above_threshold`](crate::make_above_threshold) loses at most `epsilon`.
+///
+/// The threshold gets the share `1 / (1 + m^(2/3))` of it, where `m` is `2 limit`, or `limit` for
+/// `monotonic` queries, and the queries get the rest: nearly the split for which the difference of
+/// noisy query and noisy threshold has the least variance (Lyu, Su, Li 2017, section 4.2). Each
+/// quotient is rounded so that the loss of these scales, as an exact number, is at most `epsilon`.
+///
+/// # Errors
+/// `MakeMeasurement` when `epsilon` or `sensitivity` is not a finite number above 0, or `limit` is 0;
+/// `Overflow` when a scale exceeds all floats.
+///
+/// ```
+/// # use opendp_measurements::sparse_vector_scales;
+/// let (threshold, queries) = sparse_vector_scales(1.0, 1.0, 4, false)?;
+/// assert!((threshold.value() - 5.0).abs() < 1e-9 && (queries.value() - 10.0).abs() < 1e-9);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn sparse_vector_scales(
+    epsilon: f64,
+    sensitivity: f64,
+    limit: u32,
+    monotonic: bool,
+) -> Result<(Scale, Scale)> {
+    for (name, value) in [("epsilon", epsilon), ("sensitivity", sensitivity)] {
+        if !(0.0 < value && value.is_finite()) {
+            return Err(Error::MakeMeasurement(format!(
+                "{name}: expected a finite number above 0, found {value}"
+            )));
+        }
+    }
+    if limit == 0 {
+        return Err(Error::MakeMeasurement("limit: expected at least 1, found 0".into()));
+    }
+    let moves = f64::from(limit) * if monotonic { 1.0 } else { 2.0 };
+    let ratio = moves.inf_ln()?.inf_mul(2.0 / 3.0)?.inf_exp()?;
+    let share = epsilon.neg_inf_div(1.0.inf_add(ratio)?)?;
+    let threshold = sensitivity.inf_div(share)?;
+    let queries = sensitivity.inf_mul(moves)?.inf_div(epsilon.neg_inf_sub(share)?)?;
+    Ok((Scale::new(threshold)?, Scale::new(queries)?))
+}
+
+/// A threshold, and what is said of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Threshold<T> {
+    threshold: T,
+    limit: u32,
+    scales: (Scale, Scale),
+}
+impl<T: Number + Score> Threshold<T> {
+    pub(crate) fn new(threshold: T, limit: u32, scales: (Scale, Scale)) -> Result<Self> {
+        let no = |reason: &str| Err(Error::MakeMeasurement(reason.into()));
+        if Number::is_nan(threshold) {
+            return no("threshold: expected a number, found NaN");
+        }
+        if limit == 0 {
+            return no("limit: expected at least one answer above the threshold, found 0");
+        }
+        Ok(Threshold { threshold: finite(threshold), limit, scales })
+    }
+    /// Bound the loss of all answers.
+    pub(crate) fn loss<Q: Number>(&self, sensitivity: Q, monotonic: bool) -> Result<Exact>
+    where
+        f64: InfCast<Q>,
+    {
+        let moves = if monotonic { 1.0 } else { 2.0 };
+        let times = Exact::from_f64(f64::from(self.limit))?.times(&Exact::from_f64(moves)?);
+        let one = exact_quotient(sensitivity, self.scales.1.value())?;
+        Ok(exact_quotient(sensitivity, self.scales.0.value())?.plus(&one.times(&times)))
+    }
+    /// Draw the noise on the threshold.
+    pub(crate) fn answers(&self) -> Result<Answers<T>> {
+        let Threshold { threshold, limit, scales } = *self;
+        let threshold =
+            with_secure(|source| NoisyThreshold::draw(threshold, scales.0.value(), source))?;
+        Ok(Answers { threshold, left: limit, scale: scales.1.value() })
+    }
+}
+
+/// Round a loss up to a float.
+pub(crate) fn rounded(loss: &Exact) -> Result<f64> {
+    let up = loss.to_f64_up();
+    if up == f64::INFINITY && *loss != Exact::INFINITY {
+        return Err(Error::Overflow("the loss does not fit f64".into()));
+    }
+    Ok(up)
+}
+
+/// What is left to be answered.
+pub(crate) struct Answers<T> {
+    threshold: NoisyThreshold<T>,
+    /// How many answers may still be above.
+    pub(crate) left: u32,
+    /// That of the noise on a query.
+    scale: f64,
+}
+impl<T: Number + Score> Answers<T> {
+    /// Answer for one number, while there are answers left.
+    pub(crate) fn next(&mut self, number: T) -> Result<bool> {
+        let (threshold, scale) = (&mut self.threshold, self.scale);
+        let above = with_secure(|source| threshold.is_reached(finite(number), scale, source))?;
+        self.left -= u32::from(above);
+        Ok(above)
+    }
+}
+
+#[cfg(test)]
+mod tests;
