@@ -188,7 +188,11 @@ impl FromStr for Amount {
                 return Err(wrong());
             }
             let (number, below) = (whole(number)?, whole(below)?);
-            return if below.is_zero() { Err(wrong()) } else { Ok(Amount { number, below }.reduced()) };
+            return if below.is_zero() {
+                Err(wrong())
+            } else {
+                Ok(Amount { number, below }.reduced())
+            };
         }
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let (units, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -224,12 +228,20 @@ mod tests {
     #[test]
     fn reads_and_writes_exactly() {
         for (text, written) in [
-            ("0.10", "0.1"), ("1e-6", "0.000001"), ("2/6", "1/3"), ("25e-1", "2.5"), ("0", "0"),
-            (".5", "0.5"), ("12E2", "1200"), ("3/8", "0.375"), ("0.000", "0"),
+            ("0.10", "0.1"),
+            ("1e-6", "0.000001"),
+            ("2/6", "1/3"),
+            ("25e-1", "2.5"),
+            ("0", "0"),
+            (".5", "0.5"),
+            ("12E2", "1200"),
+            ("3/8", "0.375"),
+            ("0.000", "0"),
         ] {
             assert_eq!(amount(text).to_string(), written);
         }
-        for bad in ["", "-1", "+1", "1/0", "NaN", "inf", "1e", "1/-3", " 1", "1_0", "1e99999", "/"] {
+        for bad in ["", "-1", "+1", "1/0", "NaN", "inf", "1e", "1/-3", " 1", "1_0", "1e99999", "/"]
+        {
             assert_eq!(bad.parse::<Amount>().unwrap_err().kind(), "InvalidDistance", "{bad}");
         }
         assert!("9".repeat(MOST_CHARACTERS + 1).parse::<Amount>().is_err());
@@ -267,7 +279,10 @@ mod tests {
     fn shows_few_digits_on_the_safe_side() {
         assert_eq!(amount("1/3").show(false), "1/3");
         let float = Amount::from_f64(0.1).unwrap();
-        assert_eq!((float.show(true), float.show(false)), ("0.100000000001...".into(), "0.1...".into()));
+        assert_eq!(
+            (float.show(true), float.show(false)),
+            ("0.100000000001...".into(), "0.1...".into())
+        );
     }
 
     proptest! {

@@ -91,8 +91,9 @@ pub struct Release {
 }
 impl Release {
     fn new(entry: Entry, repeated: bool) -> Result<Self> {
-        let json = serde_json::from_str(&entry.release)
-            .map_err(|_| Error::FailedFunction("the ledger holds a release that is no JSON".into()))?;
+        let json = serde_json::from_str(&entry.release).map_err(|_| {
+            Error::FailedFunction("the ledger holds a release that is no JSON".into())
+        })?;
         Ok(Release { entry, json, repeated })
     }
     /// The release.
@@ -154,7 +155,7 @@ impl Ledger {
     pub fn connect(parameters: &str) -> Result<Self> {
         Ok(Ledger::of(crate::store::postgres::Postgres::connect(parameters)?))
     }
-    fn of(store: impl Store + 'static) -> Self {
+    pub(crate) fn of(store: impl Store + 'static) -> Self {
         Ledger {
             store: Box::new(store),
             clock: Arc::new(SystemTime::now),

@@ -3,9 +3,7 @@
 use std::fmt;
 
 use opendp_core::erased::{AnyDistance, AnyMeasure};
-use opendp_core::{
-    Approximate, Error, MaxDivergence, Measure, Result, ZeroConcentratedDivergence,
-};
+use opendp_core::{Approximate, Error, MaxDivergence, Measure, Result, ZeroConcentratedDivergence};
 use serde_json::{Map, Value as Json};
 
 use crate::Amount;

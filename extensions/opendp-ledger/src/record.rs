@@ -114,9 +114,8 @@ pub struct Entry {
 impl Entry {
     /// Write as JSON, with the exact loss. Documents and releases are given as JSON where they are.
     pub fn to_json(&self) -> Json {
-        let parsed = |text: &str| -> Json {
-            serde_json::from_str(text).unwrap_or_else(|_| text.into())
-        };
+        let parsed =
+            |text: &str| -> Json { serde_json::from_str(text).unwrap_or_else(|_| text.into()) };
         json!({
             "budget": self.budget,
             "number": self.number,
@@ -149,7 +148,8 @@ impl Entry {
     }
     /// Put an entry together from a row, whose seal and digest must fit.
     pub(crate) fn from_row(row: EntryRow, notion: Notion) -> Result<Self> {
-        let damaged = || damaged(&row.budget, &format!("entry {} does not match its seal", row.number));
+        let damaged =
+            || damaged(&row.budget, &format!("entry {} does not match its seal", row.number));
         let entry = Entry {
             loss: Loss::from_text(notion, &row.loss).map_err(|_| damaged())?,
             budget: row.budget.clone(),

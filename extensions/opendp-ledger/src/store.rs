@@ -27,6 +27,9 @@ pub(crate) trait Tables {
     fn add_entry(&mut self, entry: &Entry) -> Result<()>;
 }
 
+// SQLite numbers `$1` by where it first stands, and PostgreSQL by what it says: they agree where the
+// numbers come in order.
+
 /// The tables, in words that every SQL server knows.
 pub(crate) const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS budget (
@@ -45,8 +48,8 @@ const ACCOUNT: &str =
 const ADD_ACCOUNT: &str = "INSERT INTO budget \
     (name, measure, total, spent, releases, created, latest, head, seal) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
-const UPDATE_ACCOUNT: &str = "UPDATE budget SET spent = $2, releases = $3, latest = $4, \
-    head = $5, seal = $6 WHERE name = $1";
+const UPDATE_ACCOUNT: &str = "UPDATE budget SET spent = $1, releases = $2, latest = $3, \
+    head = $4, seal = $5 WHERE name = $6";
 const ENTRY: &str = "SELECT budget, number, id, asker, at, pipeline, d_in, loss, release, digest, \
     previous, seal FROM spend WHERE budget = $1";
 const ADD_ENTRY: &str = "INSERT INTO spend (budget, number, id, asker, at, pipeline, d_in, loss, \

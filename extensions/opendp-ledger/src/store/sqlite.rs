@@ -7,9 +7,7 @@ use std::{
 };
 
 use opendp_core::{Error, Result};
-use rusqlite::{
-    Connection, ErrorCode, MAIN_DB, OpenFlags, Row, TransactionBehavior, params,
-};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Row, TransactionBehavior, params};
 
 use super::{ACCOUNT, ADD_ACCOUNT, ADD_ENTRY, ENTRY, SCHEMA, Store, Tables, UPDATE_ACCOUNT};
 use crate::record::{AccountRow, EntryRow};
@@ -125,7 +123,8 @@ fn read_only(path: &Path) -> Result<Connection> {
         if error.sqlite_error_code() != Some(ErrorCode::CannotOpen) || !empty {
             return Err(error);
         }
-        let name = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+        let name =
+            path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
         let name = PathBuf::from(format!("file:{name}?immutable=1"));
         open(&name, flags | OpenFlags::SQLITE_OPEN_URI)
     });
@@ -174,9 +173,10 @@ impl Rows<'_> {
         values: impl rusqlite::Params,
         row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
-        let all = self.connection.prepare_cached(sql).and_then(|mut sql| {
-            sql.query_map(values, row)?.collect::<rusqlite::Result<Vec<T>>>()
-        });
+        let all = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut sql| sql.query_map(values, row)?.collect::<rusqlite::Result<Vec<T>>>());
         all.map_err(|error| fault(self.path, &error))
     }
 }
@@ -208,7 +208,7 @@ impl Tables for Rows<'_> {
     fn update_account(&mut self, a: &Account) -> Result<()> {
         self.change(
             UPDATE_ACCOUNT,
-            params![a.name, a.spent.to_text(), a.releases, a.latest, a.head, a.seal()],
+            params![a.spent.to_text(), a.releases, a.latest, a.head, a.seal(), a.name],
         )
     }
     fn entry(&mut self, account: &Account, id: &str) -> Result<Option<Entry>> {
@@ -295,8 +295,56 @@ fn fault(path: &Path, error: &rusqlite::Error) -> Error {
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             "cannot be opened: check its folder and permissions".to_owned()
         }
-        Some(ErrorCode::SystemIoFailure) => "cannot be read or written: input/output error".to_owned(),
+        Some(ErrorCode::SystemIoFailure) => {
+            "cannot be read or written: input/output error".to_owned()
+        }
         _ => format!("failed: {error}"),
     };
     Error::FailedFunction(format!("the ledger {} {what}; nothing was released", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ledger, Loss, Request};
+
+    #[test]
+    fn a_full_disk_releases_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("l");
+        let store = Sqlite::open(&path, Mode::Create).unwrap();
+        let spend = |ledger: &Ledger, id: usize, value: String| {
+            let request = Request::of_loss(&id.to_string(), Loss::epsilon("0.01").unwrap());
+            ledger.release("b", &request, || Ok(value))
+        };
+        Ledger::of(Sqlite::open(&path, Mode::Write).unwrap())
+            .create("b", &Loss::epsilon("1").unwrap())
+            .unwrap();
+        store.stop_growing();
+        let full = Ledger::of(store);
+        let mut granted = 0;
+        let error = loop {
+            match spend(&full, granted, "x".repeat(1500)) {
+                Ok(_) => granted += 1,
+                Err(error) => break error.to_string(),
+            }
+        };
+        assert!(error.contains("the disk is full; nothing was released"), "{error}");
+        assert_eq!(full.history("b").unwrap().len(), granted);
+        // With room again, the same request goes through, once.
+        let ledger = Ledger::open(&path).unwrap();
+        assert!(!spend(&ledger, granted, "x".repeat(1500)).unwrap().repeated());
+        assert!(spend(&full, granted, String::new()).unwrap().repeated());
+        assert_eq!(ledger.history("b").unwrap().len(), granted + 1);
+    }
+    #[test]
+    fn commits_are_synced() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Sqlite::open(&folder.path().join("l"), Mode::Create).unwrap();
+        let writer = store.writer.as_ref().unwrap().lock().unwrap();
+        let level: i64 = writer.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap();
+        let mode: String =
+            writer.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+        assert_eq!((level, &*mode), (2, "wal"));
+    }
 }
