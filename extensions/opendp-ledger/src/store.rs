@@ -1,5 +1,7 @@
 //! Where the tables are.
 
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres;
 pub(crate) mod sqlite;
 
 use opendp_core::Result;

@@ -120,7 +120,11 @@ fn read_only(path: &Path) -> Result<Connection> {
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
         let empty = std::fs::metadata(&log).map_or(true, |log| log.len() == 0);
-        if error.sqlite_error_code() != Some(ErrorCode::CannotOpen) || !empty {
+        let refused = matches!(
+            error.sqlite_error_code(),
+            Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)
+        );
+        if !refused || !empty {
             return Err(error);
         }
         let name =

@@ -138,6 +138,7 @@ fn a_read_only_file_releases_nothing() {
         let output = helper.output().unwrap();
         std::fs::remove_file(&program).unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said = said + &String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && said.contains("looked epsilon 0.99"), "{said}");
     }
     allow(folder.path(), 0o755);
