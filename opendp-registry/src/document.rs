@@ -68,6 +68,10 @@ impl Document {
         }
         Ok(Document { json })
     }
+    /// The document as JSON.
+    pub fn json(&self) -> &Json {
+        &self.json
+    }
     /// The names of the parameters that stand in the place of numbers, in order.
     pub fn parameters(&self) -> Vec<String> {
         let mut names = BTreeSet::new();

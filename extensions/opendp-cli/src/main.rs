@@ -3,6 +3,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
 
 mod batch;
+mod budget;
 mod catalogue;
 mod data;
 mod operations;
@@ -91,6 +92,20 @@ enum Command {
         /// How far apart neighbouring inputs are, as JSON; without it no loss is printed
         #[arg(long, allow_hyphen_values = true, value_parser = parse_json)]
         d_in: Option<Json>,
+        /// Charge the release to a budget before it is printed; needs --d-in and --id
+        #[arg(long, value_name = "FILE:NAME", requires_all = ["d_in", "id"])]
+        budget: Option<budget::Place>,
+        /// The id of the release: the same id gives the same release, and is charged once
+        #[arg(long, requires = "budget")]
+        id: Option<String>,
+        /// Who asks, for the ledger
+        #[arg(long, requires = "budget")]
+        by: Option<String>,
+    },
+    /// Keep budgets in a file that several processes may share
+    Budget {
+        #[command(subcommand)]
+        command: budget::Command,
     },
     /// Answer requests: JSON lines in, JSON lines out
     Batch,
@@ -159,12 +174,20 @@ fn answer(cli: &Cli) -> Result<String> {
         Command::Solve { pipeline, param, d_in, d_out } => {
             value(pipeline.read()?.solve(registry, param, d_in, d_out)?)
         }
-        Command::Run { pipeline, data, column, d_in } => {
-            let made = pipeline.read()?.build(registry)?;
-            let run = run::Run { data, column: column.as_deref(), d_in: d_in.as_ref() };
+        Command::Run { pipeline, data, column, d_in, budget, id, by } => {
+            let document = pipeline.read()?;
+            let made = document.build(registry)?;
+            let charge = budget.as_ref().zip(id.as_deref()).map(|(place, id)| run::Charge {
+                place,
+                id,
+                by: by.as_deref().unwrap_or_default(),
+                document: document.json(),
+            });
+            let run = run::Run { data, column: column.as_deref(), d_in: d_in.as_ref(), charge };
             let report = run.release(&made, !cli.json)?;
             if cli.json { value(report) } else { Ok(run::text(&report)) }
         }
+        Command::Budget { command } => budget::answer(command, cli.json),
         Command::Batch => {
             let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
             batch::serve(registry, input, output)

@@ -5,6 +5,8 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod budget;
+
 use std::{
     io::Write,
     path::PathBuf,

@@ -1,0 +1,190 @@
+//! Durable budgets: create, show, history, export.
+
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use opendp_core::{Error, Result};
+use opendp_ledger::{Account, Entry, Ledger, Loss};
+use serde_json::{Value as Json, json};
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Create a budget; the file is made if there is none
+    Create {
+        /// The file of the ledger and the name of the budget, as FILE:NAME
+        #[arg(value_name = "FILE:NAME")]
+        place: Place,
+        /// Pure differential privacy, or with --delta approximate: a decimal number or a fraction
+        #[arg(long, required_unless_present = "rho")]
+        epsilon: Option<String>,
+        /// Approximate differential privacy
+        #[arg(long, requires = "epsilon")]
+        delta: Option<String>,
+        /// Zero-concentrated differential privacy
+        #[arg(long, conflicts_with_all = ["epsilon", "delta"])]
+        rho: Option<String>,
+    },
+    /// Show what is spent and what is left: of one budget, or of all in a file
+    Show {
+        /// The file of the ledger, or FILE:NAME
+        #[arg(value_name = "FILE[:NAME]")]
+        place: String,
+    },
+    /// List every release that was charged to a budget
+    History {
+        /// The file of the ledger and the name of the budget, as FILE:NAME
+        #[arg(value_name = "FILE:NAME")]
+        place: Place,
+    },
+    /// Print everything in a file as JSON, after checking all of it
+    Export {
+        /// The file of the ledger
+        file: PathBuf,
+    },
+}
+
+/// A budget in a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) file: PathBuf,
+    pub(crate) name: String,
+}
+impl std::str::FromStr for Place {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.rsplit_once(':') {
+            Some((file, name)) if !file.is_empty() && !name.is_empty() => {
+                Ok(Place { file: file.into(), name: name.into() })
+            }
+            _ => Err("expected FILE:NAME".to_owned()),
+        }
+    }
+}
+
+/// Do what the command says, and give the text to print.
+pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
+    let either = |json: Json, text: String| if as_json { json.to_string() } else { text };
+    match command {
+        Command::Create { place, epsilon, delta, rho } => {
+            let total = match (epsilon, delta, rho) {
+                (Some(epsilon), None, None) => Loss::epsilon(epsilon)?,
+                (Some(epsilon), Some(delta), None) => Loss::epsilon_delta(epsilon, delta)?,
+                (None, None, Some(rho)) => Loss::rho(rho)?,
+                _ => return Err(Error::argument("epsilon", "give a budget in one measure")),
+            };
+            let ledger = Ledger::open(&place.file)?;
+            ledger.create(&place.name, &total)?;
+            let account = ledger.account(&place.name)?;
+            Ok(either(account.to_json(), account_text(&account)))
+        }
+        Command::Show { place } => {
+            // A file whose name has a colon is a file.
+            let parsed = if Path::new(place).exists() { None } else { place.parse::<Place>().ok() };
+            match parsed {
+                Some(place) => {
+                    let account = Ledger::open_to_read(&place.file)?.account(&place.name)?;
+                    Ok(either(account.to_json(), account_text(&account)))
+                }
+                None => {
+                    let accounts = Ledger::open_to_read(place)?.accounts()?;
+                    let text: Vec<String> = accounts.iter().map(account_text).collect();
+                    Ok(either(accounts.iter().map(Account::to_json).collect(), text.join("\n")))
+                }
+            }
+        }
+        Command::History { place } => {
+            let entries = Ledger::open_to_read(&place.file)?.history(&place.name)?;
+            let text: Vec<String> = entries.iter().map(entry_text).collect();
+            Ok(either(entries.iter().map(Entry::to_json).collect(), text.join("\n")))
+        }
+        Command::Export { file } => Ok(Ledger::open_to_read(file)?.export()?.to_string()),
+    }
+}
+
+fn account_text(account: &Account) -> String {
+    format!(
+        "{}: {} left of {} ({}), {} releases",
+        account.name,
+        account.remaining().show(false),
+        account.total.show(false),
+        account.total.notion().name(),
+        account.releases,
+    )
+}
+fn entry_text(entry: &Entry) -> String {
+    let by = if entry.by.is_empty() { "-" } else { &entry.by };
+    format!(
+        "{:>5}  {}  {}  {}  {}  {}",
+        entry.number,
+        date(entry.at),
+        entry.loss.show(true),
+        visible(&entry.id),
+        visible(by),
+        entry.digest.get(..16).unwrap_or_default(),
+    )
+}
+/// What others wrote must not control the terminal.
+fn visible(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+/// Write milliseconds since 1970 as a date and a time of day in UTC.
+fn date(milliseconds: i64) -> String {
+    let seconds = milliseconds.div_euclid(1000);
+    let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // Years begin in March, so that a leap day is the last day of one.
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, late) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!(
+        "{:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z",
+        year + era * 400 + late,
+        of_day / 3600,
+        of_day / 60 % 60,
+        of_day % 60
+    )
+}
+
+/// Describe a charge in the report of a run.
+pub(crate) fn charge_json(release: &opendp_ledger::Release, remaining: &Loss) -> Json {
+    let entry = release.entry();
+    json!({
+        "budget": entry.budget,
+        "id": entry.id,
+        "number": entry.number,
+        "charged": entry.loss.to_json(),
+        "repeated": release.repeated(),
+        "remaining": remaining.to_json(),
+        "digest": entry.digest,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_dates() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (1_709_251_199, "2024-02-29T23:59:59Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+            (-1, "1969-12-31T23:59:59Z"),
+        ] {
+            assert_eq!(date(seconds * 1000), text);
+        }
+    }
+    #[test]
+    fn a_place_is_a_file_and_a_name() {
+        let place: Place = "a:b.ledger:survey".parse().unwrap();
+        assert_eq!((place.file, &*place.name), (PathBuf::from("a:b.ledger"), "survey"));
+        for bad in ["", "file", "file:", ":name"] {
+            assert!(bad.parse::<Place>().is_err());
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Losses and budgets: exact amounts in a measure.
+
+use std::fmt;
+
+use opendp_core::erased::{AnyDistance, AnyMeasure};
+use opendp_core::{Approximate, Error, MaxDivergence, Measure, Result, ZeroConcentratedDivergence};
+use serde_json::{Map, Value as Json};
+
+use crate::Amount;
+
+/// The measures that a budget may be in.
+///
+/// In each, the parts of losses add up over all releases, also when each is chosen in view of the
+/// answers before: epsilon (Dwork, McSherry, Nissim, Smith 2006), epsilon and delta (Rogers, Roth,
+/// Ullman, Vadhan 2016), rho (Feldman, Zrnic 2021).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notion {
+    /// Pure differential privacy, `MaxDivergence`: epsilon.
+    Pure,
+    /// Approximate differential privacy, `Approximate<MaxDivergence>`: epsilon and delta.
+    Approximate,
+    /// Zero-concentrated differential privacy, `ZeroConcentratedDivergence`: rho.
+    Concentrated,
+}
+impl Notion {
+    const ALL: [Notion; 3] = [Notion::Pure, Notion::Approximate, Notion::Concentrated];
+
+    /// The name of the measure, as documents write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Notion::Pure => "max_divergence",
+            Notion::Approximate => "approximate_max_divergence",
+            Notion::Concentrated => "zero_concentrated_divergence",
+        }
+    }
+    /// The names of the parts of a loss.
+    pub fn parts(self) -> &'static [&'static str] {
+        match self {
+            Notion::Pure => &["epsilon"],
+            Notion::Approximate => &["epsilon", "delta"],
+            Notion::Concentrated => &["rho"],
+        }
+    }
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Notion::ALL.into_iter().find(|notion| notion.name() == name)
+    }
+}
+
+/// An exact privacy loss: what a release spends, what a budget allows, what is left of it.
+///
+/// ```
+/// # use opendp_ledger::Loss;
+/// let budget = Loss::epsilon_delta("1", "1e-6")?;
+/// assert_eq!(budget.to_string(), "epsilon 1, delta 0.000001");
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    notion: Notion,
+    parts: Vec<Amount>,
+}
+impl Loss {
+    /// A loss in pure differential privacy, from text that is taken for exactly what it says.
+    ///
+    /// # Errors
+    /// `InvalidDistance` unless the text is a number of at least 0.
+    pub fn epsilon(epsilon: &str) -> Result<Self> {
+        let epsilon = epsilon.parse().map_err(|error: Error| error.at("epsilon"))?;
+        Ok(Loss { notion: Notion::Pure, parts: vec![epsilon] })
+    }
+    /// A loss in approximate differential privacy.
+    ///
+    /// # Errors
+    /// `InvalidDistance` unless both are numbers of at least 0, and delta is at most 1.
+    pub fn epsilon_delta(epsilon: &str, delta: &str) -> Result<Self> {
+        let epsilon = epsilon.parse().map_err(|error: Error| error.at("epsilon"))?;
+        let delta: Amount = delta.parse().map_err(|error: Error| error.at("delta"))?;
+        if "1".parse::<Amount>()? < delta {
+            return Err(Error::InvalidDistance("delta: expected a number from 0 to 1".into()));
+        }
+        Ok(Loss { notion: Notion::Approximate, parts: vec![epsilon, delta] })
+    }
+    /// A loss in zero-concentrated differential privacy.
+    ///
+    /// # Errors
+    /// `InvalidDistance` unless the text is a number of at least 0.
+    pub fn rho(rho: &str) -> Result<Self> {
+        let rho = rho.parse().map_err(|error: Error| error.at("rho"))?;
+        Ok(Loss { notion: Notion::Concentrated, parts: vec![rho] })
+    }
+    /// Take a loss that a map computed. Its floats are taken for what they are: a float is an upper
+    /// bound, and the decimal number that it prints as may be smaller.
+    fn computed(notion: Notion, parts: &[f64]) -> Result<Self> {
+        let parts = parts.iter().map(|part| Amount::from_f64(*part)).collect::<Result<_>>()?;
+        Ok(Loss { notion, parts })
+    }
+    /// No loss.
+    pub(crate) fn zero(notion: Notion) -> Self {
+        Loss { notion, parts: vec![Amount::ZERO; notion.parts().len()] }
+    }
+    /// The measure.
+    pub fn notion(&self) -> Notion {
+        self.notion
+    }
+    /// The amounts, in the order of [`Notion::parts`].
+    pub fn parts(&self) -> &[Amount] {
+        &self.parts
+    }
+    /// Bound the loss in another measure: a pure loss epsilon is `(epsilon, 0)`, and
+    /// `rho = epsilon^2 / 2` (Bun, Steinke 2016, Proposition 1.4).
+    ///
+    /// # Errors
+    /// `MeasureMismatch` when there is no exact bound.
+    pub fn within(&self, notion: Notion) -> Result<Loss> {
+        let parts = match (self.notion, notion, &self.parts[..]) {
+            (mine, theirs, parts) if mine == theirs => parts.to_vec(),
+            (Notion::Pure, Notion::Approximate, [epsilon]) => vec![epsilon.clone(), Amount::ZERO],
+            (Notion::Pure, Notion::Concentrated, [epsilon]) => vec![epsilon.half_square()],
+            _ => {
+                return Err(Error::MeasureMismatch {
+                    expected: notion.name().into(),
+                    found: self.notion.name().into(),
+                });
+            }
+        };
+        Ok(Loss { notion, parts })
+    }
+    /// Add a loss in the same measure to a running total.
+    pub(crate) fn plus(&self, other: &Loss) -> Loss {
+        let parts = self.parts.iter().zip(&other.parts).map(|(x, y)| x.plus_term(y)).collect();
+        Loss { notion: self.notion, parts }
+    }
+    pub(crate) fn minus(&self, other: &Loss) -> Loss {
+        let parts = self.parts.iter().zip(&other.parts).map(|(x, y)| x.minus(y)).collect();
+        Loss { notion: self.notion, parts }
+    }
+    pub(crate) fn at_most(&self, other: &Loss) -> bool {
+        self.notion == other.notion && self.parts.iter().zip(&other.parts).all(|(x, y)| x <= y)
+    }
+    /// Write the amounts as they stand in the tables.
+    pub(crate) fn to_text(&self) -> String {
+        self.parts.iter().map(Amount::to_string).collect::<Vec<_>>().join(" ")
+    }
+    pub(crate) fn from_text(notion: Notion, text: &str) -> Result<Self> {
+        let parts = text.split(' ').map(str::parse).collect::<Result<Vec<Amount>>>()?;
+        if parts.len() != notion.parts().len() {
+            return Err(Error::InvalidDistance("a loss has the wrong number of parts".into()));
+        }
+        Ok(Loss { notion, parts })
+    }
+    /// Write as JSON: an object of exact amounts, as strings.
+    pub fn to_json(&self) -> Json {
+        let parts = self.notion.parts().iter().zip(&self.parts);
+        let parts = parts.map(|(name, part)| ((*name).to_owned(), part.to_string().into()));
+        Json::Object(parts.collect::<Map<_, _>>())
+    }
+    /// Write for people, rounded up or down.
+    pub fn show(&self, up: bool) -> String {
+        let parts = self.notion.parts().iter().zip(&self.parts);
+        parts.map(|(name, part)| format!("{name} {}", part.show(up))).collect::<Vec<_>>().join(", ")
+    }
+}
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.show(true))
+    }
+}
+
+/// A measure whose losses can be charged to a budget.
+pub trait Accounted: Measure {
+    /// Take a loss, rounded up where it is rounded.
+    ///
+    /// # Errors
+    /// `InvalidDistance` when the loss is not finite; `NotImplemented` when no budget is in this
+    /// measure.
+    fn account(&self, loss: &Self::Distance) -> Result<Loss>;
+}
+impl Accounted for MaxDivergence {
+    fn account(&self, loss: &f64) -> Result<Loss> {
+        Loss::computed(Notion::Pure, &[*loss])
+    }
+}
+impl Accounted for Approximate<MaxDivergence> {
+    fn account(&self, (epsilon, delta): &(f64, f64)) -> Result<Loss> {
+        Loss::computed(Notion::Approximate, &[*epsilon, *delta])
+    }
+}
+impl Accounted for ZeroConcentratedDivergence {
+    fn account(&self, loss: &f64) -> Result<Loss> {
+        Loss::computed(Notion::Concentrated, &[*loss])
+    }
+}
+impl Accounted for AnyMeasure {
+    fn account(&self, loss: &AnyDistance) -> Result<Loss> {
+        if self.downcast_ref::<MaxDivergence>().is_ok() {
+            return MaxDivergence.account(loss.downcast_ref()?);
+        }
+        if self.downcast_ref::<ZeroConcentratedDivergence>().is_ok() {
+            return ZeroConcentratedDivergence.account(loss.downcast_ref()?);
+        }
+        if let Ok(measure) = self.downcast_ref::<Approximate<MaxDivergence>>() {
+            return measure.account(loss.downcast_ref()?);
+        }
+        Err(Error::NotImplemented(format!(
+            "no budget is kept in {}: expected a loss in max_divergence, \
+             approximate(max_divergence) or zero_concentrated_divergence",
+            self.to_json()
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_a_pure_loss_in_the_other_measures() {
+        let pure = Loss::epsilon("0.5").unwrap();
+        assert_eq!(
+            pure.within(Notion::Approximate).unwrap(),
+            Loss::epsilon_delta("0.5", "0").unwrap()
+        );
+        assert_eq!(pure.within(Notion::Concentrated).unwrap(), Loss::rho("0.125").unwrap());
+        let error = Loss::rho("1").unwrap().within(Notion::Pure).unwrap_err();
+        assert_eq!(error.kind(), "MeasureMismatch");
+    }
+    #[test]
+    fn compares_every_part() {
+        let budget = Loss::epsilon_delta("1", "1e-6").unwrap();
+        assert!(Loss::epsilon_delta("1", "1e-6").unwrap().at_most(&budget));
+        assert!(!Loss::epsilon_delta("0", "2e-6").unwrap().at_most(&budget));
+        assert!(!Loss::epsilon_delta("1.1", "0").unwrap().at_most(&budget));
+        assert!(Loss::epsilon_delta("1", "1.1").is_err());
+    }
+    #[test]
+    fn takes_typed_and_erased_losses_and_no_infinite_one() {
+        let erased = AnyMeasure::from(opendp_core::TheMeasure(Approximate(MaxDivergence)));
+        let loss = erased.account(&AnyDistance::new((0.5, 0.25))).unwrap();
+        assert_eq!(loss, Loss::epsilon_delta("0.5", "0.25").unwrap());
+        let bad = MaxDivergence.account(&f64::INFINITY).unwrap_err();
+        assert_eq!(bad.kind(), "InvalidDistance");
+        let other = AnyMeasure::from(opendp_core::TheMeasure(opendp_core::RenyiDivergence));
+        let curve = opendp_core::RenyiCurve::new(Ok);
+        let bad = other.account(&AnyDistance::new(curve)).unwrap_err();
+        assert_eq!(bad.kind(), "NotImplemented");
+    }
+}

@@ -1,0 +1,229 @@
+//! What the two tables hold, and the seals that make damage visible.
+
+use opendp_core::{Error, Result};
+use serde_json::{Value as Json, json};
+use sha2::{Digest, Sha256};
+
+use crate::{Loss, Notion};
+
+/// A budget and what is spent of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// The name.
+    pub name: String,
+    /// What may be spent in all.
+    pub total: Loss,
+    /// What is spent.
+    pub spent: Loss,
+    /// The number of releases.
+    pub releases: i64,
+    /// When it was created, in milliseconds since 1970.
+    pub created: i64,
+    /// When the last release was charged, or the budget was created.
+    pub latest: i64,
+    /// The seal of the last entry.
+    pub(crate) head: String,
+}
+impl Account {
+    /// What is left.
+    pub fn remaining(&self) -> Loss {
+        self.total.minus(&self.spent)
+    }
+    /// Write as JSON, with exact amounts.
+    pub fn to_json(&self) -> Json {
+        json!({
+            "name": self.name,
+            "measure": self.total.notion().name(),
+            "total": self.total.to_json(),
+            "spent": self.spent.to_json(),
+            "remaining": self.remaining().to_json(),
+            "releases": self.releases,
+            "created_ms": self.created,
+            "latest_ms": self.latest,
+        })
+    }
+    pub(crate) fn seal(&self) -> String {
+        sealed(&[
+            "budget",
+            &self.name,
+            self.total.notion().name(),
+            &self.total.to_text(),
+            &self.spent.to_text(),
+            &self.releases.to_string(),
+            &self.created.to_string(),
+            &self.latest.to_string(),
+            &self.head,
+        ])
+    }
+    /// Put an account together from a row.
+    pub(crate) fn from_row(row: AccountRow) -> Result<Self> {
+        let damaged = || damaged(&row.name, "its row does not match its seal");
+        let notion = Notion::from_name(&row.measure).ok_or_else(damaged)?;
+        let account = Account {
+            total: Loss::from_text(notion, &row.total).map_err(|_| damaged())?,
+            spent: Loss::from_text(notion, &row.spent).map_err(|_| damaged())?,
+            name: row.name.clone(),
+            releases: row.releases,
+            created: row.created,
+            latest: row.latest,
+            head: row.head.clone(),
+        };
+        if account.seal() == row.seal { Ok(account) } else { Err(damaged()) }
+    }
+}
+
+/// A budget as it stands in its table.
+pub(crate) struct AccountRow {
+    pub(crate) name: String,
+    pub(crate) measure: String,
+    pub(crate) total: String,
+    pub(crate) spent: String,
+    pub(crate) releases: i64,
+    pub(crate) created: i64,
+    pub(crate) latest: i64,
+    pub(crate) head: String,
+    pub(crate) seal: String,
+}
+
+/// One release: what it was, who asked, what it cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name of the budget.
+    pub budget: String,
+    /// The place in the history of the budget, from 1. This is the order, whatever the clock says.
+    pub number: i64,
+    /// The id that the caller gave.
+    pub id: String,
+    /// Who asked, as the caller says.
+    pub by: String,
+    /// When it was charged, in milliseconds since 1970. It never decreases.
+    pub at: i64,
+    /// The pipeline document.
+    pub pipeline: String,
+    /// How far apart neighbouring inputs are, as JSON.
+    pub d_in: String,
+    /// The exact loss, in the measure of the budget.
+    pub loss: Loss,
+    /// The release, as JSON.
+    pub release: String,
+    /// SHA-256 of the text of the release, in hexadecimal.
+    pub digest: String,
+    /// The seal of the entry before.
+    pub(crate) previous: String,
+}
+impl Entry {
+    /// Write as JSON, with the exact loss. Documents and releases are given as JSON where they are.
+    pub fn to_json(&self) -> Json {
+        let parsed =
+            |text: &str| -> Json { serde_json::from_str(text).unwrap_or_else(|_| text.into()) };
+        json!({
+            "budget": self.budget,
+            "number": self.number,
+            "id": self.id,
+            "by": self.by,
+            "at_ms": self.at,
+            "loss": self.loss.to_json(),
+            "d_in": parsed(&self.d_in),
+            "pipeline": parsed(&self.pipeline),
+            "release": parsed(&self.release),
+            "digest": self.digest,
+            "seal": self.seal(),
+        })
+    }
+    pub(crate) fn seal(&self) -> String {
+        sealed(&[
+            "spend",
+            &self.budget,
+            &self.number.to_string(),
+            &self.id,
+            &self.by,
+            &self.at.to_string(),
+            &self.pipeline,
+            &self.d_in,
+            &self.loss.to_text(),
+            &self.release,
+            &self.digest,
+            &self.previous,
+        ])
+    }
+    /// Put an entry together from a row, whose seal and digest must fit.
+    pub(crate) fn from_row(row: EntryRow, notion: Notion) -> Result<Self> {
+        let damaged =
+            || damaged(&row.budget, &format!("entry {} does not match its seal", row.number));
+        let entry = Entry {
+            loss: Loss::from_text(notion, &row.loss).map_err(|_| damaged())?,
+            budget: row.budget.clone(),
+            number: row.number,
+            id: row.id.clone(),
+            by: row.by.clone(),
+            at: row.at,
+            pipeline: row.pipeline.clone(),
+            d_in: row.d_in.clone(),
+            release: row.release.clone(),
+            digest: row.digest.clone(),
+            previous: row.previous.clone(),
+        };
+        if entry.seal() == row.seal && entry.digest == digest(&entry.release) {
+            Ok(entry)
+        } else {
+            Err(damaged())
+        }
+    }
+}
+
+/// An entry as it stands in its table.
+pub(crate) struct EntryRow {
+    pub(crate) budget: String,
+    pub(crate) number: i64,
+    pub(crate) id: String,
+    pub(crate) by: String,
+    pub(crate) at: i64,
+    pub(crate) pipeline: String,
+    pub(crate) d_in: String,
+    pub(crate) loss: String,
+    pub(crate) release: String,
+    pub(crate) digest: String,
+    pub(crate) previous: String,
+    pub(crate) seal: String,
+}
+
+/// Check that a history is whole: every entry follows the one before, and they add up to what the
+/// account says.
+pub(crate) fn verify(account: &Account, entries: &[Entry]) -> Result<()> {
+    let (mut head, mut spent) = (String::new(), Loss::zero(account.total.notion()));
+    for (entry, number) in entries.iter().zip(1..) {
+        if entry.number != number || entry.previous != head {
+            let reason = format!("entry {number} does not follow the one before");
+            return Err(damaged(&account.name, &reason));
+        }
+        head = entry.seal();
+        spent = spent.plus(&entry.loss);
+    }
+    let count = i64::try_from(entries.len()).ok();
+    if count != Some(account.releases) || head != account.head || spent != account.spent {
+        return Err(damaged(&account.name, "its entries do not add up to what is spent"));
+    }
+    Ok(())
+}
+
+#[cold]
+fn damaged(budget: &str, reason: &str) -> Error {
+    Error::FailedFunction(format!(
+        "the ledger is damaged: budget `{budget}`: {reason}; nothing was charged or released"
+    ))
+}
+
+/// SHA-256 in hexadecimal.
+pub(crate) fn digest(text: &str) -> String {
+    hexadecimal(Sha256::new().chain_update(text))
+}
+/// SHA-256 of fields, each with its length, so that no two lists of fields look alike.
+fn sealed(fields: &[&str]) -> String {
+    let hash = fields.iter().fold(Sha256::new(), |hash, field| {
+        hash.chain_update((field.len() as u64).to_le_bytes()).chain_update(field)
+    });
+    hexadecimal(hash)
+}
+fn hexadecimal(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

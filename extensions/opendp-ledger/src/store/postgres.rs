@@ -1,0 +1,216 @@
+//! The tables on a PostgreSQL server.
+
+use std::sync::{Mutex, PoisonError};
+
+use opendp_core::{Error, Result};
+use postgres::{Client, IsolationLevel, NoTls, Row, Transaction, types::ToSql};
+
+use super::{ACCOUNT, ADD_ACCOUNT, ADD_ENTRY, ENTRY, SCHEMA, Store, Tables, UPDATE_ACCOUNT};
+use crate::record::{AccountRow, EntryRow};
+use crate::{Account, Entry};
+
+/// Writers take turns by this lock of the database: "opendpLe".
+const TURN: i64 = 0x6f70_656e_6470_4c65;
+
+/// A server, with a connection to write and one to read while another thread writes.
+pub(crate) struct Postgres {
+    parameters: String,
+    writer: Mutex<Client>,
+    reader: Mutex<Client>,
+}
+impl Postgres {
+    pub(crate) fn connect(parameters: &str) -> Result<Self> {
+        let store = Postgres {
+            parameters: parameters.into(),
+            writer: Mutex::new(client(parameters)?),
+            reader: Mutex::new(client(parameters)?),
+        };
+        let mut missing = false;
+        transaction(&store.reader, parameters, true, &mut |transaction| {
+            let sql = "SELECT to_regclass('spend') IS NULL";
+            missing = transaction.query_one(sql, &[]).map_err(|error| fault(&error))?.get(0);
+            Ok(())
+        })?;
+        if missing {
+            transaction(&store.writer, parameters, false, &mut |transaction| {
+                turn(transaction)?;
+                transaction.batch_execute(SCHEMA).map_err(|error| fault(&error))
+            })?;
+        }
+        Ok(store)
+    }
+}
+fn client(parameters: &str) -> Result<Client> {
+    let mut client = Client::connect(parameters, NoTls).map_err(|error| fault(&error))?;
+    // A commit has reached the disk when it returns, whatever the server's default.
+    client.batch_execute("SET synchronous_commit = on").map_err(|error| fault(&error))?;
+    let row = client.query_one("SHOW fsync", &[]).map_err(|error| fault(&error))?;
+    match row.try_get::<_, &str>(0) {
+        Ok("on") => Ok(client),
+        _ => Err(Error::FailedFunction(
+            "the ledger's server does not sync to its disk (`fsync` is off); nothing was released"
+                .into(),
+        )),
+    }
+}
+/// Wait until no other writer is at work.
+fn turn(transaction: &mut Transaction<'_>) -> Result<()> {
+    let locked = transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&TURN]);
+    locked.map(|_| ()).map_err(|error| fault(&error))
+}
+fn transaction(
+    client: &Mutex<Client>,
+    parameters: &str,
+    read_only: bool,
+    work: &mut dyn FnMut(&mut Transaction<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut client = client.lock().unwrap_or_else(PoisonError::into_inner);
+    if client.is_closed() {
+        *client = self::client(parameters)?;
+    }
+    let isolation =
+        if read_only { IsolationLevel::RepeatableRead } else { IsolationLevel::ReadCommitted };
+    let builder = client.build_transaction().isolation_level(isolation).read_only(read_only);
+    let mut transaction = builder.start().map_err(|error| fault(&error))?;
+    // Dropping the transaction rolls it back.
+    work(&mut transaction)?;
+    transaction.commit().map_err(|error| fault(&error))
+}
+
+impl Store for Postgres {
+    fn read(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()> {
+        transaction(&self.reader, &self.parameters, true, &mut |transaction| {
+            work(&mut Rows { transaction })
+        })
+    }
+    fn write(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()> {
+        transaction(&self.writer, &self.parameters, false, &mut |transaction| {
+            // Statements after this see what the writer before has committed.
+            turn(transaction)?;
+            work(&mut Rows { transaction })
+        })
+    }
+}
+
+struct Rows<'a, 'b> {
+    transaction: &'a mut Transaction<'b>,
+}
+impl Rows<'_, '_> {
+    fn change(&mut self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Result<()> {
+        match self.transaction.execute(sql, values).map_err(|error| fault(&error))? {
+            1 => Ok(()),
+            _ => Err(Error::FailedFunction(
+                "the ledger is damaged: a row is missing; nothing was charged or released".into(),
+            )),
+        }
+    }
+    fn rows<T>(
+        &mut self,
+        sql: &str,
+        values: &[&(dyn ToSql + Sync)],
+        row: impl Fn(&Row) -> Result<T, postgres::Error>,
+    ) -> Result<Vec<T>> {
+        let rows = self.transaction.query(sql, values).map_err(|error| fault(&error))?;
+        rows.iter().map(|found| row(found).map_err(|error| fault(&error))).collect()
+    }
+}
+impl Tables for Rows<'_, '_> {
+    fn account(&mut self, name: &str) -> Result<Option<Account>> {
+        let rows = self.rows(&format!("{ACCOUNT} WHERE name = $1"), &[&name], account)?;
+        rows.into_iter().next().map(Account::from_row).transpose()
+    }
+    fn accounts(&mut self) -> Result<Vec<Account>> {
+        let rows = self.rows(&format!("{ACCOUNT} ORDER BY name"), &[], account)?;
+        rows.into_iter().map(Account::from_row).collect()
+    }
+    fn add_account(&mut self, a: &Account) -> Result<()> {
+        let measure = a.total.notion().name();
+        let (total, spent, seal) = (a.total.to_text(), a.spent.to_text(), a.seal());
+        self.change(
+            ADD_ACCOUNT,
+            &[
+                &a.name,
+                &measure,
+                &total,
+                &spent,
+                &a.releases,
+                &a.created,
+                &a.latest,
+                &a.head,
+                &seal,
+            ],
+        )
+    }
+    fn update_account(&mut self, a: &Account) -> Result<()> {
+        let (spent, seal) = (a.spent.to_text(), a.seal());
+        self.change(UPDATE_ACCOUNT, &[&spent, &a.releases, &a.latest, &a.head, &seal, &a.name])
+    }
+    fn entry(&mut self, account: &Account, id: &str) -> Result<Option<Entry>> {
+        let rows = self.rows(&format!("{ENTRY} AND id = $2"), &[&account.name, &id], entry)?;
+        let row = rows.into_iter().next();
+        row.map(|row| Entry::from_row(row, account.total.notion())).transpose()
+    }
+    fn entries(&mut self, account: &Account) -> Result<Vec<Entry>> {
+        let rows = self.rows(&format!("{ENTRY} ORDER BY number"), &[&account.name], entry)?;
+        rows.into_iter().map(|row| Entry::from_row(row, account.total.notion())).collect()
+    }
+    fn add_entry(&mut self, e: &Entry) -> Result<()> {
+        let (loss, seal) = (e.loss.to_text(), e.seal());
+        self.change(
+            ADD_ENTRY,
+            &[
+                &e.budget,
+                &e.number,
+                &e.id,
+                &e.by,
+                &e.at,
+                &e.pipeline,
+                &e.d_in,
+                &loss,
+                &e.release,
+                &e.digest,
+                &e.previous,
+                &seal,
+            ],
+        )
+    }
+}
+fn account(row: &Row) -> Result<AccountRow, postgres::Error> {
+    Ok(AccountRow {
+        name: row.try_get(0)?,
+        measure: row.try_get(1)?,
+        total: row.try_get(2)?,
+        spent: row.try_get(3)?,
+        releases: row.try_get(4)?,
+        created: row.try_get(5)?,
+        latest: row.try_get(6)?,
+        head: row.try_get(7)?,
+        seal: row.try_get(8)?,
+    })
+}
+fn entry(row: &Row) -> Result<EntryRow, postgres::Error> {
+    Ok(EntryRow {
+        budget: row.try_get(0)?,
+        number: row.try_get(1)?,
+        id: row.try_get(2)?,
+        by: row.try_get(3)?,
+        at: row.try_get(4)?,
+        pipeline: row.try_get(5)?,
+        d_in: row.try_get(6)?,
+        loss: row.try_get(7)?,
+        release: row.try_get(8)?,
+        digest: row.try_get(9)?,
+        previous: row.try_get(10)?,
+        seal: row.try_get(11)?,
+    })
+}
+
+/// Say what is wrong with the server, without the parameters, which may hold a password.
+#[cold]
+fn fault(error: &postgres::Error) -> Error {
+    let what = match error.as_db_error() {
+        Some(error) => format!("{} ({})", error.message(), error.code().code()),
+        None => error.to_string(),
+    };
+    Error::FailedFunction(format!("the ledger's server: {what}; nothing was released"))
+}

@@ -1,0 +1,176 @@
+use std::{
+    fs::OpenOptions,
+    io::{Read, Seek, SeekFrom, Write},
+    path::Path,
+    process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, UNIX_EPOCH},
+};
+
+use opendp_core::Result;
+use opendp_ledger::{Ledger, Loss, Request};
+
+fn spend(ledger: &Ledger, id: &str) -> Result<i32> {
+    let request = Request::of_loss(id, Loss::epsilon("0.01")?);
+    ledger.release("b", &request, || Ok(7))?.value()
+}
+fn new(path: &Path) -> Ledger {
+    let ledger = Ledger::open(path).unwrap();
+    ledger.create("b", &Loss::epsilon("1").unwrap()).unwrap();
+    spend(&ledger, "first").unwrap();
+    ledger
+}
+
+#[test]
+fn a_clock_that_runs_backwards_releases_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("l");
+    let time = Arc::new(AtomicU64::new(1_000_000));
+    let clock = time.clone();
+    let ledger = Ledger::open(&path)
+        .unwrap()
+        .with_clock(move || UNIX_EPOCH + Duration::from_millis(clock.load(Ordering::SeqCst)));
+    ledger.create("b", &Loss::epsilon("1").unwrap()).unwrap();
+    spend(&ledger, "1").unwrap();
+    time.store(999_500, Ordering::SeqCst);
+    spend(&ledger, "2").unwrap();
+    time.store(900_000, Ordering::SeqCst);
+    let error = spend(&ledger, "3").unwrap_err().to_string();
+    assert!(error.contains("the clock runs backwards: it is 100 seconds behind"), "{error}");
+    assert_eq!(spend(&ledger, "1").unwrap(), 7, "what was released before is still given");
+    time.store(2_000_000, Ordering::SeqCst);
+    spend(&ledger, "3").unwrap();
+    let times: Vec<i64> = ledger.history("b").unwrap().iter().map(|entry| entry.at).collect();
+    assert_eq!(times, [1_000_000, 1_000_000, 2_000_000]);
+    let before = ledger.with_clock(|| UNIX_EPOCH - Duration::from_secs(1));
+    assert!(spend(&before, "4").unwrap_err().to_string().contains("before 1970"));
+}
+#[test]
+fn damage_is_noticed_wherever_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("l");
+    drop(new(&path));
+    let mut whole = Vec::new();
+    std::fs::File::open(&path).unwrap().read_to_end(&mut whole).unwrap();
+    let damaged = folder.path().join("damaged");
+    let mut noticed = 0;
+    for at in 0..whole.len() {
+        // One bit of each byte that holds something; of the empty parts, a few.
+        if whole[at] == 0 && at % 257 != 0 {
+            continue;
+        }
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 3);
+        std::fs::write(&damaged, &bytes).unwrap();
+        for beside in ["damaged-wal", "damaged-shm"] {
+            let _ = std::fs::remove_file(folder.path().join(beside));
+        }
+        // Whatever happens, no more is ever left than is left.
+        let outcome = Ledger::open_existing(&damaged).and_then(|ledger| {
+            ledger.export()?;
+            spend(&ledger, "second")?;
+            ledger.remaining("b")
+        });
+        match outcome {
+            Ok(left) => assert_eq!(left, Loss::epsilon("0.98").unwrap(), "byte {at}"),
+            Err(error) => {
+                noticed += 1;
+                let text = error.to_string();
+                let clear = [
+                    "damaged",
+                    "not a ledger",
+                    "no budget",
+                    "cannot",
+                    "failed",
+                    "version",
+                    "read-only",
+                ];
+                assert!(clear.iter().any(|word| text.contains(word)), "{text}");
+            }
+        }
+    }
+    assert!(500 < noticed, "{noticed}");
+}
+#[test]
+fn what_is_no_ledger_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notes.txt");
+    std::fs::write(&path, "a text of somebody, which is long enough to be a page\n".repeat(100))
+        .unwrap();
+    for open in [Ledger::open, Ledger::open_existing, Ledger::open_to_read] {
+        let error = open(path.clone()).unwrap_err().to_string();
+        assert!(error.contains("not a ledger"), "{error}");
+    }
+    assert!(std::fs::read_to_string(&path).unwrap().starts_with("a text of somebody"));
+    let missing = Ledger::open_existing(folder.path().join("none")).unwrap_err();
+    assert_eq!(missing.kind(), "NotFound");
+    assert!(Ledger::open(folder.path().join("no/folder")).is_err());
+}
+/// Not a test by itself: what `a_read_only_file_releases_nothing` runs as another user.
+#[test]
+fn helper_read_only() {
+    let Ok(path) = std::env::var("LEDGER_READ_ONLY") else { return };
+    let error = Ledger::open(&path).unwrap_err().to_string();
+    assert!(error.contains("is read-only") || error.contains("cannot be opened"), "{error}");
+    let ledger = Ledger::open_to_read(&path).unwrap();
+    let error = spend(&ledger, "second").unwrap_err().to_string();
+    assert!(error.contains("read-only; nothing was charged or released"), "{error}");
+    println!("looked {}", ledger.remaining("b").unwrap());
+}
+#[cfg(unix)]
+#[test]
+fn a_read_only_file_releases_nothing() {
+    use std::os::unix::{fs::PermissionsExt, process::CommandExt};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("l");
+    drop(new(&path));
+    let allow = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    allow(&path, 0o444);
+    for folder_mode in [0o555, 0o777] {
+        allow(folder.path(), folder_mode);
+        // The superuser may write anything, so that another user tries.
+        let program = folder.path().with_extension("program");
+        std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        allow(&program, 0o755);
+        let mut helper = Command::new(&program);
+        helper.args(["faults::helper_read_only", "--exact", "--nocapture"]);
+        helper.env("LEDGER_READ_ONLY", &path).current_dir("/");
+        let root = std::fs::write(folder.path().join("probe"), "").is_ok() && folder_mode == 0o555;
+        if root || is_root(&path) {
+            helper.uid(65534).gid(65534);
+        }
+        let output = helper.output().unwrap();
+        std::fs::remove_file(&program).unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said = said + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.contains("looked epsilon 0.99"), "{said}");
+    }
+    allow(folder.path(), 0o755);
+}
+/// Whether permissions do not bind this process.
+#[cfg(unix)]
+fn is_root(read_only: &Path) -> bool {
+    OpenOptions::new().append(true).open(read_only).is_ok()
+}
+#[test]
+fn a_log_that_was_cut_off_loses_no_seal() {
+    // The write-ahead log is what a crash leaves; its last frame may be torn.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("l");
+    let ledger = new(&path);
+    spend(&ledger, "second").unwrap();
+    let copy = folder.path().join("copy");
+    std::fs::copy(&path, &copy).unwrap();
+    std::fs::copy(folder.path().join("l-wal"), folder.path().join("copy-wal")).unwrap();
+    let mut log = OpenOptions::new().write(true).open(folder.path().join("copy-wal")).unwrap();
+    log.seek(SeekFrom::End(0)).unwrap();
+    log.write_all(&[0xff; 1000]).unwrap();
+    drop(log);
+    let ledger = Ledger::open_existing(&copy).unwrap();
+    assert_eq!(ledger.history("b").unwrap().len(), 2);
+}

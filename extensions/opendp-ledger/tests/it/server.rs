@@ -1,0 +1,144 @@
+//! The same on a server, which the test starts on loopback. Without one, it says so, loudly.
+
+use std::{
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use opendp_ledger::{Ledger, Loss, Request};
+use tempfile::TempDir;
+
+/// A server of our own, in a folder of its own. It ends with the test.
+struct Server {
+    folder: TempDir,
+    port: u16,
+}
+fn program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    // Debian keeps them out of the way.
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    folders.extend(versions.map(|version| version.path().join("bin")));
+    folders.into_iter().map(|folder| folder.join(name)).find(|program| program.is_file())
+}
+/// The server refuses to run as the superuser.
+fn command(program: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null());
+    #[cfg(unix)]
+    {
+        use std::os::unix::{fs::MetadataExt, process::CommandExt};
+        if std::fs::metadata(folder).unwrap().uid() == 0 {
+            command.uid(65534).gid(65534);
+        }
+    }
+    command
+}
+impl Server {
+    fn start() -> Option<Self> {
+        let (Some(initdb), Some(pg_ctl)) = (program("initdb"), program("pg_ctl")) else {
+            eprintln!("SKIPPED, NOT TESTED: there is no PostgreSQL here (initdb, pg_ctl)");
+            return None;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        #[cfg(unix)]
+        std::fs::set_permissions(
+            folder.path(),
+            std::os::unix::fs::PermissionsExt::from_mode(0o777),
+        )
+        .unwrap();
+        let data = folder.path().join("data");
+        let made = command(&initdb, folder.path())
+            .args(["-U", "ledger", "--auth=trust", "-E", "UTF8", "--no-locale", "-D"])
+            .arg(&data)
+            .status()
+            .unwrap();
+        assert!(made.success(), "initdb");
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let options = format!(
+            "-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={}",
+            folder.path().display()
+        );
+        let started = command(&pg_ctl, folder.path())
+            .args(["-w", "-t", "60", "-o", &options, "-D"])
+            .arg(&data)
+            .args(["-l"])
+            .arg(folder.path().join("log"))
+            .arg("start")
+            .status()
+            .unwrap();
+        assert!(started.success(), "pg_ctl start");
+        Some(Server { folder, port })
+    }
+    fn control(&self, words: &[&str]) {
+        let pg_ctl = program("pg_ctl").unwrap();
+        let data = self.folder.path().join("data");
+        let log = self.folder.path().join("log");
+        let mut command = command(&pg_ctl, self.folder.path());
+        command.arg("-D").arg(data).arg("-l").arg(log).args(words).status().unwrap();
+    }
+    fn parameters(&self) -> String {
+        format!("host=127.0.0.1 port={} user=ledger dbname=postgres", self.port)
+    }
+}
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.control(&["-m", "immediate", "stop"]);
+    }
+}
+
+#[test]
+fn a_server_keeps_what_a_file_keeps() {
+    let Some(server) = Server::start() else { return };
+    let ledger = Ledger::connect(&server.parameters()).unwrap();
+    ledger.create("b", &Loss::epsilon("1").unwrap()).unwrap();
+    assert_eq!(ledger.create("b", &Loss::rho("1").unwrap()).unwrap_err().kind(), "Argument");
+    let request = |id: &str| Request::of_loss(id, Loss::epsilon("0.1").unwrap()).by("Ada");
+    // Connections that compete for ids and for the budget.
+    let mut granted = Vec::new();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4_u64)
+            .map(|thread| {
+                let server = &server;
+                scope.spawn(move || {
+                    let ledger = Ledger::connect(&server.parameters()).unwrap();
+                    let mut granted = Vec::new();
+                    for i in 0..8 {
+                        let id = format!("{}-{i}", thread / 2);
+                        let value = thread * 100 + i;
+                        match ledger.release("b", &request(&id), || Ok(value)) {
+                            Ok(release) => granted.push((id, release.value::<u64>().unwrap())),
+                            Err(error) => assert_eq!(error.kind(), "BudgetExceeded"),
+                        }
+                    }
+                    granted
+                })
+            })
+            .collect();
+        granted.extend(threads.into_iter().flat_map(|thread| thread.join().unwrap()));
+    });
+    let history = ledger.history("b").unwrap();
+    assert_eq!(history.len(), 10);
+    for (id, value) in &granted {
+        let entry = history.iter().find(|entry| &entry.id == id).unwrap();
+        assert_eq!(entry.release, value.to_string());
+    }
+    assert_eq!(ledger.remaining("b").unwrap(), Loss::epsilon("0").unwrap());
+    // A crash of the server loses nothing, and the ledger connects again.
+    server.control(&["-w", "-m", "immediate", "restart"]);
+    let mut again = ledger.history("b");
+    for _ in 0..3 {
+        if again.is_err() {
+            again = ledger.history("b");
+        }
+    }
+    assert_eq!(again.unwrap(), history);
+    // Nothing is released without a server.
+    ledger
+        .create("c", &Loss::epsilon("1").unwrap())
+        .or_else(|_| ledger.create("c", &Loss::epsilon("1").unwrap()))
+        .unwrap();
+    server.control(&["-m", "immediate", "stop"]);
+    assert!(ledger.release("c", &request("1"), || Ok(1)).is_err());
+}
