@@ -15,7 +15,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// The result is whether `k` is negative, and `|k|` saturated at `u128::MAX`: see
 /// [`add_noise`](super::add_noise) for why no sum of at most 128 bits can tell the difference.
 ///
-/// From sigma 1 on, `r = floor(sigma x + 1/2)` for a point `x` uniform in one of the [`Strips`] of
+/// From sigma 1 on, `r = floor(sigma x + 1/2)` for a point `x` uniform in one of the `Strips` of
 /// an envelope of `e^(-x^2 / 2)` is accepted if a uniform `V` is below the quotient of
 /// `e^(-r^2 / (2 sigma^2))` and the envelope at `x`. The points that round to `r` make up as long an
 /// interval for every `r > 0`, half as long a one for 0, and those of each strip are accepted with a

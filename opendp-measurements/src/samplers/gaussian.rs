@@ -10,7 +10,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// `x + sigma N`, ties upward.
 ///
 /// `|N|` has a density proportional to `e^(-x^2 / 2)`, and is drawn by rejection from an envelope
-/// that is constant on [strips](super::strips::Strips): a point uniform in a strip is accepted if a uniform `V` is below
+/// that is constant on strips: a point uniform in a strip is accepted if a uniform `V` is below
 /// the quotient of density and envelope. For all but 4 % of the points this is known from the strip.
 ///
 /// # Exactness

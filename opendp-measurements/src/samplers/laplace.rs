@@ -10,7 +10,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// number `x + scale L`, ties upward.
 ///
 /// `|L|` is a standard exponential variable, drawn by rejection from an envelope of `e^-t` that is
-/// constant on [strips](super::strips::Strips), of which digits are drawn as decisions need them.
+/// constant on strips, of which digits are drawn as decisions need them.
 ///
 /// # Exactness
 ///

@@ -32,10 +32,10 @@ pub(super) fn on_lattice<S: RandomSource>(
             continue;
         }
         let sum = Sum::new(x, scale, k, pick.negative);
-        if let (Some(true), Some(n)) = (accepted, point) {
-            if let Some(m) = sum.fast_fixed(n) {
-                return Ok(lattice_point(m, sum.k));
-            }
+        if let (Some(true), Some(n)) = (accepted, point)
+            && let Some(m) = sum.fast_fixed(n)
+        {
+            return Ok(lattice_point(m, sum.k));
         }
         if let Some(sum) = exactly(strips, &pick, digit, accepted == Some(true), &sum, source)? {
             return Ok(sum);

@@ -342,9 +342,9 @@ mod tests {
     /// Check that all heights are above the density, at the ends of strips with more precision.
     fn heights_are_above(strips: &Strips, reach: usize) -> bool {
         let exact = |m: usize| density(strips.shape, m, 200);
-        let height = |j: usize| UBig::from(strips.unit) * strips.entries[j].weight << 136_usize;
+        let height = |j: usize| (UBig::from(strips.unit) * strips.entries[j].weight) << 136_usize;
         (0..TAIL).all(|j| {
-            let surely = height(j) * strips.entries[j].surely >> 31_usize;
+            let surely = (height(j) * strips.entries[j].surely) >> 31_usize;
             exact(j.saturating_sub(reach)).1 <= height(j) && surely <= exact(j + 1 + reach).0
         }) && exact(TAIL - reach).1 <= height(TAIL) >> 6_usize
     }
