@@ -26,7 +26,12 @@
 #![doc(test(attr(deny(warnings))))]
 #![cfg_attr(
     test,
-    allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")
+    allow(
+        clippy::unwrap_used,
+        clippy::panic,
+        clippy::disallowed_methods,
+        reason = "a test that cannot go on says so"
+    )
 )]
 
 pub mod context;
