@@ -121,10 +121,13 @@
 //! record beyond the life of the process, and [`carry_over`](Context::carry_over) takes it up again.
 
 mod budget;
+mod chain;
 mod query;
 mod question;
 mod report;
+mod rows;
 mod split;
+mod statistic;
 mod table;
 mod unit;
 
@@ -136,10 +139,12 @@ use opendp_core::arith::Exact;
 use opendp_core::{Error, Ledger, Measure, Result, Space, SymmetricDistance};
 
 pub use budget::{Accounted, Budget, Noisy, WithDelta};
-pub use query::{Choice, Query, Rows, Statistic};
+pub use query::Query;
 pub use question::{Answer, Question};
 pub use report::{Entry, ErrorIn, Journal, Report};
+pub use rows::Rows;
 pub use split::Split;
+pub use statistic::{Choice, Statistic};
 pub use table::{Table, TableDomain};
 pub use unit::PrivacyUnit;
 
