@@ -80,16 +80,21 @@ pub fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
     let sectors = workers("sectors").column::<String>("sector").count_by().laplace()?.release()?;
     let mut found: Vec<(String, i64)> = sectors.value.into_iter().collect();
     found.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-    let most: Vec<String> = found.iter().map(|(name, _)| name.clone()).collect();
+    let mut most: Vec<String> = found.iter().map(|(name, _)| name.clone()).collect();
     let shown = found.iter().take(4).map(|(name, count)| format!("{name}: {count}"));
     let shown = shown.collect::<Vec<_>>().join(", ");
     lines.push(Line {
         question: "sectors".into(),
         answer: format!("{} of them; {shown}", found.len()) + &within(sectors.accuracy, ""),
     });
-    // The last question depends on an answer: in which of these do most women work?
+    // The last question depends on an answer: in which of these do most women work? If the threshold
+    // has hidden them all, among those that the classification has.
+    if most.is_empty() {
+        most = ('A'..='U').map(String::from).collect();
+    }
+    let most_women = most.len().min(3);
     let women = workers("women's sectors").filter("sex", |sex: &i64| *sex == 2);
-    let first = women.column::<String>("sector").top_k(3, most).choose()?.release()?;
+    let first = women.column::<String>("sector").top_k(most_women, most).choose()?.release()?;
     lines.push(Line { question: "women's sectors".into(), answer: first.value.join(", ") });
     Ok(lines)
 }

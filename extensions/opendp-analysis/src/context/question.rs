@@ -183,6 +183,11 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     /// # Errors
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when no bound is known.
     pub fn accuracy(&self, alpha: f64) -> Result<f64> {
+        if !(0.0 < alpha && alpha <= 1.0) {
+            return Err(Error::InvalidDistance(format!(
+                "alpha: expected a probability above 0 and at most 1, found {alpha}"
+            )));
+        }
         let known = self.measurement.accuracy(alpha)?;
         if let Some(bound) = &self.bound {
             return bound(self.scale, alpha);

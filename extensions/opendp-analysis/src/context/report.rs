@@ -41,7 +41,8 @@ pub struct Entry {
 /// Keeps a record of releases that outlives the process.
 pub trait Journal: Send + Sync {
     /// Write down a release. It has been charged, and has not been run; it will be only if this
-    /// succeeds.
+    /// succeeds. Others wait meanwhile, so that the journal has the order of the account; it must
+    /// not ask anything of the context itself.
     ///
     /// # Errors
     /// When it could not be written. Nothing is released then.

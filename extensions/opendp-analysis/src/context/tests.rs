@@ -293,7 +293,9 @@ fn accuracy_is_kept_as_often_as_promised() {
     assert!((0..1000).filter(wide).count() < 157);
     let all = context.query().column::<i64>("age").top_k(2, vec![1, 2, 3]).choose().unwrap();
     assert_eq!(all.accuracy(0.1).unwrap_err().kind(), "NotImplemented");
-    assert!(question.accuracy(0.0).is_err());
+    for bad in [0.0, -1.0, 1.5, f64::NAN] {
+        assert_eq!(question.accuracy(bad).unwrap_err().kind(), "InvalidDistance");
+    }
 }
 
 /// A journal that has room for so many entries.
