@@ -189,6 +189,7 @@ impl Source {
         }
     }
     /// The rows of a column.
+    #[allow(clippy::owned_cow, reason = "functions take whole vectors")]
     pub(crate) fn rows<'a, T: Atom>(&self, table: &'a Table) -> Result<Cow<'a, Vec<T>>> {
         let rows = table.rows::<T>(&self.column)?;
         if self.filters.is_empty() {
