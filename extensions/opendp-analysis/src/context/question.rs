@@ -62,9 +62,9 @@ impl<'c, MO: Accounted, TO: Carrier> Plan<'c, MO, TO> {
             dials.scale = Scale::new(dials.scale.value().next_up())?;
         }
         if self.threshold {
-            let enough =
-                |threshold: i64| Ok(fits(&loss(Dials { threshold, ..dials })?, share.len()));
-            dials.threshold = binary_search(enough, Some((0, HIGH))).map_err(|_| no_delta())?;
+            dials.threshold = least_threshold(|threshold| {
+                Ok(fits(&loss(Dials { threshold, ..dials })?, share.len()))
+            })?;
         }
         let threshold = self.threshold.then_some(dials.threshold);
         Question::new(self.context, build(dials)?, self.words, self.mechanism, |question| {
@@ -77,23 +77,34 @@ impl<'c, MO: Accounted, TO: Carrier> Plan<'c, MO, TO> {
     /// Take the noise that the analyst says, if it fits the share.
     pub(crate) fn of_scale(self, scale: f64) -> Result<Question<'c, MO, TO>> {
         let (build, share) = (self.build?, self.share?);
-        let scale = Scale::new(scale)?;
-        let measurement = build(Dials { scale, threshold: HIGH })?;
-        let loss = measurement.exact_map(&self.context.unit().distance())?;
-        if loss.iter().zip(&share).any(|(loss, share)| share < loss) {
+        let mut dials = Dials { scale: Scale::new(scale)?, threshold: HIGH };
+        let loss = |dials| build(dials)?.exact_map(&self.context.unit().distance());
+        let fits = |loss: &[Exact]| loss.iter().zip(&share).all(|(loss, share)| loss <= share);
+        if self.threshold {
+            let enough = |threshold| Ok(fits(&loss(Dials { threshold, ..dials })?));
+            // Where none is enough, the highest is refused below.
+            dials.threshold = least_threshold(enough).unwrap_or(HIGH);
+        }
+        let cost = loss(dials)?;
+        if !fits(&cost) {
             return Err(Error::BudgetExceeded(format!(
-                "noise of scale {} costs {}, and the share of this query is {}; nothing was run",
-                scale.value(),
-                show::<MO>(&loss, Exact::to_f64_up),
+                "noise of scale {scale} costs {}, and the share of this query is {}; nothing was run",
+                show::<MO>(&cost, Exact::to_f64_up),
                 show::<MO>(&share, Exact::to_f64_down),
             )));
         }
-        Question::new(self.context, measurement, self.words, self.mechanism, |question| {
-            question.scale = scale;
+        let threshold = self.threshold.then_some(dials.threshold);
+        Question::new(self.context, build(dials)?, self.words, self.mechanism, |question| {
+            question.scale = dials.scale;
+            question.threshold = threshold;
             question.bound = self.bound;
             question.error_in = self.error_in;
         })
     }
+}
+/// Find the least threshold whose delta fits.
+fn least_threshold(enough: impl Fn(i64) -> Result<bool>) -> Result<i64> {
+    binary_search(enough, Some((0, HIGH))).map_err(|_| no_delta())
 }
 fn too_small(error: Error) -> Error {
     match error {

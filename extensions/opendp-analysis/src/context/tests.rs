@@ -103,6 +103,11 @@ fn the_threshold_is_the_least_that_fits() {
     assert!(0.999_999 < epsilon && epsilon <= 1.0);
     // One less would cost exp(1 / scale) as much.
     assert!(delta <= 1e-6 && 1e-6 < 1.01 * delta * (1.0 / question.scale()).exp(), "{delta}");
+    let same = context.query().column::<String>("city").count_by();
+    let same = same.noise_of_scale(question.scale()).unwrap();
+    assert_eq!(same.threshold(), question.threshold());
+    let less = context.query().column::<String>("city").count_by();
+    assert_eq!(less.noise_of_scale(1.0).unwrap_err().kind(), "BudgetExceeded");
     let answer = question.release().unwrap();
     assert!((answer.value["Lyon"] - 950).abs() < 200);
 }
