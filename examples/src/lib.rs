@@ -11,6 +11,9 @@
 //! `analyst` asks one question after the other, each in view of the answers, in [`interview`]; its
 //! questions are about whole tables, whose space and columns are in [`people`].
 //!
+//! `budget` asks ten questions about a labour force, in [`survey`], through the front door of
+//! `opendp-analysis`; [`workers`] reads the survey, or makes one.
+//!
 //! `registry_tour` and `custom_mechanism` only end as `census` does, in [`terminal`].
 //!
 //! ```
@@ -31,8 +34,10 @@ pub mod people;
 pub mod population;
 pub mod report;
 pub mod statistics;
+pub mod survey;
 pub mod table;
 pub mod terminal;
+pub mod workers;
 
 /// The example of the README is compiled and run as a test.
 #[cfg(doctest)]

@@ -2,6 +2,7 @@
 //!
 //! The two catalogues do not know each other; what needs both is here.
 //!
+//! - [`Context`] is the front door for people who think in budgets; [`context`] is its tour.
 //! - [`make_private_quantile`] releases a quantile, chosen from a list of candidates.
 //!
 //! A program that links this crate, and names it in code (`use opendp_analysis as _;`), finds the
@@ -25,9 +26,16 @@
 #![doc(test(attr(deny(warnings))))]
 #![cfg_attr(
     test,
-    allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")
+    allow(
+        clippy::unwrap_used,
+        clippy::panic,
+        clippy::disallowed_methods,
+        reason = "a test that cannot go on says so"
+    )
 )]
 
+pub mod context;
 mod private_quantile;
 
+pub use context::{Budget, Context, PrivacyUnit, Split, Table};
 pub use private_quantile::make_private_quantile;

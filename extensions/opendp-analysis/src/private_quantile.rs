@@ -83,7 +83,7 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 /// let (candidates, alpha) = (vec![0.0, 50.0, 100.0], Alpha::new(0.5)?);
 /// let median = make_private_quantile(input, measure, candidates, alpha, Scale::new(2.0)?)?;
 /// assert_eq!(median.map(&1)?, 0.03125); // (1 / 2)^2 / 8
-/// assert_eq!(median.invoke(&vec![49.0; 1000])?, 50.0); // but with probability exp(-250)
+/// assert_eq!(median.invoke(&vec![50.0; 1000])?, 50.0); // but with probability exp(-250)
 /// # Ok::<(), Error>(())
 /// ```
 pub fn make_private_quantile<T, M, MO>(

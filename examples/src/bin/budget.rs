@@ -1,0 +1,53 @@
+//! Ten questions about a labour force survey, within one budget of an epsilon and a delta.
+//!
+//! ```text
+//! cargo run --release -p opendp-examples --bin budget
+//! cargo run --release -p opendp-examples --bin budget -- --data lfs.csv --epsilon 0.5 --json
+//! ```
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use opendp_core::Result;
+use opendp_examples::{survey, terminal, workers};
+
+/// Ask ten questions about a labour force survey within a privacy budget.
+#[derive(Parser)]
+struct Arguments {
+    /// A CSV file with the columns SEX, AGE, ILOSTAT, HWUSUAL and NACE1D.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["people", "seed"])]
+    data: Option<PathBuf>,
+    /// How many people to generate when there is no file.
+    #[arg(long, value_name = "N", default_value_t = 50_000)]
+    people: usize,
+    /// Which people to generate.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// The privacy budget for all questions together.
+    #[arg(long, value_name = "E", default_value_t = 1.0)]
+    epsilon: f64,
+    /// The probability that the budget does not bound.
+    #[arg(long, value_name = "D", default_value_t = 1e-6)]
+    delta: f64,
+    /// Print the report as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+fn main() -> ExitCode {
+    terminal::finish(run(&Arguments::parse()))
+}
+fn run(arguments: &Arguments) -> Result<String> {
+    let table = match &arguments.data {
+        Some(path) => workers::read(path)?,
+        None => workers::generate(arguments.people, arguments.seed)?,
+    };
+    let context = survey::open(table, arguments.epsilon, arguments.delta)?;
+    let answers = survey::ask(&context)?;
+    Ok(match arguments.json {
+        true => format!("{:#}", context.report().to_json()),
+        false => format!("{}\n{}", survey::text(&answers), context.report()),
+    })
+}

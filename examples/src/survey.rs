@@ -1,0 +1,158 @@
+//! Ten questions about a labour force, each with the least noise that its share pays for.
+
+use std::fmt::Write;
+
+use opendp_analysis::context::{Answer, Query};
+use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+use opendp_core::{Approximate, MaxDivergence, Result};
+use opendp_measurements::Released;
+
+/// A budget of an epsilon and a delta.
+pub type Loss = Approximate<MaxDivergence>;
+
+/// How many questions there are.
+pub const QUESTIONS: usize = 10;
+/// The probability with which an interval may miss the truth.
+const ALPHA: f64 = Context::<Loss>::ALPHA;
+
+/// Open a budget for ten questions. One person is one row of the survey.
+///
+/// Whoever keeps a journal adds it here, with
+/// [`with_journal`](opendp_analysis::Context::with_journal), and takes up what it holds, with
+/// [`carry_over`](opendp_analysis::Context::carry_over).
+///
+/// # Errors
+/// `Argument` when epsilon is not positive, or delta no probability.
+pub fn open(table: Table, epsilon: f64, delta: f64) -> Result<Context<Loss>> {
+    let budget = Budget::epsilon_delta(epsilon, delta)?;
+    Context::new(table, PrivacyUnit::person(1)?, budget, Split::evenly(QUESTIONS)?)
+}
+
+/// What was answered, for people.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// What was asked.
+    pub question: String,
+    /// What was answered, with its interval where there is one.
+    pub answer: String,
+}
+
+/// Ask the ten questions.
+///
+/// # Errors
+/// `BudgetExceeded` when the budget is spent, `FailedFunction` without entropy.
+pub fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
+    let workers = |title: &str| ask_about(context, title).filter("status", |s: &i64| *s == 1);
+    let mut lines = Vec::new();
+
+    let people = ask_about(context, "people").count().laplace()?.release()?;
+    lines.push(number("people", &people, people.value as f64)?);
+    let employed = workers("who work").count().laplace()?.release()?;
+    lines.push(number("who work", &employed, employed.value as f64)?);
+    let seeking = ask_about(context, "who look for work").filter("status", |s: &i64| *s == 2);
+    let seeking = seeking.count().laplace()?.release()?;
+    lines.push(number("who look for work", &seeking, seeking.value as f64)?);
+    let women = workers("women who work").filter("sex", |sex: &i64| *sex == 2);
+    let women = women.count().laplace()?.release()?;
+    lines.push(number("women who work", &women, women.value as f64)?);
+
+    // 99 stands for no answer. Bounds are public: nobody looked at the data for them.
+    let hours = workers("hours a week").column("hours").impute(99.0).filter(|hours| *hours < 99.0);
+    let hours = hours.clamp(0.0, 80.0).sum().laplace()?.release()?;
+    lines.push(number("hours a week", &hours, hours.value)?);
+    let long = workers("hours, median").column("hours").impute(99.0).filter(|hours| *hours < 99.0);
+    let long = long.median((0..=80).map(f64::from).collect()).choose()?.release()?;
+    lines.push(choice("hours, median", long.value, long.accuracy));
+    let age = ask_about(context, "age, median").column("age").impute(0.0);
+    let age = age.median((0..=110).map(f64::from).collect()).choose()?.release()?;
+    lines.push(choice("age, median", age.value, age.accuracy));
+
+    let ages = ask_about(context, "age groups").column("age").impute(0.0);
+    let ages = ages.histogram_between(vec![15.0, 25.0, 45.0, 65.0]).laplace()?.release()?;
+    let names = ["below 15", "15 to 24", "25 to 44", "45 to 64", "65 and more"];
+    let groups = names.iter().zip(&ages.value).map(|(name, count)| format!("{name}: {count}"));
+    lines.push(Line {
+        question: "age groups".into(),
+        answer: groups.collect::<Vec<_>>().join(", ") + &within(ages.accuracy, ""),
+    });
+
+    // Which sectors there are is not public: this spends the delta.
+    let sectors = workers("sectors").column::<String>("sector").count_by().laplace()?.release()?;
+    let mut found: Vec<(String, i64)> = sectors.value.into_iter().collect();
+    found.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+    let mut most: Vec<String> = found.iter().map(|(name, _)| name.clone()).collect();
+    let shown = found.iter().take(4).map(|(name, count)| format!("{name}: {count}"));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    lines.push(Line {
+        question: "sectors".into(),
+        answer: format!("{} of them; {shown}", found.len()) + &within(sectors.accuracy, ""),
+    });
+    // The last question depends on an answer: in which of these do most women work? If the threshold
+    // has hidden them all, among those that the classification has.
+    if most.is_empty() {
+        most = ('A'..='U').map(String::from).collect();
+    }
+    let most_women = most.len().min(3);
+    let women = workers("women's sectors").filter("sex", |sex: &i64| *sex == 2);
+    let first = women.column::<String>("sector").top_k(most_women, most).choose()?.release()?;
+    lines.push(Line { question: "women's sectors".into(), answer: first.value.join(", ") });
+    Ok(lines)
+}
+fn ask_about<'c>(context: &'c Context<Loss>, title: &str) -> Query<'c, Loss> {
+    context.query().named(title)
+}
+/// A number and the interval around it.
+fn number<T: Released<Intervals = (f64, f64)>>(
+    question: &str,
+    answer: &Answer<Loss, T>,
+    value: f64,
+) -> Result<Line> {
+    let (lower, upper) = answer.interval(ALPHA)?;
+    let answer = format!("{value:.0}, between {lower:.0} and {upper:.0}");
+    Ok(Line { question: question.to_owned(), answer })
+}
+fn choice(question: &str, value: f64, ranks: Option<f64>) -> Line {
+    let answer = format!("{value:.0}{}", within(ranks, " in rank"));
+    Line { question: question.to_owned(), answer }
+}
+fn within(bound: Option<f64>, unit: &str) -> String {
+    bound.map_or_else(String::new, |bound| format!(" (+/- {bound:.0}{unit})"))
+}
+
+/// Write the answers for people.
+pub fn text(lines: &[Line]) -> String {
+    lines.iter().fold(String::new(), |mut text, line| {
+        // To write to a text does not fail.
+        let _ = writeln!(text, "{:<20} {}", line.question, line.answer);
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workers;
+
+    #[test]
+    fn ten_questions_are_answered_within_the_budget_and_one_more_is_not() {
+        let table = workers::generate(5_000, 1).unwrap();
+        for epsilon in [1.0, 0.3] {
+            let context = open(table.clone(), epsilon, 1e-6).unwrap();
+            let lines = ask(&context).unwrap();
+            assert_eq!((lines.len(), context.report().entries().len()), (QUESTIONS, QUESTIONS));
+            let left = context.remaining().unwrap();
+            assert!(0.0 <= left.0 && left.0 < 1e-9 && 0.0 <= left.1 && left.1 < 1e-6, "{left:?}");
+            assert_eq!(ask(&context).unwrap_err().kind(), "BudgetExceeded");
+            assert!(text(&lines).contains("women's sectors"));
+        }
+        assert_eq!(open(table, 1.0, 2.0).unwrap_err().kind(), "Argument");
+    }
+    #[test]
+    fn answers_are_close_to_the_truth() {
+        let context = open(workers::generate(20_000, 1).unwrap(), 1000.0, 1e-6).unwrap();
+        let lines = ask(&context).unwrap();
+        assert!(lines[0].answer.starts_with("20000, between 20000"), "{}", lines[0].answer);
+        assert!(lines[8].answer.starts_with("8 of them; "), "{}", lines[8].answer);
+        assert_eq!(lines[9].answer.split(", ").count(), 3);
+    }
+}

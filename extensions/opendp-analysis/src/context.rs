@@ -1,0 +1,279 @@
+//! A front door for people who think in budgets: five minutes with a [`Context`].
+//!
+//! # Three decisions
+//!
+//! Before the first question, three things are said, none of which may depend on the data.
+//!
+//! **Whom to protect.** A [`PrivacyUnit`]: one person, who adds or removes at most four rows of the
+//! table. Answers will hardly tell whether all of these rows are in it or none.
+//!
+//! **How well.** A [`Budget`] for all answers together: [an epsilon](Budget::epsilon); [an epsilon
+//! and a delta](Budget::epsilon_delta); or [a rho](Budget::rho), which buys more questions with
+//! Gaussian noise. Smaller is more private; an epsilon of 1 is a common choice.
+//!
+//! **For how much.** A [`Split`]: [evenly](Split::evenly) over a number of questions, [by
+//! weights](Split::by_weights), or [as you go](Split::as_you_go).
+//!
+//! ```
+//! use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+//!
+//! let table = Table::new()
+//!     .with("age", (0..1000).map(|i| i % 90).collect::<Vec<i64>>())?
+//!     .with("income", (0..1000).map(|i| f64::from(i) * 70.0).collect::<Vec<f64>>())?
+//!     .with("city", (0..1000).map(|i| if i < 990 { "Lyon" } else { "Lille" }.to_owned()).collect())?;
+//!
+//! let context = Context::new(
+//!     table,
+//!     PrivacyUnit::person(4)?,
+//!     Budget::epsilon_delta(1.0, 1e-6)?,
+//!     Split::evenly(5)?,
+//! )?;
+//!
+//! // How many rows are there? Nobody says how much noise this takes: it is the least that costs no
+//! // more than a fifth of the budget. Four rows, a fifth of epsilon 1: a scale of 20.
+//! let question = context.query().count().laplace()?;
+//! assert_eq!(question.scale(), 20.0);
+//!
+//! // How good will the answer be? To know this costs nothing.
+//! assert_eq!(question.accuracy(0.05)?, 60.0);
+//!
+//! // Good enough: spend, and get the answer.
+//! let answer = question.release()?;
+//! let (lower, upper) = answer.interval(0.05)?;
+//! assert!(lower <= answer.value as f64 && answer.value as f64 <= upper);
+//!
+//! // A sum needs bounds, which must not be taken from the data; missing values need a substitute.
+//! let incomes = context.query().column("income").impute(0.0).clamp(0.0, 50_000.0);
+//! let total = incomes.sum().laplace()?.release()?;
+//!
+//! // A question may be about some of the rows. Of a median, the candidates are public.
+//! let adults = context.query().filter("age", |age: &i64| 18 <= *age).column("income").impute(0.0);
+//! let median = adults.median((0..70).map(|k| f64::from(k) * 1e3).collect()).choose()?.release()?;
+//!
+//! // Which cities are there? To tell those of many people from those of few takes the delta.
+//! let cities = context.query().column::<String>("city").count_by().laplace()?.release()?;
+//! assert!(!cities.value.contains_key("Atlantis"));
+//!
+//! // What was spent on what, and what is left?
+//! println!("{}", context.report());
+//! assert_eq!(context.report().entries().len(), 4);
+//! let (epsilon, delta) = context.remaining()?;
+//! assert!(0.2 <= epsilon && epsilon < 0.21 && delta < 1e-6);
+//! # let _ = (total, median);
+//! # Ok::<(), opendp_core::Error>(())
+//! ```
+//!
+//! # Questions in view of answers
+//!
+//! Each question may depend on the answers before it. The shares of a split are shares of what is
+//! left: what a question did not use falls to those that follow. When nothing is left, or all the
+//! planned questions have been asked, the next one is refused, and nothing is run:
+//!
+//! ```
+//! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+//! # let table = Table::new().with("age", vec![30.0, 40.0])?;
+//! let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon(1.0)?);
+//! let context = Context::new(table, unit, budget, Split::as_you_go())?;
+//! let question = || context.query().spending(Budget::epsilon(0.1)?).count().laplace();
+//! for _ in 0..10 {
+//!     question()?.release()?;
+//! }
+//! assert_eq!(context.remaining()?, 0.0); // ten tenths are one
+//! assert_eq!(question()?.release().unwrap_err().kind(), "BudgetExceeded");
+//! # Ok::<(), opendp_core::Error>(())
+//! ```
+//!
+//! # What is refused
+//!
+//! A statistic that nobody could release says what is missing:
+//!
+//! ```
+//! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+//! # let table = Table::new().with("age", vec![30.0, 40.0])?;
+//! # let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon(1.0)?);
+//! # let context = Context::new(table, unit, budget, Split::evenly(1)?)?;
+//! let ages = context.query().column("age").impute(40.0).clamp(0.0, 120.0);
+//! assert_eq!(
+//!     ages.mean().laplace().unwrap_err().to_string(),
+//!     "a mean needs a known number of rows: add `.resize(n)` or ask for count and sum",
+//! );
+//! # Ok::<(), opendp_core::Error>(())
+//! ```
+//!
+//! What the budget cannot pay for does not even compile: Gaussian noise for an epsilon, Laplace noise
+//! for a rho, or the keys of a column without a delta:
+//!
+//! ```compile_fail
+//! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+//! # let table = Table::new().with("age", vec![30.0, 40.0]).unwrap();
+//! # let (unit, budget) = (PrivacyUnit::person(1).unwrap(), Budget::epsilon(1.0).unwrap());
+//! # let context = Context::new(table, unit, budget, Split::evenly(1).unwrap()).unwrap();
+//! context.query().count().gaussian();
+//! ```
+//!
+//! # What is behind it
+//!
+//! A query is a chain of the catalogues' own transformations and one measurement with one free
+//! parameter, found by bisection such that its exact privacy map fits the share. A release is charged
+//! to a [`Ledger`] before it is run, exactly; that sums of losses bound the loss of questions which
+//! are chosen in view of answers is the theorem behind
+//! [`make_privacy_filter`](opendp_measurements::make_privacy_filter). A [`Journal`] can keep the
+//! record beyond the life of the process, and [`carry_over`](Context::carry_over) takes it up again.
+
+mod budget;
+mod chain;
+mod query;
+mod question;
+mod report;
+mod rows;
+mod split;
+mod statistic;
+mod table;
+mod unit;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use opendp_core::arith::Exact;
+use opendp_core::{Error, Ledger, Measure, Result, Space, SymmetricDistance};
+
+pub use budget::{Accounted, Budget, Noisy, WithDelta};
+pub use query::Query;
+pub use question::{Answer, Question};
+pub use report::{Entry, ErrorIn, Journal, Report};
+pub use rows::Rows;
+pub use split::Split;
+pub use statistic::{Choice, Statistic};
+pub use table::{Table, TableDomain};
+pub use unit::PrivacyUnit;
+
+/// A table, whom to protect in it, and a budget for questions about it.
+///
+/// The [module](self) begins with a tour.
+pub struct Context<MO: Accounted> {
+    table: Table,
+    space: Space<TableDomain, SymmetricDistance>,
+    unit: PrivacyUnit,
+    split: Split,
+    account: Mutex<Account<MO>>,
+    journal: Option<Arc<dyn Journal>>,
+}
+struct Account<MO: Measure> {
+    ledger: Ledger<MO>,
+    entries: Vec<Entry>,
+}
+impl<MO: Accounted> Context<MO> {
+    /// The probability with which an answer may miss its accuracy in reports.
+    pub const ALPHA: f64 = 0.05;
+
+    /// Open a budget for questions about a table.
+    ///
+    /// # Errors
+    /// None but those of the budget's measure.
+    pub fn new(table: Table, unit: PrivacyUnit, budget: Budget<MO>, split: Split) -> Result<Self> {
+        let size = unit.size_is_public().then_some(table.size());
+        let space = Space::new(TableDomain::of(&table, size), SymmetricDistance)?;
+        let ledger = Ledger::with_budget(MO::default(), &budget.amount)?;
+        let account = Mutex::new(Account { ledger, entries: Vec::new() });
+        Ok(Context { table, space, unit, split, account, journal: None })
+    }
+    /// Have each release written down before it is run.
+    #[must_use]
+    pub fn with_journal(mut self, journal: impl Journal + 'static) -> Self {
+        self.journal = Some(Arc::new(journal));
+        self
+    }
+    /// Charge for a release of an earlier life, as a journal has kept it. It counts as one of the
+    /// queries of a split. Nothing is written to the journal.
+    ///
+    /// # Errors
+    /// `BudgetExceeded` when it does not fit.
+    pub fn carry_over(&self, entry: Entry) -> Result<()> {
+        let mut account = self.locked()?;
+        let loss = entry.loss.clone();
+        account.ledger.charge(&loss)?;
+        account.entries.push(entry);
+        Ok(())
+    }
+    /// Begin a query.
+    pub fn query(&self) -> Query<'_, MO> {
+        Query::new(self)
+    }
+    /// What is left of the budget, rounded down.
+    ///
+    /// # Errors
+    /// Those of [`Ledger::left`].
+    pub fn remaining(&self) -> Result<MO::Distance> {
+        self.locked()?.ledger.left()
+    }
+    /// What was spent on what.
+    pub fn report(&self) -> Report<MO> {
+        // Under this lock nothing is left half done, so that a panic elsewhere does not matter.
+        let account = self.account.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        Report {
+            unit: self.unit,
+            budget: account.ledger.exact_budget().unwrap_or_default().to_vec(),
+            total: account.ledger.exact_total().to_vec(),
+            left: account.ledger.exact_left().unwrap_or_default(),
+            entries: account.entries.clone(),
+            measure: PhantomData,
+        }
+    }
+    /// Whom the answers protect.
+    pub fn unit(&self) -> PrivacyUnit {
+        self.unit
+    }
+    /// The space of tables that questions are about.
+    pub fn space(&self) -> &Space<TableDomain, SymmetricDistance> {
+        &self.space
+    }
+
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
+    }
+    /// The share of the next query.
+    pub(crate) fn share(&self, wanted: Option<&[Exact]>) -> Result<Vec<Exact>> {
+        let account = self.locked()?;
+        self.split.share(account.entries.len(), &account.ledger.exact_left()?, wanted)
+    }
+    pub(crate) fn would_admit(&self, loss: &[Exact]) -> bool {
+        self.locked().is_ok_and(|account| account.ledger.clone().charge(loss).is_ok())
+    }
+    /// Charge for a release, and write it down, before it is run.
+    pub(crate) fn charge(
+        &self,
+        loss: &[Exact],
+        entry: impl FnOnce(Vec<Exact>) -> Entry,
+    ) -> Result<()> {
+        let mut account = self.locked()?;
+        self.split.admit(account.entries.len())?;
+        account.ledger.charge(loss).map_err(|error| match error {
+            Error::BudgetExceeded(reason) => {
+                Error::BudgetExceeded(format!("{reason}; nothing was run"))
+            }
+            other => other,
+        })?;
+        let entry = entry(account.ledger.exact_left()?);
+        account.entries.push(entry.clone());
+        // Under the lock, so that the journal has the order of the account.
+        self.journal.as_ref().map_or(Ok(()), |journal| journal.record(&entry))
+    }
+    fn locked(&self) -> Result<MutexGuard<'_, Account<MO>>> {
+        self.account.lock().map_err(|_| {
+            Error::FailedFunction("a journal panicked; this context answers no more".into())
+        })
+    }
+}
+impl<MO: Accounted> fmt::Debug for Context<MO> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("table", &self.table)
+            .field("unit", &self.unit)
+            .field("split", &self.split)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

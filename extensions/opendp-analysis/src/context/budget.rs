@@ -1,0 +1,182 @@
+//! How much may be lost, and in which measure.
+
+use opendp_core::arith::Exact;
+use opendp_core::arith::Number;
+use opendp_core::{
+    AbsoluteDistance, Approximate, Atom, AtomDomain, Distance, Domain, Error, L1Distance,
+    L2Distance, MaxDivergence, Measure, Measurement, Metric, MetricOn, Result, Space, TheMeasure,
+    VectorDomain, ZeroConcentratedDivergence,
+};
+use opendp_measurements::{
+    NoiseMeasure, Numbers, Scale, SelectionMeasure, ThresholdMeasure, make_noise,
+};
+use opendp_transformations::Norm;
+
+/// A privacy measure in which a [`Context`](crate::Context) keeps a budget.
+///
+/// This is the seam for further ones: a measure says which mechanisms it has
+/// ([`Base`](Accounted::Base)), and how their losses are losses of its own. To let Gaussian noise
+/// spend an epsilon and a delta, for instance, takes a measure with the base
+/// `ZeroConcentratedDivergence` whose [`lift`](Accounted::lift) is the conversion.
+///
+/// An implementation claims that a mechanism of the loss `d` in the base has the loss `lift(d)`.
+pub trait Accounted: Measure + Default {
+    /// The measure of mechanisms without a delta.
+    type Base: SelectionMeasure
+        + Default
+        + NoiseMeasure<AtomDomain<i64>, AbsoluteDistance<i64>>
+        + NoiseMeasure<VectorDomain<AtomDomain<i64>>, Self::Norm>;
+    /// The norm in which noise on several counts is measured.
+    type Norm: Norm + Metric<Distance = i64> + MetricOn<VectorDomain<AtomDomain<i64>>>;
+    /// What the parts of a loss are called.
+    const PARTS: &'static [&'static str];
+    /// What the noise of the base is called.
+    const NOISE: &'static str;
+    /// Convert a loss, rounding up.
+    ///
+    /// # Errors
+    /// Those of the conversion.
+    fn lift(loss: f64) -> Result<Self::Distance>;
+    /// Convert an exact loss.
+    ///
+    /// # Errors
+    /// Those of the conversion.
+    fn lift_exact(loss: Vec<Exact>) -> Result<Vec<Exact>>;
+}
+impl Accounted for MaxDivergence {
+    type Base = MaxDivergence;
+    type Norm = L1Distance<i64>;
+    const PARTS: &'static [&'static str] = &["epsilon"];
+    const NOISE: &'static str = "Laplace";
+    fn lift(loss: f64) -> Result<f64> {
+        Ok(loss)
+    }
+    fn lift_exact(loss: Vec<Exact>) -> Result<Vec<Exact>> {
+        Ok(loss)
+    }
+}
+impl Accounted for ZeroConcentratedDivergence {
+    type Base = ZeroConcentratedDivergence;
+    type Norm = L2Distance<i64>;
+    const PARTS: &'static [&'static str] = &["rho"];
+    const NOISE: &'static str = "Gaussian";
+    fn lift(loss: f64) -> Result<f64> {
+        Ok(loss)
+    }
+    fn lift_exact(loss: Vec<Exact>) -> Result<Vec<Exact>> {
+        Ok(loss)
+    }
+}
+/// A mechanism that is epsilon-DP is (epsilon, 0)-DP.
+impl Accounted for Approximate<MaxDivergence> {
+    type Base = MaxDivergence;
+    type Norm = L1Distance<i64>;
+    const PARTS: &'static [&'static str] = &["epsilon", "delta"];
+    const NOISE: &'static str = "Laplace";
+    fn lift(loss: f64) -> Result<(f64, f64)> {
+        Ok((loss, 0.0))
+    }
+    fn lift_exact(mut loss: Vec<Exact>) -> Result<Vec<Exact>> {
+        loss.push(Exact::ZERO);
+        Ok(loss)
+    }
+}
+
+/// A budget that has a delta, from which keys that are not public can be paid.
+#[diagnostic::on_unimplemented(
+    message = "to count by keys that are not public takes a budget with a delta",
+    note = "make it with `Budget::epsilon_delta(1.0, 1e-6)`, or list the keys: `.histogram(keys)`"
+)]
+pub trait WithDelta: Accounted<Base = MaxDivergence> + ThresholdMeasure<1> {}
+impl WithDelta for Approximate<MaxDivergence> {}
+
+/// A number that the noise of a measure can be added to.
+#[diagnostic::on_unimplemented(message = "there is no noise for `{Self}` under this budget")]
+pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
+    /// Make the measurement that adds it.
+    ///
+    /// # Errors
+    /// Those of [`make_noise`].
+    fn noisy(
+        space: Space<AtomDomain<Self>, AbsoluteDistance<Self>>,
+        scale: Scale,
+    ) -> Result<Measurement<AtomDomain<Self>, AbsoluteDistance<Self>, MO::Base, Self>>;
+}
+impl<N, MO> Noisy<MO> for N
+where
+    N: Atom + Number + Distance,
+    MO: Accounted,
+    AtomDomain<N>: Numbers + Domain<Carrier = N>,
+    AbsoluteDistance<N>: MetricOn<AtomDomain<N>>,
+    MO::Base: NoiseMeasure<AtomDomain<N>, AbsoluteDistance<N>>,
+{
+    fn noisy(
+        space: Space<AtomDomain<N>, AbsoluteDistance<N>>,
+        scale: Scale,
+    ) -> Result<Measurement<AtomDomain<N>, AbsoluteDistance<N>, MO::Base, N>> {
+        make_noise(space, TheMeasure(MO::Base::default()), scale, None)
+    }
+}
+
+/// How much may be lost: by all queries of a context together, or by one of them.
+///
+/// Amounts are taken as they are written: 0.3 has room for three tenths.
+///
+/// ```
+/// # use opendp_analysis::Budget;
+/// let pure = Budget::epsilon(1.0)?;
+/// let approximate = Budget::epsilon_delta(1.0, 1e-6)?;
+/// let concentrated = Budget::rho(0.5)?;
+/// # let _ = (pure, approximate, concentrated);
+/// assert!(Budget::epsilon(-1.0).is_err());
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Budget<MO: Measure> {
+    pub(crate) amount: MO::Distance,
+    pub(crate) parts: Vec<Exact>,
+}
+impl Budget<MaxDivergence> {
+    /// Pure differential privacy.
+    ///
+    /// # Errors
+    /// `Argument` when epsilon is not positive and finite.
+    pub fn epsilon(epsilon: f64) -> Result<Self> {
+        Budget::new(positive("epsilon", epsilon)?)
+    }
+}
+impl Budget<Approximate<MaxDivergence>> {
+    /// Approximate differential privacy.
+    ///
+    /// # Errors
+    /// `Argument` when epsilon is not positive and finite, or delta not at least 0 and below 1.
+    pub fn epsilon_delta(epsilon: f64, delta: f64) -> Result<Self> {
+        if !(0.0..1.0).contains(&delta) {
+            let reason = format!("expected a number of at least 0 and below 1, found {delta}");
+            return Err(Error::argument("delta", reason));
+        }
+        Budget::new((positive("epsilon", epsilon)?, delta))
+    }
+}
+impl Budget<ZeroConcentratedDivergence> {
+    /// Zero-concentrated differential privacy.
+    ///
+    /// # Errors
+    /// `Argument` when rho is not positive and finite.
+    pub fn rho(rho: f64) -> Result<Self> {
+        Budget::new(positive("rho", rho)?)
+    }
+}
+impl<MO: Accounted> Budget<MO> {
+    fn new(amount: MO::Distance) -> Result<Self> {
+        let parts = MO::default().split(&amount)?;
+        let parts = parts.into_iter().map(Exact::written).collect::<Result<_>>()?;
+        Ok(Budget { amount, parts })
+    }
+}
+fn positive(name: &str, amount: f64) -> Result<f64> {
+    if 0.0 < amount && amount < f64::INFINITY {
+        return Ok(amount);
+    }
+    Err(Error::argument(name, format!("expected a positive number, found {amount}")))
+}

@@ -1,0 +1,131 @@
+//! Chains from a column to what is measured of it, and measurements of a column as ones of a table.
+
+use opendp_core::arith::Exact;
+use opendp_core::{
+    AbsoluteDistance, Atom, AtomDomain, Carrier, Domain, Error, Function, L1Distance, Measure,
+    Measurement, Metric, PrivacyMap, RangeDistance, Result, Space, StabilityMap, SymmetricDistance,
+    Transformation, VectorDomain,
+};
+
+use super::question::OfTable;
+use super::{Accounted, Table, TableDomain};
+
+pub(super) type Column<T> = VectorDomain<AtomDomain<T>>;
+pub(super) type ColumnSpace<T> = Space<Column<T>, SymmetricDistance>;
+pub(super) type Step<T> =
+    Transformation<Column<T>, SymmetricDistance, Column<T>, SymmetricDistance>;
+pub(super) type Total<T, TO> =
+    Transformation<Column<T>, SymmetricDistance, AtomDomain<TO>, AbsoluteDistance<TO>>;
+pub(super) type OfColumn<T, MO, TO> = Measurement<Column<T>, SymmetricDistance, MO, TO>;
+
+/// The steps from a column to the rows that a statistic is of.
+#[derive(Clone)]
+pub(super) enum Chain<T: Atom> {
+    Start(ColumnSpace<T>),
+    Steps(Step<T>),
+}
+impl<T: Atom> Chain<T> {
+    pub(super) fn space(&self) -> &ColumnSpace<T> {
+        match self {
+            Chain::Start(space) => space,
+            Chain::Steps(steps) => steps.output(),
+        }
+    }
+    pub(super) fn step(
+        &self,
+        next: impl FnOnce(ColumnSpace<T>) -> Result<Step<T>>,
+    ) -> Result<Self> {
+        self.total(next).map(Chain::Steps)
+    }
+    pub(super) fn total<DO: Domain, M: Metric>(
+        &self,
+        next: impl FnOnce(ColumnSpace<T>) -> Result<Transformation<Column<T>, SymmetricDistance, DO, M>>,
+    ) -> Result<Transformation<Column<T>, SymmetricDistance, DO, M>> {
+        match self {
+            Chain::Start(space) => next(space.clone()),
+            Chain::Steps(steps) => steps.then(next),
+        }
+    }
+    pub(super) fn measure<MO: Measure, TO: Carrier>(
+        &self,
+        next: impl FnOnce(ColumnSpace<T>) -> Result<OfColumn<T, MO, TO>>,
+    ) -> Result<OfColumn<T, MO, TO>> {
+        match self {
+            Chain::Start(space) => next(space.clone()),
+            Chain::Steps(steps) => steps.then(next),
+        }
+    }
+}
+
+pub(super) fn wrong(reason: String) -> Error {
+    Error::MakeTransformation(reason)
+}
+pub(super) fn bounded<T: Atom>(what: &str, name: &str, chain: &Chain<T>) -> Result<()> {
+    if chain.space().domain().element().bounds().is_some() {
+        return Ok(());
+    }
+    Err(wrong(format!(
+        "a {what} needs bounds on `{name}`, so that one person's share in it is limited: add \
+         `.clamp(lower, upper)` before it"
+    )))
+}
+pub(super) fn sized<T: Atom>(what: &str, chain: &Chain<T>) -> Result<()> {
+    if chain.space().domain().size().is_some() {
+        return Ok(());
+    }
+    Err(wrong(format!(
+        "a {what} needs a known number of rows: add `.resize(n)` or ask for count and sum"
+    )))
+}
+/// See counts as scores.
+///
+/// # Proof
+/// The range of changes is at most the sum of their magnitudes: if the largest and the least have
+/// one sign, the range is at most the larger magnitude, and else it is the sum of the two.
+pub(super) fn as_scores(
+    counts: Space<Column<i64>, L1Distance<i64>>,
+) -> Result<Transformation<Column<i64>, L1Distance<i64>, Column<i64>, RangeDistance<i64>>> {
+    let scores = Space::new(counts.domain().clone(), RangeDistance::new())?;
+    let same = Function::map(|counts: &Vec<i64>| Ok(counts.clone()));
+    Ok(Transformation::new(counts, scores, same, StabilityMap::new(|d_in| Ok(*d_in))))
+}
+
+/// Make a measurement of tables from one of rows, which the rows of a [`Source`] keep 1-stable.
+pub(super) fn of_table<D, MB, MO, TO>(
+    space: &Space<TableDomain, SymmetricDistance>,
+    release: Measurement<D, SymmetricDistance, MB, TO>,
+    run: impl Fn(&Measurement<D, SymmetricDistance, MB, TO>, &Table) -> Result<TO>
+    + Send
+    + Sync
+    + 'static,
+    lift: fn(MB::Distance) -> Result<MO::Distance>,
+    lift_exact: fn(Vec<Exact>) -> Result<Vec<Exact>>,
+) -> OfTable<MO, TO>
+where
+    D: Domain,
+    MB: Measure,
+    MO: Accounted,
+    TO: Carrier,
+{
+    let (loss, exact, accuracy) = (release.clone(), release.clone(), release.clone());
+    let map = PrivacyMap::new(move |d_in| lift(loss.map(d_in)?))
+        .with_exact(move |d_in| lift_exact(exact.exact_map(d_in)?));
+    let function = Function::map(move |table: &Table| run(&release, table));
+    Measurement::new(space.clone(), MO::default(), function, map)
+        .with_accuracy(move |alpha| accuracy.accuracy(alpha))
+}
+pub(super) fn of_base<D, MO, TO>(
+    space: &Space<TableDomain, SymmetricDistance>,
+    release: Measurement<D, SymmetricDistance, MO::Base, TO>,
+    run: impl Fn(&Measurement<D, SymmetricDistance, MO::Base, TO>, &Table) -> Result<TO>
+    + Send
+    + Sync
+    + 'static,
+) -> OfTable<MO, TO>
+where
+    D: Domain,
+    MO: Accounted,
+    TO: Carrier,
+{
+    of_table(space, release, run, MO::lift, MO::lift_exact)
+}

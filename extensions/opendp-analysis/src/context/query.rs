@@ -1,0 +1,108 @@
+//! The beginning of a query: what it may cost, and which rows it is about.
+
+use std::fmt;
+
+use opendp_core::arith::Exact;
+use opendp_core::{
+    Atom, AtomDomain, Carrier, Error, Result, Space, SymmetricDistance, VectorDomain,
+};
+use opendp_transformations::make_count;
+
+use super::chain::{Chain, of_base};
+use super::question::{Build, Plan};
+use super::report::ErrorIn;
+use super::table::Source;
+use super::{Accounted, Budget, Context, Noisy, Rows, Statistic};
+
+/// The beginning of a query: what it may cost, and which rows it is about.
+pub struct Query<'c, MO: Accounted> {
+    pub(super) context: &'c Context<MO>,
+    wanted: Option<Vec<Exact>>,
+    title: Option<String>,
+    pub(super) source: Source,
+    failed: Option<Error>,
+    about: String,
+}
+impl<'c, MO: Accounted> Query<'c, MO> {
+    pub(crate) fn new(context: &'c Context<MO>) -> Self {
+        let source = Source::default();
+        Query { context, wanted: None, title: None, source, failed: None, about: String::new() }
+    }
+    /// Say what it may cost, where the budget is spent as you go.
+    #[must_use]
+    pub fn spending(mut self, share: Budget<MO>) -> Self {
+        self.wanted = Some(share.parts);
+        self
+    }
+    /// Say how it is called in reports.
+    #[must_use]
+    pub fn named(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+    /// Keep the rows for which a column says so. `keep` must be a function of its argument alone.
+    #[must_use]
+    pub fn filter<T: Atom>(
+        mut self,
+        column: &str,
+        keep: impl Fn(&T) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        // A wrong name or type is known before anything is spent.
+        let wrong = self.context.table().rows::<T>(column).err();
+        self.failed = self.failed.or(wrong);
+        self.source.keep(column, keep);
+        self.about += &format!(", where `{column}` fits");
+        self
+    }
+    /// Take the rows of a column.
+    pub fn column<T: Atom>(mut self, name: &str) -> Rows<'c, MO, T> {
+        self.source.take(name);
+        let start = || {
+            self.context.table().rows::<T>(name)?;
+            let domain = self.source.domain::<T>(self.context.space().domain());
+            Ok(Chain::Start(Space::new(domain, SymmetricDistance)?))
+        };
+        let chain = start();
+        Rows::new(self, name, chain)
+    }
+    /// Count the rows of the table.
+    pub fn count(self) -> Statistic<'c, MO, i64> {
+        let source = self.source.clone();
+        let build = || -> Result<Build<MO, i64>> {
+            let rows = VectorDomain::new(AtomDomain::<bool>::default());
+            let count = make_count::<_, _, i64>(Space::new(rows, SymmetricDistance)?)?;
+            let space = self.context.space().clone();
+            Ok(Box::new(move |dials| {
+                let release = count.then(|count| <i64 as Noisy<MO>>::noisy(count, dials.scale))?;
+                let source = source.clone();
+                Ok(of_base(&space, release, move |release, table| {
+                    release.invoke(&source.records(table)?)
+                }))
+            }))
+        };
+        let build = build();
+        Statistic::new(self.plan("count".to_owned(), MO::NOISE, build))
+    }
+    pub(super) fn plan<TO: Carrier>(
+        self,
+        what: String,
+        mechanism: &'static str,
+        build: Result<Build<MO, TO>>,
+    ) -> Plan<'c, MO, TO> {
+        Plan {
+            share: self.context.share(self.wanted.as_deref()),
+            context: self.context,
+            words: self.title.unwrap_or_else(|| what + &self.about),
+            mechanism,
+            error_in: ErrorIn::Value,
+            threshold: false,
+            bound: None,
+            build: self.failed.map_or(build, Err),
+        }
+    }
+}
+impl<MO: Accounted> fmt::Debug for Query<'_, MO> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Query").finish_non_exhaustive()
+    }
+}

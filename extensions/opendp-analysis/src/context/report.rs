@@ -1,0 +1,150 @@
+//! What was spent on what.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use opendp_core::arith::Exact;
+use opendp_core::{Codec, Result};
+use serde_json::{Value as Json, json};
+
+use super::{Accounted, Context, PrivacyUnit};
+
+/// What the error of an answer is counted in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ErrorIn {
+    /// In the unit of the answer.
+    Value,
+    /// In ranks: how many rows a candidate for a quantile is off.
+    Ranks,
+}
+/// One release, as it stands in a [`Report`] and is given to a [`Journal`].
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// What was asked.
+    pub query: String,
+    /// What kind of noise was added.
+    pub mechanism: String,
+    /// Its scale.
+    pub scale: f64,
+    /// The threshold for keys, where there is one.
+    pub threshold: Option<i64>,
+    /// The exact loss, part by part.
+    pub loss: Vec<Exact>,
+    /// How far from the truth an answer may be, except with probability [`Context::ALPHA`].
+    pub accuracy: Option<f64>,
+    /// What that is counted in.
+    pub error_in: ErrorIn,
+    /// What was left of the budget afterwards, part by part.
+    pub left: Vec<Exact>,
+}
+
+/// Keeps a record of releases that outlives the process.
+pub trait Journal: Send + Sync {
+    /// Write down a release. It has been charged, and has not been run; it will be only if this
+    /// succeeds. Others wait meanwhile, so that the journal has the order of the account; it must
+    /// not ask anything of the context itself.
+    ///
+    /// # Errors
+    /// When it could not be written. Nothing is released then.
+    fn record(&self, entry: &Entry) -> Result<()>;
+}
+
+/// What was spent on what.
+///
+/// It prints as a table, and is written as JSON.
+#[derive(Clone, Debug)]
+pub struct Report<MO> {
+    pub(crate) unit: PrivacyUnit,
+    pub(crate) budget: Vec<Exact>,
+    pub(crate) total: Vec<Exact>,
+    pub(crate) left: Vec<Exact>,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) measure: PhantomData<fn() -> MO>,
+}
+impl<MO: Accounted> Report<MO> {
+    /// The releases, in the order in which they were made.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+    /// The exact total of all losses, part by part.
+    pub fn exact_total(&self) -> &[Exact] {
+        &self.total
+    }
+    /// Write as JSON. Losses are rounded up, and what is left is rounded down.
+    pub fn to_json(&self) -> Json {
+        let entry = |entry: &Entry| {
+            json!({
+                "query": entry.query,
+                "mechanism": entry.mechanism,
+                "scale": entry.scale.to_json(),
+                "threshold": entry.threshold,
+                "loss": parts::<MO>(&entry.loss, Exact::to_f64_up),
+                "accuracy": entry.accuracy.map(|bound| bound.to_json()),
+                "accuracy_in": match entry.error_in {
+                    ErrorIn::Value => "value",
+                    ErrorIn::Ranks => "ranks",
+                },
+                "left": parts::<MO>(&entry.left, Exact::to_f64_down),
+            })
+        };
+        json!({
+            "unit": self.unit.to_string(),
+            "alpha": Context::<MO>::ALPHA,
+            "budget": parts::<MO>(&self.budget, Exact::to_f64_up),
+            "spent": parts::<MO>(&self.total, Exact::to_f64_up),
+            "left": parts::<MO>(&self.left, Exact::to_f64_down),
+            "releases": self.entries.iter().map(entry).collect::<Vec<_>>(),
+        })
+    }
+}
+fn parts<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> Json {
+    let named = MO::PARTS.iter().zip(parts);
+    Json::Object(named.map(|(name, part)| ((*name).to_owned(), float(part).to_json())).collect())
+}
+/// Round for people, to about four digits.
+fn short(value: f64) -> String {
+    if value == 0.0 || (1e-3..1e7).contains(&value.abs()) {
+        let digits = if value.abs() < 1.0 { 5 } else { 2 };
+        let text = format!("{value:.digits$}");
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
+    format!("{value:.3e}")
+}
+fn row<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> String {
+    MO::PARTS.iter().zip(parts).map(|(_, part)| format!(" {:>10}", short(float(part)))).collect()
+}
+impl<MO: Accounted> fmt::Display for Report<MO> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.entries.iter().map(|entry| entry.query.chars().count()).max();
+        let width = width.unwrap_or_default().clamp(5, 60);
+        write!(f, "{:<width$} {:>12} {:>14}", "query", "scale", "+/- 95%")?;
+        let names = |f: &mut fmt::Formatter<'_>, of: &str| {
+            MO::PARTS.iter().try_for_each(|name| write!(f, " {:>10}", format!("{of}{name}")))
+        };
+        names(f, "")?;
+        writeln!(f, "  left")?;
+        for entry in &self.entries {
+            let error = entry.accuracy.map_or_else(|| "?".to_owned(), short);
+            let error = match entry.error_in {
+                ErrorIn::Value => error,
+                ErrorIn::Ranks => format!("{error} ranks"),
+            };
+            let (query, scale) = (&entry.query, short(entry.scale));
+            write!(f, "{query:<width$} {scale:>12} {error:>14}")?;
+            writeln!(
+                f,
+                "{} {}",
+                row::<MO>(&entry.loss, Exact::to_f64_up),
+                row::<MO>(&entry.left, Exact::to_f64_down)
+            )?;
+        }
+        write!(f, "{:<width$} {:>12} {:>14}", "all", "", "")?;
+        writeln!(
+            f,
+            "{} {}",
+            row::<MO>(&self.total, Exact::to_f64_up),
+            row::<MO>(&self.left, Exact::to_f64_down)
+        )?;
+        writeln!(f, "protected: {}", self.unit)
+    }
+}

@@ -1,0 +1,309 @@
+//! The rows of a column, and the statistics of them.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use opendp_core::arith::{Directed, DirectedFloat, Float, InfCast, Number};
+use opendp_core::{
+    Atom, Bounds, Carrier, Distance, Function, L1Distance, Result, SymmetricDistance, TheMeasure,
+    Transformation,
+};
+use opendp_measurements::{Scale, make_laplace_threshold, make_noise, make_noisy_top_k};
+use opendp_transformations::{
+    Alpha, Key, Summand, make_clamp, make_count, make_count_by, make_count_by_categories,
+    make_filter, make_find_bin, make_impute_constant, make_mean, make_resize,
+    make_sized_bounded_variance, make_sum,
+};
+
+use super::chain::{
+    Chain, Column, ColumnSpace, Total, as_scores, bounded, of_base, of_table, sized, wrong,
+};
+use super::question::{Build, Dials, Plan};
+use super::report::ErrorIn;
+use super::{Accounted, Choice, Noisy, Query, Statistic, WithDelta};
+use crate::make_private_quantile;
+
+/// The rows of a column, on their way to a statistic.
+///
+/// Steps do not fail: what is wrong with one is told when the noise is solved for.
+pub struct Rows<'c, MO: Accounted, T: Atom> {
+    query: Query<'c, MO>,
+    name: String,
+    chain: Result<Chain<T>>,
+}
+impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
+    pub(super) fn new(query: Query<'c, MO>, name: &str, chain: Result<Chain<T>>) -> Self {
+        Rows { query, name: name.to_owned(), chain }
+    }
+    fn step(mut self, next: impl FnOnce(&str, &Chain<T>) -> Result<Chain<T>>) -> Self {
+        self.chain = self.chain.and_then(|chain| next(&self.name, &chain));
+        self
+    }
+    /// Put a value in the place of those that are missing, which are NaN.
+    #[must_use]
+    pub fn impute(self, value: T) -> Self {
+        self.step(|_, chain| chain.step(|rows| make_impute_constant(rows, value)))
+    }
+    /// Keep the rows that fit. `keep` must be a function of its argument alone.
+    #[must_use]
+    pub fn filter(self, keep: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
+        self.step(|_, chain| chain.step(|rows| make_filter(rows, keep)))
+    }
+    /// Move values into bounds, which must not be taken from the data.
+    #[must_use]
+    pub fn clamp(self, lower: T, upper: T) -> Self
+    where
+        T: Number,
+    {
+        self.step(|name, chain| {
+            if chain.space().domain().element().nan() {
+                return Err(wrong(format!(
+                    "`{name}` may hold missing values (NaN), which have no place between bounds: \
+                     say what stands for them, with `.impute(value)` before `.clamp(..)`"
+                )));
+            }
+            chain.step(|rows| make_clamp(rows, Bounds::new(lower, upper)?))
+        })
+    }
+    /// Bring the rows to a known number: leave some out, or fill up with zeros, which are moved into
+    /// the bounds. The number must not be taken from the data.
+    #[must_use]
+    pub fn resize(self, size: usize) -> Self {
+        self.step(|_, chain| {
+            let filler = chain.space().domain().element().admit(Some(T::default()));
+            chain.step(|rows| make_resize(rows, size, filler))
+        })
+    }
+    /// Bring the rows to a known number, as [`resize`](Rows::resize), and fill up with this value.
+    #[must_use]
+    pub fn resize_with(self, size: usize, filler: T) -> Self {
+        self.step(|_, chain| chain.step(|rows| make_resize(rows, size, filler)))
+    }
+    /// Count the rows.
+    pub fn count(self) -> Statistic<'c, MO, i64> {
+        self.number("count", |_, chain| chain.total(make_count))
+    }
+    /// Add the rows up. This needs bounds.
+    pub fn sum(self) -> Statistic<'c, MO, T::Total>
+    where
+        T: Summand,
+        T::Total: Noisy<MO>,
+    {
+        self.number("sum", |name, chain| {
+            bounded("sum", name, chain)?;
+            chain.total(make_sum)
+        })
+    }
+    /// Take the mean. This needs bounds, and a known number of rows.
+    pub fn mean(self) -> Statistic<'c, MO, T>
+    where
+        T: Float + Distance + Into<f64> + Noisy<MO>,
+    {
+        self.number("mean", |name, chain| {
+            bounded("mean", name, chain)?;
+            sized("mean", chain)?;
+            chain.total(make_mean)
+        })
+    }
+    /// Take the variance of a sample, which divides by one less than the number of rows. This needs
+    /// bounds, and a known number of rows.
+    pub fn variance(self) -> Statistic<'c, MO, T>
+    where
+        T: Float + Distance + Into<f64> + Noisy<MO>,
+    {
+        self.number("variance", |name, chain| {
+            bounded("variance", name, chain)?;
+            sized("variance", chain)?;
+            chain.total(|rows| make_sized_bounded_variance(rows, None, None, 1))
+        })
+    }
+    /// Count the rows of each category, and last those of none. The categories are public.
+    pub fn histogram(self, categories: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
+    where
+        T: Key,
+    {
+        self.counts("histogram", |chain| {
+            chain.total(|rows| make_count_by_categories(rows, categories, true))
+        })
+    }
+    /// Count the rows between edges: below the first, from each to the next, and from the last on.
+    /// The edges are public.
+    pub fn histogram_between(self, edges: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
+    where
+        T: Number,
+    {
+        self.counts("histogram", |chain| {
+            let bins: Vec<usize> = (0..=edges.len()).collect();
+            chain
+                .total(|rows| make_find_bin(rows, edges))?
+                .then(|bin| make_count_by_categories(bin, bins, false))
+        })
+    }
+    /// Count the rows of each key, without a list of keys: those of which few people speak are left
+    /// out. This takes a budget with a delta.
+    pub fn count_by(self) -> Statistic<'c, MO, HashMap<T, i64>>
+    where
+        T: Key,
+        MO: WithDelta,
+    {
+        let build = |query: &Query<'c, MO>, chain: &Chain<T>| -> Result<Build<MO, _>> {
+            let counts = chain.total(make_count_by::<_, _, i64>)?;
+            let (space, source) = (query.context.space().clone(), query.source.clone());
+            Ok(Box::new(move |Dials { scale, threshold }| {
+                let release = counts.then(|counts| {
+                    make_laplace_threshold::<_, _, _, MO>(counts, scale, threshold, None)
+                })?;
+                let source = source.clone();
+                Ok(of_table(
+                    &space,
+                    release,
+                    move |release, table| release.invoke(&*source.rows(table)?),
+                    Ok,
+                    Ok,
+                ))
+            }))
+        };
+        let mut plan = self.plan("counts by", "Laplace, threshold", build);
+        plan.threshold = true;
+        Statistic::new(plan)
+    }
+    /// Choose the candidate nearest to a quantile, by rank; `alpha` is 0.5 for the median. The
+    /// candidates are public.
+    pub fn quantile(self, alpha: f64, candidates: Vec<T>) -> Choice<'c, MO, T>
+    where
+        T: Number,
+    {
+        let choices = candidates.len();
+        let what = if alpha == 0.5 { "median".to_owned() } else { format!("{alpha} quantile") };
+        let build = |query: &Query<'c, MO>, chain: &Chain<T>| -> Result<Build<MO, T>> {
+            if chain.space().domain().element().nan() {
+                return Err(wrong(
+                    "a quantile needs an order, in which missing values (NaN) have no place: add \
+                     `.impute(value)` before it"
+                        .into(),
+                ));
+            }
+            let alpha = Alpha::new(alpha)?;
+            let make = move |rows: ColumnSpace<T>, scale| {
+                let measure = TheMeasure(MO::Base::default());
+                make_private_quantile(rows, measure, candidates.clone(), alpha, scale)
+            };
+            let steps = chain.clone();
+            let (space, source) = (query.context.space().clone(), query.source.clone());
+            Ok(Box::new(move |dials| {
+                let release = steps.measure(|rows| make(rows, dials.scale))?;
+                let source = source.clone();
+                Ok(of_base(&space, release, move |release, table| {
+                    release.invoke(&*source.rows(table)?)
+                }))
+            }))
+        };
+        let mut plan = self.plan(&what, "selection", build);
+        plan.error_in = ErrorIn::Ranks;
+        // `scale ln(n / alpha)`, as in the documentation of `make_private_quantile`.
+        plan.bound = Some(Box::new(move |scale: Scale, alpha: f64| {
+            let logarithm = f64::inf_cast(choices)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
+            logarithm.inf_mul(scale.value())
+        }));
+        Choice::new(plan)
+    }
+    /// Choose the median among candidates, which are public.
+    pub fn median(self, candidates: Vec<T>) -> Choice<'c, MO, T>
+    where
+        T: Number,
+    {
+        self.quantile(0.5, candidates)
+    }
+    /// Choose the `k` categories with the most rows, the first one first. The categories are public.
+    pub fn top_k(self, k: usize, categories: Vec<T>) -> Choice<'c, MO, Vec<T>>
+    where
+        T: Key,
+    {
+        let build = |query: &Query<'c, MO>, chain: &Chain<T>| -> Result<Build<MO, Vec<T>>> {
+            let (names, space) = (categories.clone(), query.context.space().clone());
+            let source = query.source.clone();
+            let counts = chain
+                .total(|rows| {
+                    make_count_by_categories::<_, _, L1Distance<i64>, i64>(rows, categories, false)
+                })?
+                .then(as_scores)?;
+            Ok(Box::new(move |dials| {
+                let measure = TheMeasure(MO::Base::default());
+                let chosen = counts
+                    .then(|scores| make_noisy_top_k(scores, measure, k, dials.scale, false))?;
+                let (names, source) = (names.clone(), source.clone());
+                let release = chosen.then(|| {
+                    Ok(Function::map(move |chosen: &Vec<usize>| {
+                        Ok(chosen.iter().filter_map(|place| names.get(*place).cloned()).collect())
+                    }))
+                })?;
+                Ok(of_base(&space, release, move |release, table| {
+                    release.invoke(&*source.rows(table)?)
+                }))
+            }))
+        };
+        Choice::new(self.plan(&format!("top {k}"), "selection", build))
+    }
+
+    /// Add noise to a number.
+    fn number<N: Noisy<MO>>(
+        self,
+        what: &str,
+        total: impl FnOnce(&str, &Chain<T>) -> Result<Total<T, N>>,
+    ) -> Statistic<'c, MO, N> {
+        let name = self.name.clone();
+        Statistic::new(self.plan(what, MO::NOISE, |query, chain| {
+            let (space, source) = (query.context.space().clone(), query.source.clone());
+            let total = total(&name, chain)?;
+            Ok(Box::new(move |dials| {
+                let release = total.then(|number| N::noisy(number, dials.scale))?;
+                let source = source.clone();
+                Ok(of_base(&space, release, move |release, table| {
+                    release.invoke(&*source.rows(table)?)
+                }))
+            }))
+        }))
+    }
+    /// Add noise to counts.
+    fn counts(
+        self,
+        what: &str,
+        counts: impl FnOnce(
+            &Chain<T>,
+        ) -> Result<
+            Transformation<Column<T>, SymmetricDistance, Column<i64>, MO::Norm>,
+        >,
+    ) -> Statistic<'c, MO, Vec<i64>> {
+        Statistic::new(self.plan(what, MO::NOISE, |query, chain| {
+            let (space, source) = (query.context.space().clone(), query.source.clone());
+            let counts = counts(chain)?;
+            Ok(Box::new(move |dials| {
+                let measure = TheMeasure(MO::Base::default());
+                let release =
+                    counts.then(|counts| make_noise(counts, measure, dials.scale, None))?;
+                let source = source.clone();
+                Ok(of_base(&space, release, move |release, table| {
+                    release.invoke(&*source.rows(table)?)
+                }))
+            }))
+        }))
+    }
+    fn plan<TO: Carrier>(
+        self,
+        what: &str,
+        mechanism: &'static str,
+        build: impl FnOnce(&Query<'c, MO>, &Chain<T>) -> Result<Build<MO, TO>>,
+    ) -> Plan<'c, MO, TO> {
+        let build = self.chain.and_then(|chain| build(&self.query, &chain));
+        let what = match mechanism.starts_with("Laplace,") {
+            true => format!("{what} `{}`", self.name),
+            false => format!("{what} of `{}`", self.name),
+        };
+        self.query.plan(what, mechanism, build)
+    }
+}
+impl<MO: Accounted, T: Atom> fmt::Debug for Rows<'_, MO, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rows").finish_non_exhaustive()
+    }
+}

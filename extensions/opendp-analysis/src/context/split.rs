@@ -1,0 +1,93 @@
+//! How a budget is divided among queries.
+
+use opendp_core::arith::Exact;
+use opendp_core::{Error, Result};
+
+/// How a budget is divided among queries.
+///
+/// Shares are shares of what is left: what a query did not use falls to those after it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Split(Kind);
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Weights(Vec<Exact>),
+    AsYouGo,
+}
+impl Split {
+    /// Divide the budget evenly over `queries`.
+    ///
+    /// # Errors
+    /// `Argument` for no queries.
+    pub fn evenly(queries: usize) -> Result<Self> {
+        Split::by_weights(&vec![1.0; queries])
+    }
+    /// Divide the budget in proportion to weights, one for each query, in the order in which they
+    /// will be asked.
+    ///
+    /// # Errors
+    /// `Argument` for no weights, and for one that is not positive and finite.
+    pub fn by_weights(weights: &[f64]) -> Result<Self> {
+        if weights.is_empty() {
+            return Err(Error::argument("split", "expected at least one query, found none"));
+        }
+        if let Some(bad) = weights.iter().find(|weight| !(0.0 < **weight && weight.is_finite())) {
+            let reason = format!("expected positive weights, found {bad}");
+            return Err(Error::argument("split", reason));
+        }
+        Ok(Split(Kind::Weights(weights.iter().map(|w| Exact::written(*w)).collect::<Result<_>>()?)))
+    }
+    /// Let each query say what it may cost.
+    pub fn as_you_go() -> Self {
+        Split(Kind::AsYouGo)
+    }
+    /// How many queries there will be, if that is known.
+    pub fn queries(&self) -> Option<usize> {
+        match &self.0 {
+            Kind::Weights(weights) => Some(weights.len()),
+            Kind::AsYouGo => None,
+        }
+    }
+    /// Find the share of the next query, after `asked` of them.
+    pub(crate) fn share(
+        &self,
+        asked: usize,
+        left: &[Exact],
+        wanted: Option<&[Exact]>,
+    ) -> Result<Vec<Exact>> {
+        match (&self.0, wanted) {
+            (Kind::Weights(weights), None) => {
+                let rest = weights.get(asked..).unwrap_or_default();
+                let Some(weight) = rest.first() else { return Err(self.over()) };
+                // The last one gets all that is left, without a rounding.
+                let sum = rest.iter().fold(Exact::ZERO, |sum, weight| sum.plus(weight));
+                Ok(left.iter().map(|part| part.times(weight).over(&sum)).collect())
+            }
+            (Kind::AsYouGo, Some(wanted)) => Ok(wanted.to_vec()),
+            (Kind::AsYouGo, None) => Err(Error::argument(
+                "spending",
+                "this budget is spent as you go: say what the query may cost, for instance \
+                 `.spending(Budget::epsilon(0.1)?)`",
+            )),
+            (Kind::Weights(_), Some(_)) => Err(Error::argument(
+                "spending",
+                "this budget was divided among its queries beforehand; leave `.spending(..)` out, \
+                 or make the context with `Split::as_you_go()`",
+            )),
+        }
+    }
+    /// Refuse a query beyond those that were planned.
+    pub(crate) fn admit(&self, asked: usize) -> Result<()> {
+        match self.queries() {
+            Some(queries) if queries <= asked => Err(self.over()),
+            _ => Ok(()),
+        }
+    }
+    #[cold]
+    fn over(&self) -> Error {
+        Error::BudgetExceeded(format!(
+            "the budget was divided among {} queries, and all of them have been asked; nothing was \
+             run",
+            self.queries().unwrap_or_default()
+        ))
+    }
+}

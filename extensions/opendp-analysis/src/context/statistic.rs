@@ -1,0 +1,75 @@
+//! Statistics that want noise.
+
+use std::fmt;
+
+use opendp_core::{Carrier, MaxDivergence, Result, ZeroConcentratedDivergence};
+
+use super::Accounted;
+use super::question::{Plan, Question};
+
+/// A statistic that takes noise.
+pub struct Statistic<'c, MO: Accounted, TO: Carrier>(Plan<'c, MO, TO>);
+impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
+    pub(super) fn new(plan: Plan<'c, MO, TO>) -> Self {
+        Statistic(plan)
+    }
+    /// Find the least noise that fits the query's share of the budget, of the kind that the budget
+    /// is measured for.
+    ///
+    /// # Errors
+    /// What is wrong with the steps before; `BudgetExceeded` when nothing is left.
+    pub fn noise(self) -> Result<Question<'c, MO, TO>> {
+        self.0.solve()
+    }
+    /// Take noise of a scale, if it fits the query's share of the budget.
+    ///
+    /// # Errors
+    /// Those of [`noise`](Statistic::noise); `BudgetExceeded` when it does not fit.
+    pub fn noise_of_scale(self, scale: f64) -> Result<Question<'c, MO, TO>> {
+        self.0.of_scale(scale)
+    }
+    /// Find the least Laplace noise that fits the query's share of the budget.
+    ///
+    /// # Errors
+    /// Those of [`noise`](Statistic::noise).
+    pub fn laplace(self) -> Result<Question<'c, MO, TO>>
+    where
+        MO: Accounted<Base = MaxDivergence>,
+    {
+        self.noise()
+    }
+    /// Find the least Gaussian noise that fits the query's share of the budget.
+    ///
+    /// # Errors
+    /// Those of [`noise`](Statistic::noise).
+    pub fn gaussian(self) -> Result<Question<'c, MO, TO>>
+    where
+        MO: Accounted<Base = ZeroConcentratedDivergence>,
+    {
+        self.noise()
+    }
+}
+/// A choice among candidates, by noisy scores.
+pub struct Choice<'c, MO: Accounted, TO: Carrier>(Plan<'c, MO, TO>);
+impl<'c, MO: Accounted, TO: Carrier> Choice<'c, MO, TO> {
+    pub(super) fn new(plan: Plan<'c, MO, TO>) -> Self {
+        Choice(plan)
+    }
+    /// Find the least noise on the scores that fits the query's share of the budget.
+    ///
+    /// # Errors
+    /// What is wrong with the steps before; `BudgetExceeded` when nothing is left.
+    pub fn choose(self) -> Result<Question<'c, MO, TO>> {
+        self.0.solve()
+    }
+}
+impl<MO: Accounted, TO: Carrier> fmt::Debug for Statistic<'_, MO, TO> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Statistic").finish_non_exhaustive()
+    }
+}
+impl<MO: Accounted, TO: Carrier> fmt::Debug for Choice<'_, MO, TO> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Choice").finish_non_exhaustive()
+    }
+}

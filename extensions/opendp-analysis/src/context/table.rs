@@ -1,0 +1,217 @@
+//! Tables in memory: columns of typed rows.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use opendp_core::{
+    Atom, AtomDomain, Codec, Domain, Error, MetricOn, Named, Result, SymmetricDistance,
+    VectorDomain, carrier, named,
+};
+use serde_json::{Value as Json, json};
+
+/// A table in memory: named columns of typed rows. Row `i` of each column is the same record.
+///
+/// Clones share their columns.
+///
+/// ```
+/// # use opendp_analysis::Table;
+/// let table = Table::new()
+///     .with("age", vec![31, 58, 44])?
+///     .with("city", vec!["Lille".to_owned(), "Lyon".to_owned(), "Lille".to_owned()])?
+///     .with_derived("decade", "age", |age: &i32| age / 10)?;
+/// assert_eq!(table.columns().collect::<Vec<_>>(), ["age", "city", "decade"]);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Table {
+    columns: Vec<Column>,
+}
+#[derive(Clone)]
+struct Column {
+    name: String,
+    holds: String,
+    size: usize,
+    rows: Arc<dyn Any + Send + Sync>,
+}
+impl Table {
+    /// Make a table without columns.
+    pub fn new() -> Self {
+        Table::default()
+    }
+    /// Add a column.
+    ///
+    /// # Errors
+    /// `Argument` when there is one of this name, or the number of rows is not that of the others.
+    pub fn with<T: Atom>(mut self, name: &str, rows: Vec<T>) -> Result<Self> {
+        if self.columns().any(|known| known == name) {
+            return Err(Error::argument(name, "the table has a column of this name already"));
+        }
+        if self.columns.first().is_some_and(|first| first.size != rows.len()) {
+            let reason = "a column must have a row for each record, as many as the others";
+            return Err(Error::argument(name, reason));
+        }
+        let (name, holds, size) = (name.to_owned(), T::type_name().to_string(), rows.len());
+        self.columns.push(Column { name, holds, size, rows: Arc::new(rows) });
+        Ok(self)
+    }
+    /// Add a column that arrives in chunks, such as one of a file.
+    ///
+    /// # Errors
+    /// Those of the chunks, and of [`with`](Table::with).
+    pub fn with_chunks<T: Atom>(
+        self,
+        name: &str,
+        chunks: impl IntoIterator<Item = Result<Vec<T>>>,
+    ) -> Result<Self> {
+        let mut rows = Vec::new();
+        for chunk in chunks {
+            rows.append(&mut chunk?);
+        }
+        self.with(name, rows)
+    }
+    /// Add a column that is computed from another, row by row.
+    ///
+    /// # Errors
+    /// `Argument` when there is no such column of this type, and those of [`with`](Table::with).
+    pub fn with_derived<T: Atom, U: Atom>(
+        self,
+        name: &str,
+        from: &str,
+        row: impl Fn(&T) -> U,
+    ) -> Result<Self> {
+        let rows = self.rows::<T>(from)?.iter().map(row).collect();
+        self.with(name, rows)
+    }
+    /// The names of the columns.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|column| column.name.as_str())
+    }
+    pub(crate) fn size(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.size)
+    }
+    pub(crate) fn rows<T: Atom>(&self, name: &str) -> Result<&Vec<T>> {
+        let Some(column) = self.columns.iter().find(|column| column.name == name) else {
+            let names: Vec<&str> = self.columns().collect();
+            let reason = format!("the table has no such column; it has {}", names.join(", "));
+            return Err(Error::argument(name, reason));
+        };
+        column.rows.downcast_ref().ok_or_else(|| {
+            let (found, read) = (&column.holds, T::type_name());
+            let reason = format!(
+                "the column holds {found}, and is read as {read}: write `.column::<{found}>(..)`"
+            );
+            Error::argument(name, reason)
+        })
+    }
+}
+/// Shows the columns, and never what is in them.
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table").field("columns", &self.columns().collect::<Vec<_>>()).finish()
+    }
+}
+/// A table is not written to documents.
+impl Codec for Table {
+    fn to_json(&self) -> Json {
+        json!(Self::type_name().to_string())
+    }
+    fn from_json(_: &Json) -> Result<Self> {
+        Err(Error::FailedCast("a table cannot be read from JSON".into()))
+    }
+}
+
+/// The set of tables of the same columns, maybe of a known number of rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableDomain {
+    columns: Vec<(String, String)>,
+    size: Option<usize>,
+}
+impl TableDomain {
+    pub(crate) fn of(table: &Table, size: Option<usize>) -> Self {
+        TableDomain { columns: header(table), size }
+    }
+}
+fn header(table: &Table) -> Vec<(String, String)> {
+    table.columns.iter().map(|column| (column.name.clone(), column.holds.clone())).collect()
+}
+impl Domain for TableDomain {
+    type Carrier = Table;
+    /// A table is made of columns of one length, so that only the header and the size are left.
+    fn member(&self, table: &Table) -> bool {
+        self.size.is_none_or(|size| size == table.size()) && header(table) == self.columns
+    }
+    fn to_json(&self) -> Json {
+        json!({"table_domain": {"columns": self.columns, "size": self.size}})
+    }
+}
+/// Tables differ by the rows that one holds and the other does not.
+impl MetricOn<TableDomain> for SymmetricDistance {}
+named!(Table as "Table", TableDomain as "TableDomain");
+carrier!(Table);
+
+/// Decides which rows a query is about.
+type Keep = Arc<dyn Fn(&Table, &mut [bool]) -> Result<()> + Send + Sync>;
+
+/// Where the rows of a query come from: those of a column, or of no column, that filters keep.
+///
+/// # Proof
+/// Filters and columns look at one record at a time. So a record more in the table is a row more
+/// here, or none: tables at symmetric distance `d` give rows at symmetric distance `d` at most.
+#[derive(Clone, Default)]
+pub(crate) struct Source {
+    filters: Vec<Keep>,
+    column: String,
+}
+impl Source {
+    pub(crate) fn keep<T: Atom>(
+        &mut self,
+        name: &str,
+        keep: impl Fn(&T) -> bool + Send + Sync + 'static,
+    ) {
+        let name = name.to_owned();
+        self.filters.push(Arc::new(move |table, kept| {
+            let rows = table.rows::<T>(&name)?.iter();
+            kept.iter_mut().zip(rows).for_each(|(kept, row)| *kept &= keep(row));
+            Ok(())
+        }));
+    }
+    pub(crate) fn take(&mut self, column: &str) {
+        self.column = column.to_owned();
+    }
+    /// The domain of the rows.
+    pub(crate) fn domain<T: Atom>(&self, table: &TableDomain) -> VectorDomain<AtomDomain<T>> {
+        let rows = VectorDomain::new(AtomDomain::default());
+        match table.size {
+            Some(size) if self.filters.is_empty() => rows.with_size(size),
+            _ => rows,
+        }
+    }
+    /// The rows of a column.
+    #[allow(clippy::owned_cow, reason = "functions take whole vectors")]
+    pub(crate) fn rows<'a, T: Atom>(&self, table: &'a Table) -> Result<Cow<'a, Vec<T>>> {
+        let rows = table.rows::<T>(&self.column)?;
+        if self.filters.is_empty() {
+            return Ok(Cow::Borrowed(rows));
+        }
+        let kept = rows.iter().zip(self.kept(table)?).filter(|(_, kept)| *kept);
+        Ok(Cow::Owned(kept.map(|(row, _)| row.clone()).collect()))
+    }
+    /// One row for each record that is kept.
+    pub(crate) fn records(&self, table: &Table) -> Result<Vec<bool>> {
+        let mut kept = self.kept(table)?;
+        kept.retain(|kept| *kept);
+        Ok(kept)
+    }
+    fn kept(&self, table: &Table) -> Result<Vec<bool>> {
+        let mut kept = vec![true; table.size()];
+        self.filters.iter().try_for_each(|filter| filter(table, &mut kept))?;
+        Ok(kept)
+    }
+}
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source").field("column", &self.column).finish_non_exhaustive()
+    }
+}

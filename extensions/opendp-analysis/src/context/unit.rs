@@ -1,0 +1,60 @@
+//! Whom a guarantee is about.
+
+use std::fmt;
+
+use opendp_core::{Error, Result};
+
+/// How much of a table one person may account for.
+///
+/// ```
+/// # use opendp_analysis::PrivacyUnit;
+/// let unit = PrivacyUnit::person(4)?;
+/// assert_eq!(unit.to_string(), "one person, who adds or removes at most 4 rows");
+/// assert!(PrivacyUnit::person(0).is_err());
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PrivacyUnit {
+    rows: u32,
+    replaced: bool,
+}
+impl PrivacyUnit {
+    /// Protect a person who adds or removes at most so many rows. The number of rows of the table is
+    /// private.
+    ///
+    /// # Errors
+    /// `Argument` for no rows: nobody would be protected.
+    pub fn person(rows: u32) -> Result<Self> {
+        PrivacyUnit { rows, replaced: false }.checked()
+    }
+    /// Protect what a person says in at most so many rows. The number of rows of the table is
+    /// public.
+    ///
+    /// # Errors
+    /// `Argument` for no rows, or for more than a distance counts.
+    pub fn answers_of_person(rows: u32) -> Result<Self> {
+        PrivacyUnit { rows, replaced: true }.checked()
+    }
+    /// Whether the number of rows is public.
+    pub fn size_is_public(&self) -> bool {
+        self.replaced
+    }
+    /// The symmetric distance of neighbouring tables. A replaced row is one removed and one added.
+    pub fn distance(&self) -> u32 {
+        if self.replaced { self.rows.saturating_mul(2) } else { self.rows }
+    }
+    fn checked(self) -> Result<Self> {
+        if self.rows == 0 || u32::MAX / 2 < self.rows {
+            let reason = format!("expected from 1 to {} rows, found {}", u32::MAX / 2, self.rows);
+            return Err(Error::argument("rows", reason));
+        }
+        Ok(self)
+    }
+}
+impl fmt::Display for PrivacyUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let does = if self.replaced { "changes" } else { "adds or removes" };
+        let rows = if self.rows == 1 { "row" } else { "rows" };
+        write!(f, "one person, who {does} at most {} {rows}", self.rows)
+    }
+}
