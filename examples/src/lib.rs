@@ -12,7 +12,8 @@
 //! questions are about whole tables, whose space and columns are in [`people`].
 //!
 //! `budget` asks ten questions about a labour force, in [`survey`], through the front door of
-//! `opendp-analysis`; [`workers`] reads the survey, or makes one.
+//! `opendp-analysis`; [`workers`] reads the survey, or makes one, and [`journal`] keeps the budget in
+//! a ledger.
 //!
 //! `registry_tour` and `custom_mechanism` only end as `census` does, in [`terminal`].
 //!
@@ -30,6 +31,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
 
 pub mod interview;
+pub mod journal;
 pub mod people;
 pub mod population;
 pub mod report;

@@ -7,6 +7,8 @@ use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
 use opendp_core::{Approximate, MaxDivergence, Result};
 use opendp_measurements::Released;
 
+use crate::journal::Kept;
+
 /// A budget of an epsilon and a delta.
 pub type Loss = Approximate<MaxDivergence>;
 
@@ -17,15 +19,26 @@ const ALPHA: f64 = Context::<Loss>::ALPHA;
 
 /// Open a budget for ten questions. One person is one row of the survey.
 ///
-/// Whoever keeps a journal adds it here, with
-/// [`with_journal`](opendp_analysis::Context::with_journal), and takes up what it holds, with
-/// [`carry_over`](opendp_analysis::Context::carry_over).
-///
 /// # Errors
 /// `Argument` when epsilon is not positive, or delta no probability.
 pub fn open(table: Table, epsilon: f64, delta: f64) -> Result<Context<Loss>> {
     let budget = Budget::epsilon_delta(epsilon, delta)?;
     Context::new(table, PrivacyUnit::person(1)?, budget, Split::evenly(QUESTIONS)?)
+}
+
+/// Open a budget that was opened before, maybe, and is kept in a ledger.
+///
+/// What earlier runs have spent is spent; what this one spends is written down before it is
+/// answered.
+///
+/// # Errors
+/// Those of [`open`] and of the ledger.
+pub fn open_with(table: Table, epsilon: f64, delta: f64, kept: Kept) -> Result<Context<Loss>> {
+    let context = open(table, epsilon, delta)?;
+    for entry in kept.entries()? {
+        context.carry_over(entry)?;
+    }
+    Ok(context.with_journal(kept))
 }
 
 /// What was answered, for people.

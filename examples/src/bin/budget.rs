@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --release -p opendp-examples --bin budget
 //! cargo run --release -p opendp-examples --bin budget -- --data lfs.csv --epsilon 0.5 --json
+//! cargo run --release -p opendp-examples --bin budget -- --ledger survey.ledger
 //! ```
 #![forbid(unsafe_code)]
 
@@ -10,8 +11,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use opendp_core::Result;
-use opendp_examples::{survey, terminal, workers};
+use opendp_core::{Error, Result};
+use opendp_examples::{journal::Kept, survey, terminal, workers};
 
 /// Ask ten questions about a labour force survey within a privacy budget.
 #[derive(Parser)]
@@ -31,6 +32,9 @@ struct Arguments {
     /// The probability that the budget does not bound.
     #[arg(long, value_name = "D", default_value_t = 1e-6)]
     delta: f64,
+    /// Keep the budget in this ledger: what was spent stays spent when the program runs again.
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
     /// Print the report as JSON.
     #[arg(long)]
     json: bool,
@@ -44,8 +48,18 @@ fn run(arguments: &Arguments) -> Result<String> {
         Some(path) => workers::read(path)?,
         None => workers::generate(arguments.people, arguments.seed)?,
     };
-    let context = survey::open(table, arguments.epsilon, arguments.delta)?;
-    let answers = survey::ask(&context)?;
+    let (epsilon, delta) = (arguments.epsilon, arguments.delta);
+    let context = match &arguments.ledger {
+        Some(path) => survey::open_with(table, epsilon, delta, Kept::open(path, epsilon, delta)?)?,
+        None => survey::open(table, epsilon, delta)?,
+    };
+    let answers = match survey::ask(&context) {
+        Err(Error::BudgetExceeded(reason)) => {
+            // What a budget of an earlier run was spent on is the answer then.
+            return Err(Error::BudgetExceeded(format!("{reason}\n\n{}", context.report())));
+        }
+        answers => answers?,
+    };
     Ok(match arguments.json {
         true => format!("{:#}", context.report().to_json()),
         false => format!("{}\n{}", survey::text(&answers), context.report()),

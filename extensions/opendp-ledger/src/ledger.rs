@@ -45,6 +45,9 @@ pub struct Request {
 impl Request {
     /// Ask for one release of a measurement, typed or erased, between data that are `d_in`-close.
     ///
+    /// It is charged the [exact loss](Measurement::exact_map), so that ten releases of a tenth
+    /// exhaust a budget of 1.
+    ///
     /// The id stands for this release for ever: asking again with the same id gives the same
     /// release. Choose it when the question is asked, not when it is retried.
     ///
@@ -56,7 +59,8 @@ impl Request {
         measurement: &Measurement<DI, MI, MO, TO>,
         d_in: &MI::Distance,
     ) -> Result<Self> {
-        let loss = measurement.measure().account(&measurement.map(d_in)?)?;
+        let rounded = measurement.measure().account(&measurement.map(d_in)?)?;
+        let loss = rounded.exactly(measurement.exact_map(d_in)?);
         Ok(Request { d_in: d_in.to_json().to_string(), ..Request::of_loss(id, loss) })
     }
     /// Ask for a release of a known loss. The caller vouches for it.

@@ -64,13 +64,11 @@
     )
 )]
 
-mod amount;
 mod ledger;
 mod loss;
 mod record;
 mod store;
 
-pub use crate::amount::Amount;
 pub use crate::ledger::{Ledger, Release, Request};
 pub use crate::loss::{Accounted, Loss, Notion};
 pub use crate::record::{Account, Entry};

@@ -2,11 +2,10 @@
 
 use std::fmt;
 
+use opendp_core::arith::Exact;
 use opendp_core::erased::{AnyDistance, AnyMeasure};
 use opendp_core::{Approximate, Error, MaxDivergence, Measure, Result, ZeroConcentratedDivergence};
 use serde_json::{Map, Value as Json};
-
-use crate::Amount;
 
 /// The measures that a budget may be in.
 ///
@@ -57,7 +56,7 @@ impl Notion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     notion: Notion,
-    parts: Vec<Amount>,
+    parts: Vec<Exact>,
 }
 impl Loss {
     /// A loss in pure differential privacy, from text that is taken for exactly what it says.
@@ -74,8 +73,8 @@ impl Loss {
     /// `InvalidDistance` unless both are numbers of at least 0, and delta is at most 1.
     pub fn epsilon_delta(epsilon: &str, delta: &str) -> Result<Self> {
         let epsilon = epsilon.parse().map_err(|error: Error| error.at("epsilon"))?;
-        let delta: Amount = delta.parse().map_err(|error: Error| error.at("delta"))?;
-        if "1".parse::<Amount>()? < delta {
+        let delta: Exact = delta.parse().map_err(|error: Error| error.at("delta"))?;
+        if "1".parse::<Exact>()? < delta {
             return Err(Error::InvalidDistance("delta: expected a number from 0 to 1".into()));
         }
         Ok(Loss { notion: Notion::Approximate, parts: vec![epsilon, delta] })
@@ -88,22 +87,40 @@ impl Loss {
         let rho = rho.parse().map_err(|error: Error| error.at("rho"))?;
         Ok(Loss { notion: Notion::Concentrated, parts: vec![rho] })
     }
+    /// A loss whose exact parts are known, in the order of [`Notion::parts`].
+    ///
+    /// # Errors
+    /// `InvalidDistance` unless there are as many parts as the measure has, all finite.
+    pub fn exact(notion: Notion, parts: Vec<Exact>) -> Result<Self> {
+        match parts.len() == notion.parts().len() && parts.iter().all(Exact::is_finite) {
+            true => Ok(Loss { notion, parts }),
+            false => Err(Error::InvalidDistance(format!(
+                "expected {} finite numbers for a loss in {}",
+                notion.parts().len(),
+                notion.name()
+            ))),
+        }
+    }
     /// Take a loss that a map computed. Its floats are taken for what they are: a float is an upper
     /// bound, and the decimal number that it prints as may be smaller.
     fn computed(notion: Notion, parts: &[f64]) -> Result<Self> {
-        let parts = parts.iter().map(|part| Amount::from_f64(*part)).collect::<Result<_>>()?;
-        Ok(Loss { notion, parts })
+        let parts = parts.iter().map(|part| Exact::from_f64(*part)).collect::<Result<_>>()?;
+        Loss::exact(notion, parts)
+    }
+    /// The same loss as the mechanism states it, before its map rounds it up to floats.
+    pub(crate) fn exactly(self, parts: Vec<Exact>) -> Self {
+        Loss::exact(self.notion, parts).unwrap_or(self)
     }
     /// No loss.
     pub(crate) fn zero(notion: Notion) -> Self {
-        Loss { notion, parts: vec![Amount::ZERO; notion.parts().len()] }
+        Loss { notion, parts: vec![Exact::ZERO; notion.parts().len()] }
     }
     /// The measure.
     pub fn notion(&self) -> Notion {
         self.notion
     }
     /// The amounts, in the order of [`Notion::parts`].
-    pub fn parts(&self) -> &[Amount] {
+    pub fn parts(&self) -> &[Exact] {
         &self.parts
     }
     /// Bound the loss in another measure: a pure loss epsilon is `(epsilon, 0)`, and
@@ -114,7 +131,7 @@ impl Loss {
     pub fn within(&self, notion: Notion) -> Result<Loss> {
         let parts = match (self.notion, notion, &self.parts[..]) {
             (mine, theirs, parts) if mine == theirs => parts.to_vec(),
-            (Notion::Pure, Notion::Approximate, [epsilon]) => vec![epsilon.clone(), Amount::ZERO],
+            (Notion::Pure, Notion::Approximate, [epsilon]) => vec![epsilon.clone(), Exact::ZERO],
             (Notion::Pure, Notion::Concentrated, [epsilon]) => vec![epsilon.half_square()],
             _ => {
                 return Err(Error::MeasureMismatch {
@@ -139,10 +156,10 @@ impl Loss {
     }
     /// Write the amounts as they stand in the tables.
     pub(crate) fn to_text(&self) -> String {
-        self.parts.iter().map(Amount::to_string).collect::<Vec<_>>().join(" ")
+        self.parts.iter().map(Exact::to_string).collect::<Vec<_>>().join(" ")
     }
     pub(crate) fn from_text(notion: Notion, text: &str) -> Result<Self> {
-        let parts = text.split(' ').map(str::parse).collect::<Result<Vec<Amount>>>()?;
+        let parts = text.split(' ').map(str::parse).collect::<Result<Vec<Exact>>>()?;
         if parts.len() != notion.parts().len() {
             return Err(Error::InvalidDistance("a loss has the wrong number of parts".into()));
         }

@@ -1,7 +1,6 @@
 //! Exact numbers that are not negative: what budgets and totals are kept in.
 
-use std::cmp::Ordering;
-use std::str::FromStr;
+use std::{cmp::Ordering, fmt, str::FromStr};
 
 use dashu_int::UBig;
 use dashu_int::ops::{BitTest, Gcd};
@@ -38,10 +37,10 @@ struct Fraction {
 
 /// The most bits that the odd part of the denominator of a running total may have.
 const MOST_BITS: usize = 256;
-/// The most characters of a number as text.
-const MOST_CHARACTERS: usize = 400;
-/// The largest exponent, up or down, of a number as text.
-const MOST_EXPONENT: usize = 400;
+/// The most characters of a number as text. Every float and every running total fits.
+const MOST_CHARACTERS: usize = 4096;
+/// A number is written as a decimal one if that has at most so many decimals.
+const MOST_DECIMALS: usize = 64;
 
 impl Exact {
     /// Nothing.
@@ -96,6 +95,30 @@ impl Exact {
     /// Whether it is nothing.
     pub fn is_zero(&self) -> bool {
         self.0.as_ref().is_some_and(|x| x.number.is_zero())
+    }
+    /// Whether it is a number, and not infinity.
+    pub fn is_finite(&self) -> bool {
+        self.0.is_some()
+    }
+    /// Half of the square.
+    #[must_use]
+    pub fn half_square(&self) -> Self {
+        let Some(x) = self.times(self).0 else { return Exact::INFINITY };
+        Exact(Some(Fraction { twos: x.twos + 1, ..x }.reduced()))
+    }
+    /// Write for people, with at most 12 decimals, rounded up or down; an ellipsis says that digits
+    /// were left out.
+    pub fn show(&self, up: bool) -> String {
+        let exact = self.to_string();
+        let Some(x) = self.0.as_ref().filter(|_| 20 < exact.len()) else { return exact };
+        let (scale, below) = (UBig::from(10_u8).pow(12), x.below());
+        let shifted = &x.number * &scale;
+        let (mut digits, rest) = (&shifted / &below, shifted % below);
+        if up && !rest.is_zero() {
+            digits += UBig::ONE;
+        }
+        let shown = Fraction { number: digits, odd: UBig::from(5_u8).pow(12), twos: 12 };
+        format!("{}...", Exact(Some(shown)))
     }
     /// Add.
     #[must_use]
@@ -183,6 +206,18 @@ impl Fraction {
         let (x, y, odd, twos) = self.aligned(other, most)?;
         Some(Fraction { number: x + y, odd, twos })
     }
+    /// How many decimals it takes to write it, if they are few.
+    fn decimals(&self) -> Option<usize> {
+        let (five, mut odd, mut fives) = (UBig::from(5_u8), self.odd.clone(), 0);
+        while odd != UBig::ONE {
+            if fives == MOST_DECIMALS || !(&odd % &five).is_zero() {
+                return None;
+            }
+            odd /= &five;
+            fives += 1;
+        }
+        Some(self.twos.max(fives)).filter(|decimals| *decimals <= MOST_DECIMALS)
+    }
     /// In lowest terms.
     fn reduced(self) -> Self {
         if self.number.is_zero() {
@@ -223,28 +258,57 @@ impl Ord for Exact {
     }
 }
 
-/// Read a decimal number, such as `0.1` or `2.5e-3`, for exactly what it says.
+/// Write exactly: as a decimal number, or as a fraction where that would be long.
+impl fmt::Display for Exact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(x) = self.0.clone().map(Fraction::reduced) else { return f.write_str("inf") };
+        match x.decimals() {
+            None => write!(f, "{}/{}", x.number, x.below()),
+            Some(0) => write!(f, "{}", x.number),
+            Some(decimals) => {
+                let digits = &x.number * UBig::from(10_u8).pow(decimals) / x.below();
+                let digits = format!("{:0>width$}", digits.to_string(), width = decimals + 1);
+                let (whole, rest) = digits.split_at(digits.len() - decimals);
+                write!(f, "{whole}.{rest}")
+            }
+        }
+    }
+}
+
+/// Read a decimal number, such as `0.1` or `2.5e-3`, or a fraction, such as `1/3`, for exactly what
+/// it says.
 impl FromStr for Exact {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
-        let wrong = || Error::InvalidDistance("expected a decimal number of at least 0".into());
+        let wrong =
+            || Error::InvalidDistance("expected a number of at least 0, such as 0.1 or 1/3".into());
         if MOST_CHARACTERS < text.len() {
             return Err(wrong());
+        }
+        let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let integer = |text: &str| UBig::from_str_radix(text, 10).map_err(|_| wrong());
+        if let Some((number, below)) = text.split_once('/') {
+            if !plain(number) || !plain(below) {
+                return Err(wrong());
+            }
+            let below = integer(below)?;
+            let twos = below.trailing_zeros().ok_or_else(wrong)?;
+            let fraction = Fraction { number: integer(number)?, odd: below >> twos, twos };
+            return Ok(Exact(Some(fraction.reduced())));
         }
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let digits = [whole, fraction].concat();
-        let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         if !plain(&digits) || !plain(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)) {
             return Err(wrong());
         }
         let exponent: i64 = exponent.parse().map_err(|_| wrong())?;
         let power = exponent.checked_sub(fraction.len() as i64).ok_or_else(wrong)?;
         let size = usize::try_from(power.unsigned_abs()).map_err(|_| wrong())?;
-        if MOST_CHARACTERS + MOST_EXPONENT < size {
+        if MOST_CHARACTERS < size {
             return Err(wrong());
         }
-        let number = UBig::from_str_radix(&digits, 10).map_err(|_| wrong())?;
+        let number = integer(&digits)?;
         let fives = UBig::from(5_u8).pow(size);
         Ok(Exact(Some(match power {
             0.. => Fraction { number: (number * fives) << size, odd: UBig::ONE, twos: 0 },
@@ -278,8 +342,36 @@ mod tests {
         {
             assert_eq!(bad.parse::<Exact>().unwrap_err().kind(), "InvalidDistance", "{bad}");
         }
-        assert!("9".repeat(401).parse::<Exact>().is_err());
+        for bad in ["1/0", "1/-3", "/", "1/", "1/2/3"] {
+            assert_eq!(bad.parse::<Exact>().unwrap_err().kind(), "InvalidDistance", "{bad}");
+        }
+        assert!("9".repeat(MOST_CHARACTERS + 1).parse::<Exact>().is_err());
         assert!("1e99999999999999999999".parse::<Exact>().is_err());
+    }
+    #[test]
+    fn writes_exactly_what_it_reads() {
+        for (text, written) in [
+            ("0.10", "0.1"),
+            ("1e-6", "0.000001"),
+            ("2/6", "1/3"),
+            ("25e-1", "2.5"),
+            ("12E2", "1200"),
+            ("3/8", "0.375"),
+            ("0.000", "0"),
+        ] {
+            assert_eq!(exact(text).to_string(), written);
+        }
+        for value in [5e-324, f64::MAX, f64::MIN_POSITIVE, 0.1] {
+            assert_eq!(exact(&float(value).to_string()), float(value));
+        }
+        assert_eq!(Exact::INFINITY.to_string(), "inf");
+        assert_eq!(exact("1/3").half_square(), exact("1/18"));
+    }
+    #[test]
+    fn shows_few_digits_on_the_safe_side() {
+        assert_eq!(exact("1/3").show(false), "1/3");
+        let shown = (float(0.1).show(true), float(0.1).show(false));
+        assert_eq!(shown, ("0.100000000001...".into(), "0.1...".into()));
     }
     #[test]
     fn every_order_of_tenths_sums_to_one() {
