@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     io::{BufRead, BufReader, Write},
+    os::unix::process::ExitStatusExt,
     path::Path,
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex},
@@ -14,11 +15,14 @@ use opendp_core::Result;
 use opendp_ledger::{Ledger, Loss, Request};
 
 const PROCESSES: usize = 8;
+const SIGKILL: i32 = 9;
 const KILLS: usize = 200;
 /// The budget has room for so many releases.
-const ROOM: usize = 600;
+const ROOM: usize = 1500;
 /// So many ids are asked for, each by two processes.
-const IDS: usize = 900;
+const IDS: usize = 20_000;
+/// The control asks for fewer, and its budget has room for all.
+const BROKEN_IDS: usize = 400;
 
 /// Not a test by itself: a process that asks for releases, and tells which it was given.
 #[test]
@@ -27,8 +31,13 @@ fn helper_spender() {
     let number = |name: &str| std::env::var(name).unwrap().parse::<usize>().unwrap();
     let (lane, broken) = (number("LEDGER_LANE"), number("LEDGER_BROKEN") == 1);
     let ledger = Ledger::open_existing(&path).unwrap();
-    // Two processes share a lane of ids. After a restart all are asked for again.
-    for i in (lane / 2..IDS).step_by(PROCESSES / 2) {
+    // Two processes share a lane of ids. After a restart all are asked for again. Where the control
+    // releases first, each has its own, so that nothing but a kill can show it.
+    let (first, ids, step) = match broken {
+        true => (lane, BROKEN_IDS, PROCESSES),
+        false => (lane / 2, IDS, PROCESSES / 2),
+    };
+    for i in (first..ids).step_by(step) {
         let id = format!("r{i}");
         // Every process computes something else, and each time again.
         let value = (std::process::id() as u64) << 20 | i as u64;
@@ -94,7 +103,8 @@ fn spender(
 fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("storm.ledger");
-    let total = Loss::epsilon(&format!("{}", ROOM as f64 / 10.0)).unwrap();
+    let room = if broken { BROKEN_IDS } else { ROOM };
+    let total = Loss::epsilon(&format!("{}", room as f64 / 10.0)).unwrap();
     Ledger::open(&path).unwrap().create("b", &total).unwrap();
     let told = Told::default();
     let mut running: Vec<_> =
@@ -108,16 +118,20 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
         state % below
     };
     let mut readers = Vec::new();
-    for _ in 0..kills {
-        thread::sleep(Duration::from_micros(random(120_000)));
+    let (mut killed, mut attempts) = (0, 0);
+    while killed < kills {
+        attempts += 1;
+        assert!(attempts < 20 * kills, "the processes end before they can be killed");
+        thread::sleep(Duration::from_micros(random(80_000)));
         let lane = random(PROCESSES as u64) as usize;
         let (mut child, reader) =
             std::mem::replace(&mut running[lane], spender(&path, lane, broken, &told));
         child.kill().unwrap();
-        child.wait().unwrap();
+        // One that had come to its end by itself was not killed.
+        killed += usize::from(child.wait().unwrap().signal() == Some(SIGKILL));
         readers.push(reader);
     }
-    if !broken {
+    if !broken || kills == 0 {
         // Every request is made again to the end, as a careful caller does.
         for (mut child, reader) in running {
             assert!(child.wait().unwrap().success());
@@ -138,7 +152,7 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     let history = ledger.history("b").unwrap();
     let mut wrong = Vec::new();
     let account = ledger.account("b").unwrap();
-    if ROOM < history.len() || account.remaining().parts()[0] > account.total.parts()[0] {
+    if room < history.len() || account.remaining().parts()[0] > account.total.parts()[0] {
         wrong.push("more was spent than the budget".to_owned());
     }
     if !broken && history.len() != ROOM {
@@ -169,6 +183,7 @@ fn no_kill_loses_a_spend_or_charges_twice() {
 }
 #[test]
 fn the_storm_finds_a_ledger_that_releases_first() {
-    let (wrong, _) = storm(10, true);
-    assert!(!wrong.is_empty());
+    // Without a kill nobody can tell the two apart.
+    assert_eq!(storm(0, true).0, Vec::<String>::new());
+    assert!(!storm(20, true).0.is_empty());
 }

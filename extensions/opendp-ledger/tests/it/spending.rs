@@ -49,15 +49,22 @@ fn ten_tenths_exhaust_one_and_the_eleventh_is_refused() {
     // Nothing costs nothing.
     ledger.release("b", &Request::of_loss("r12", epsilon("0")), || Ok(0)).unwrap();
     assert_eq!(ledger.history("b").unwrap().len(), 11);
-    // The control: the float is more than a tenth, so that ten of it do not fit.
-    let control = Request::of_loss("x", epsilon("1"));
-    let (floats, _folder) = self::ledger(epsilon("1"));
-    let mut granted = 0;
-    for i in 0..10 {
+    // A mechanism is charged the tenth that it loses, and not the float above it.
+    let (mechanism, _folder) = self::ledger(epsilon("1"));
+    let release = |i: i32| {
         let request = Request::new(&format!("r{i}"), &laplace(10.0), &1).unwrap();
-        granted += i32::from(floats.release("b", &request, || Ok(i)).is_ok());
-    }
-    assert!(granted <= 10 && refused(floats.release("b", &control, || Ok(0))) == "BudgetExceeded");
+        mechanism.release("b", &request, || Ok(i))
+    };
+    assert!((0..10).all(|i| release(i).is_ok()));
+    assert_eq!(refused(release(10)), "BudgetExceeded");
+    // The control: ten of that float do not fit.
+    let (floats, _folder) = self::ledger(epsilon("1"));
+    let float = MaxDivergence.account(&0.1).unwrap();
+    let granted = (0..10).filter(|i| {
+        let request = Request::of_loss(&format!("r{i}"), float.clone());
+        floats.release("b", &request, || Ok(0)).is_ok()
+    });
+    assert_eq!(granted.count(), 9);
 }
 #[test]
 fn the_same_id_is_one_charge_and_one_release() {
