@@ -107,8 +107,11 @@ where
     use crate::arith::{Directed, DirectedFloat};
     let mut total = Q::zero();
     if P == 1 {
+        // The smallest first, so that floats are rounded up as little as can be.
+        let mut differences = differences.to_vec();
+        differences.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
         for d in differences {
-            total = total.inf_add(*d)?;
+            total = total.inf_add(d)?;
         }
         return Ok(total);
     }

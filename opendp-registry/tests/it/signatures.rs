@@ -8,8 +8,9 @@ use std::sync::{
 use opendp_core::laws::{Draw, Grounds};
 use opendp_core::{
     AbsoluteDistance, Arg, Args, AtomDomain, BitVectorDomain, ChangeOneDistance, Constructed,
-    DiscreteDistance, Domain, HammingDistance, InsertDeleteDistance, Kind, L01InfDistance,
-    MapDomain, Metric, PairDomain, Parameter, SymmetricDistance, TypeName, VectorDomain,
+    DiscreteDistance, Domain, HammingDistance, InsertDeleteDistance, Kind, L1Distance,
+    L01InfDistance, L2Distance, MapDomain, Metric, PairDomain, Parameter, SymmetricDistance,
+    TypeName, VectorDomain,
 };
 use opendp_registry::{Entry, Registry};
 use serde_json::{Value as Json, json};
@@ -50,7 +51,25 @@ pub(crate) fn grounds() -> Grounds {
         u8: u8 f64; u16: u16 f64; u32: u32 f64; u64: u64 f64; u128: u128 f64; usize: usize f64;
         f32: f32 f64; f64: f64;
     };
-    counts(maps(pairs!(grounds; f32 f64)))
+    trees(counts(maps(pairs!(grounds; f32 f64))))
+}
+/// Leaves of trees, whose distances need not have the type of the leaves.
+fn trees(grounds: Grounds) -> Grounds {
+    macro_rules! trees {
+        ($($t:ty)*) => {
+            grounds$(
+                .with::<VectorDomain<AtomDomain<$t>>, L1Distance<i32>>()
+                .with::<VectorDomain<AtomDomain<$t>>, L1Distance<i64>>()
+                .with::<VectorDomain<AtomDomain<$t>>, L1Distance<u32>>()
+                .with::<VectorDomain<AtomDomain<$t>>, L1Distance<u64>>()
+                .with::<VectorDomain<AtomDomain<$t>>, L2Distance<i32>>()
+                .with::<VectorDomain<AtomDomain<$t>>, L2Distance<i64>>()
+                .with::<VectorDomain<AtomDomain<$t>>, L2Distance<u32>>()
+                .with::<VectorDomain<AtomDomain<$t>>, L2Distance<u64>>()
+            )*
+        };
+    }
+    trees!(i8 i16 i32 i64 u8 u16 u32 u64 usize)
 }
 /// Maps from keys to the numbers that a threshold may decide on.
 fn maps(grounds: Grounds) -> Grounds {
