@@ -97,7 +97,14 @@ where
     // taken in `Q`, which may be wider; each end is then rounded outward.
     match large.inf_sub(small) {
         Ok(difference) => Q::inf_cast(difference),
-        Err(_) => Q::inf_cast(large)?.inf_sub(Q::neg_inf_cast(small)?),
+        Err(_) => match Q::neg_inf_cast(small) {
+            Ok(small) => Q::inf_cast(large)?.inf_sub(small),
+            // A negative end does not fit an unsigned `Q`; its magnitude, less 1, fits `T`.
+            Err(_) => {
+                let rest = Q::inf_cast(small.inf_add(T::one())?.total_abs()?)?;
+                Q::inf_cast(large)?.inf_add(rest)?.inf_add(Q::one())
+            }
+        },
     }
 }
 fn norm<const P: usize, Q: Number + InfCast<f64>>(differences: &[Q]) -> Result<Q>
