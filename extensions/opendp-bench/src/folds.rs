@@ -2,12 +2,13 @@
 
 use opendp_core::erased::AnyValue;
 use opendp_core::{
-    AtomDomain, Bounds, Error, HashableAtom, L1Distance, LInfDistance, Result, Space,
-    SymmetricDistance, Transformation, VectorDomain,
+    AtomDomain, Bounds, Error, L1Distance, LInfDistance, Result, Space, SymmetricDistance,
+    Transformation, VectorDomain,
 };
 use opendp_transformations::{
-    Alpha, make_clamp, make_count_by_categories, make_mean, make_quantile_score_candidates,
-    make_sum,
+    Alpha, Key, Pairwise, make_b_ary_tree, make_clamp, make_consistent_b_ary_tree,
+    make_count_by_categories, make_count_distinct, make_mean, make_quantile_score_candidates,
+    make_sum, make_variance,
 };
 use rayon::ThreadPool;
 
@@ -26,7 +27,8 @@ pub fn folds(table: &mut Table, rows: usize) -> Result<()> {
     trees(table)
 }
 
-fn pool(threads: usize) -> Result<ThreadPool> {
+/// Make a pool of so many threads.
+pub fn pool(threads: usize) -> Result<ThreadPool> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
@@ -120,12 +122,18 @@ fn sums(table: &mut Table, rows: usize, one: &ThreadPool) -> Result<()> {
             .against("opendp", rows, Target::Faster(3.0), || theirs(&data))
             .hold();
     }
-    // The variance, once it is here.
     let work = format!("variance, {rows} f64");
     if table.wants(&work) {
         let data: Vec<f64> = floats(rows).into_iter().map(|x| x.clamp(0.0, 100.0)).collect();
+        let atoms = AtomDomain::bounded(Bounds::new(0.0, 100.0)?);
+        let records = Space::new(VectorDomain::new(atoms).with_size(rows), SymmetricDistance)?;
+        let variance = make_variance::<_, _, Pairwise<f64>>(records, 1)?;
         let mut theirs = incumbent::variance((0.0, 100.0), rows)?;
-        table.contest(&work).run("opendp", rows, || theirs(&data)).hold();
+        table
+            .contest(&work)
+            .run("this project", rows, || one.install(|| variance.invoke(&data)))
+            .against("opendp", rows, Target::Faster(3.0), || theirs(&data))
+            .hold();
     }
     Ok(())
 }
@@ -170,18 +178,23 @@ fn counts(table: &mut Table, rows: usize, one: &ThreadPool) -> Result<()> {
         let (data, names) = (keys().map(name).collect(), (0..100).map(name).collect());
         categories(table, &work, data, names, 3.0, one)?;
     }
-    // Distinct rows, once `make_count_distinct` is here.
     let work = format!("count distinct, {rows} i64");
     if table.wants(&work) {
         let (data, mut theirs) = (integers(rows), incumbent::count_distinct()?);
-        table.contest(&work).run("opendp", rows, || theirs(&data)).hold();
+        let records = Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance)?;
+        let ours = make_count_distinct::<i64, _, i64>(records)?;
+        table
+            .contest(&work)
+            .run("this project", rows, || one.install(|| ours.invoke(&data)))
+            .against("opendp", rows, Target::Faster(3.0), || theirs(&data))
+            .hold();
     }
     Ok(())
 }
 fn name(key: i64) -> String {
     format!("category {key}")
 }
-fn categories<T: HashableAtom + opendp::traits::Hashable>(
+fn categories<T: Key + opendp::traits::Hashable>(
     table: &mut Table,
     work: &str,
     data: Vec<T>,
@@ -202,14 +215,22 @@ fn categories<T: HashableAtom + opendp::traits::Hashable>(
     Ok(())
 }
 
-/// The tree, once `make_b_ary_tree` is here.
+/// The tree over leaves, made consistent.
 fn trees(table: &mut Table) -> Result<()> {
     const LEAVES: usize = 1_000_000;
     let work = format!("consistent b-ary tree, {LEAVES} leaves");
     if table.wants(&work) {
         let data: Vec<i64> = integers(LEAVES).into_iter().map(|i| i % 100).collect();
+        let leaves =
+            Space::new(VectorDomain::new(AtomDomain::default()), L1Distance::<i64>::new())?;
+        let tree = make_b_ary_tree(leaves, LEAVES, 10)?;
+        let consistent = make_consistent_b_ary_tree::<i64, f64>(10)?;
         let mut theirs = incumbent::consistent_tree(LEAVES as u32, 10)?;
-        table.contest(&work).run("opendp", LEAVES, || theirs(&data)).hold();
+        table
+            .contest(&work)
+            .run("this project", LEAVES, || consistent.eval(&tree.invoke(&data)?))
+            .against("opendp", LEAVES, Target::Faster(2.0), || theirs(&data))
+            .hold();
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ mod ordinary;
 mod response;
 mod scalar;
 mod selection;
+mod stream;
 mod timing;
 
 use clap::Parser;
@@ -39,12 +40,20 @@ struct Cli {
     /// Instead, tell how much the time of a release depends on its noise
     #[arg(long)]
     leakage: bool,
+    /// Instead, release sums of generated streams of up to this many rows
+    #[arg(long, value_name = "ROWS")]
+    stream: Option<u64>,
 }
 
 fn main() -> Result<()> {
     let cli = Cli::parse();
     if cli.leakage {
         let report = leakage::report(&cli.filter)?;
+        println!("{}", if cli.json { report.json().to_string() } else { report.text() });
+        return Ok(());
+    }
+    if let Some(rows) = cli.stream {
+        let report = stream::report(rows)?;
         println!("{}", if cli.json { report.json().to_string() } else { report.text() });
         return Ok(());
     }

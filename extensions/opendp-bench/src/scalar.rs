@@ -1,8 +1,10 @@
 //! One release of a number through the public API, typed and erased, and the maps.
 
 use opendp_core::erased::AnyValue;
-use opendp_core::{AbsoluteDistance, AtomDomain, Result, Space};
-use opendp_measurements::{Scale, make_gaussian, make_laplace};
+use opendp_core::{
+    AbsoluteDistance, AtomDomain, Bounds, MaxDivergence, Measurement, Result, Space,
+};
+use opendp_measurements::{Scale, make_gaussian, make_geometric, make_laplace};
 
 use crate::incumbent;
 use crate::timing::{Table, Target};
@@ -48,7 +50,7 @@ pub fn releases(table: &mut Table) -> Result<()> {
     let (laplace, mut map) = incumbent::laplace_f64(10.0)?;
     contest!("one laplace, f64", make_laplace(floats.clone(), scale, None)?, laplace, 0.0);
     let gaussian = incumbent::gaussian_i64(10.0)?;
-    contest!("one gaussian, i64", make_gaussian(integers, scale, None)?, gaussian, 0_i64);
+    contest!("one gaussian, i64", make_gaussian(integers.clone(), scale, None)?, gaussian, 0_i64);
     let gaussian = incumbent::gaussian_f64(10.0)?;
     contest!("one gaussian, f64", make_gaussian(floats.clone(), scale, None)?, gaussian, 0.0);
 
@@ -61,11 +63,17 @@ pub fn releases(table: &mut Table) -> Result<()> {
             .against("opendp", ITEMS, Target::Faster(50.0), || times(|| map(&1.0)))
             .hold();
     }
-    // Bounded noise, once `make_geometric` is here; the peer is `incumbent::geometric`.
     let work = "one bounded geometric, i64, bounds (0, 10^4)";
     if table.wants(work) {
+        let bounds = Some(Bounds::new(0, 10_000)?);
+        let release: Measurement<_, _, MaxDivergence, _> =
+            make_geometric(integers, Scale::new(1.0)?, bounds)?;
         let mut theirs = incumbent::geometric(1.0, (0, 10_000))?;
-        table.contest(work).run("opendp", 20, || (0..20).map(|_| theirs(&5000)).max()).hold();
+        table
+            .contest(work)
+            .run("this project", ITEMS, || times(|| release.invoke(&5000).is_ok()))
+            .against("opendp", 20, Target::Faster(1000.0), || (0..20).map(|_| theirs(&5000)).max())
+            .hold();
     }
     Ok(())
 }

@@ -1,10 +1,12 @@
 //! The choice of good candidates.
 
+use opendp_analysis::make_private_quantile;
 use opendp_core::{
-    AtomDomain, LInfDistance, MaxDivergence, Result, Space, TheMeasure, VectorDomain,
-    ZeroConcentratedDivergence,
+    AtomDomain, LInfDistance, MaxDivergence, Result, Space, SymmetricDistance, TheMeasure,
+    VectorDomain, ZeroConcentratedDivergence,
 };
 use opendp_measurements::{Scale, make_noisy_max, make_noisy_top_k};
+use opendp_transformations::Alpha;
 
 use crate::incumbent;
 use crate::timing::{Table, Target};
@@ -53,7 +55,7 @@ pub fn choices(table: &mut Table) -> Result<()> {
     quantiles(table)
 }
 
-/// Quantiles, once `make_private_quantile` is here; the peer is `incumbent::private_quantile`.
+/// Quantiles, chosen from candidates.
 fn quantiles(table: &mut Table) -> Result<()> {
     const ROWS: usize = 1_000_000;
     for count in [100_u64, 10_000] {
@@ -62,8 +64,21 @@ fn quantiles(table: &mut Table) -> Result<()> {
             let data: Vec<f64> = (0..ROWS as u64).map(|i| (i * 7919 % 1_000_003) as f64).collect();
             let candidates: Vec<f64> =
                 (0..count).map(|i| (i * (1_000_000 / count)) as f64).collect();
+            let records = VectorDomain::new(AtomDomain::non_nan());
+            let ours = make_private_quantile(
+                Space::new(records, SymmetricDistance)?,
+                TheMeasure(MaxDivergence),
+                candidates.clone(),
+                Alpha::new(0.5)?,
+                Scale::new(1000.0)?,
+            )?;
             let mut theirs = incumbent::private_quantile(candidates, 0.5, 1000.0)?;
-            table.contest(&work).run("opendp", ROWS, || theirs(&data)).hold();
+            let one = crate::folds::pool(1)?;
+            table
+                .contest(&work)
+                .run("this project", ROWS, || one.install(|| ours.invoke(&data)))
+                .against("opendp", ROWS, Target::Faster(8.0), || theirs(&data))
+                .hold();
         }
     }
     Ok(())

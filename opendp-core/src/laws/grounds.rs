@@ -7,8 +7,9 @@ use crate::erased::{AnyDistance, AnyDomain, AnyMetric, AnyTransformation, AnyVal
 use crate::laws::{Broken, Draw, Sample, SampleAtom};
 use crate::{
     AbsoluteDistance, AtomDomain, Carrier, ChangeOneDistance, Chunk, Codec, Distance, DistanceOn,
-    Domain, Error, HammingDistance, InsertDeleteDistance, L1Distance, L2Distance, LInfDistance,
-    OptionDomain, RangeDistance, Result, Space, SymmetricDistance, VectorDomain,
+    Domain, Error, HammingDistance, HashableAtom, InsertDeleteDistance, L1Distance, L01InfDistance,
+    L2Distance, L02InfDistance, LInfDistance, MapDomain, OptionDomain, RangeDistance, Result,
+    Space, SymmetricDistance, VectorDomain,
 };
 
 /// Spaces whose members can be drawn and whose distances can be computed, by their types.
@@ -103,6 +104,17 @@ impl Grounds {
             .with::<VectorDomain<OptionDomain<AtomDomain<T>>>, ChangeOneDistance>()
             .with::<VectorDomain<OptionDomain<AtomDomain<T>>>, HammingDistance>()
     }
+    /// Add the spaces of maps from keys to numbers whose distances are of type `Q`.
+    #[must_use]
+    pub fn maps<K: SampleAtom + HashableAtom, V: SampleAtom + Number, Q>(self) -> Self
+    where
+        Q: Distance + Number + InfCast<V> + InfCast<f64>,
+        f64: InfCast<Q>,
+    {
+        type Maps<K, V> = MapDomain<AtomDomain<K>, AtomDomain<V>>;
+        self.with::<Maps<K, V>, L01InfDistance<AbsoluteDistance<Q>>>()
+            .with::<Maps<K, V>, L02InfDistance<AbsoluteDistance<Q>>>()
+    }
     /// Add the spaces of a number, and of vectors of it, whose distances are of type `Q`.
     #[must_use]
     pub fn numbers<T: SampleAtom + Number, Q>(self) -> Self
@@ -115,6 +127,42 @@ impl Grounds {
             .with::<VectorDomain<AtomDomain<T>>, L2Distance<Q>>()
             .with::<VectorDomain<AtomDomain<T>>, LInfDistance<Q>>()
             .with::<VectorDomain<AtomDomain<T>>, RangeDistance<Q>>()
+    }
+    /// Draw members of the domain of a space: all small ones over a drawn alphabet, a few larger
+    /// ones, and changes of those.
+    ///
+    /// # Errors
+    /// Describes the space if it is not known here.
+    pub fn members(
+        &self,
+        space: &Space<AnyDomain, AnyMetric>,
+        draw: &mut Draw,
+    ) -> Result<Vec<AnyValue>, Broken> {
+        let tell = |error: Error| error.to_string();
+        let (ground, domain) = (self.of(space)?, space.domain());
+        let mut members = (ground.few)(domain, draw).map_err(tell)?;
+        for _ in 0..4 {
+            let Some(one) = (ground.one)(domain, draw).map_err(tell)? else { break };
+            for _ in 0..4 {
+                members.push((ground.vary)(domain, &one, draw).map_err(tell)?);
+            }
+            members.push(one);
+        }
+        members.retain(|member| domain.member(member));
+        Ok(members)
+    }
+    /// Find the distance of two members of a space, or `None` when no number is large enough.
+    ///
+    /// # Errors
+    /// Describes the space if it is not known here, or why the distance cannot be computed.
+    pub fn distance(
+        &self,
+        space: &Space<AnyDomain, AnyMetric>,
+        left: &AnyValue,
+        right: &AnyValue,
+    ) -> Result<Option<AnyDistance>, Broken> {
+        let ground = self.of(space)?;
+        (ground.distance)(space.metric(), left, right).map_err(|error| error.to_string())
     }
     /// Put a transformation to the test: on all small inputs over a drawn alphabet, on a few larger
     /// ones, and on changes of those.
@@ -133,17 +181,7 @@ impl Grounds {
     ) -> Result<Tried, Broken> {
         let tell = |error: Error| error.to_string();
         let (start, end) = (self.of(transformation.input())?, self.of(transformation.output())?);
-        let domain = transformation.input().domain();
-        let mut inputs = (start.few)(domain, draw).map_err(tell)?;
-        for _ in 0..4 {
-            let Some(one) = (start.one)(domain, draw).map_err(tell)? else { break };
-            for _ in 0..4 {
-                inputs.push((start.vary)(domain, &one, draw).map_err(tell)?);
-            }
-            inputs.push(one);
-        }
-        inputs.retain(|input| domain.member(input));
-
+        let inputs = self.members(transformation.input(), draw)?;
         let mut tried = Tried::default();
         let mut outputs = Vec::with_capacity(inputs.len());
         for input in &inputs {

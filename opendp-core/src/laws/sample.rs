@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use crate::laws::{frames, vectors};
 use crate::random::{RandomSource, Seeded};
 use crate::{
-    Atom, AtomDomain, Carrier, Chunk, Column, ColumnDomain, DataFrame, DataFrameDomain, Domain,
-    HashableAtom, MapDomain, OptionDomain, VectorDomain,
+    Atom, AtomDomain, BitVector, BitVectorDomain, Carrier, Chunk, Column, ColumnDomain, DataFrame,
+    DataFrameDomain, Domain, HashableAtom, MapDomain, OptionDomain, PairDomain, VectorDomain,
 };
 
 /// A repeatable stream of choices for tests. The same seed gives the same choices.
@@ -116,6 +116,40 @@ impl<T: SampleAtom> Sample for OptionDomain<AtomDomain<T>> {
     fn few(&self, draw: &mut Draw) -> Vec<Option<T>> {
         let inner = self.element().few(draw).into_iter().map(Some);
         std::iter::once(None).chain(inner).collect()
+    }
+}
+impl<A: SampleAtom, B: SampleAtom> Sample for PairDomain<AtomDomain<A>, AtomDomain<B>> {
+    fn few(&self, draw: &mut Draw) -> Vec<(A, B)> {
+        let (first, second) = (self.first().few(draw), self.second().few(draw));
+        let count = first.len().max(second.len());
+        (0..count)
+            .filter_map(|_| draw.pick(&first).cloned().zip(draw.pick(&second).cloned()))
+            .collect()
+    }
+}
+impl Sample for BitVectorDomain {
+    fn few(&self, _: &mut Draw) -> Vec<BitVector> {
+        let lengths = self.size().map_or(vec![0, 1, 7, 8, 9, 63, 64, 65, 130], |size| vec![size]);
+        let of = |length: usize| {
+            let bits =
+                move |bit: fn(usize, usize) -> bool| (0..length).map(|i| bit(i, length)).collect();
+            // None, all, every other one, the first, the last, and what is in the middle.
+            [
+                bits(|_, _| false),
+                bits(|_, _| true),
+                bits(|i, _| i % 2 == 0),
+                bits(|i, _| i == 0),
+                bits(|i, length| i + 1 == length),
+                bits(|i, length| length / 3 <= i && i < length / 2),
+            ]
+        };
+        let mut members: Vec<BitVector> = lengths.into_iter().flat_map(of).collect();
+        members.retain(|bits| self.member(bits));
+        members
+    }
+    fn vary(&self, member: &BitVector, draw: &mut Draw) -> BitVector {
+        let place = draw.below(member.len());
+        member.iter().enumerate().map(|(i, bit)| bit != (i == place)).collect()
     }
 }
 impl<D: Sample> Sample for VectorDomain<D> {

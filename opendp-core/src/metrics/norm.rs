@@ -97,7 +97,14 @@ where
     // taken in `Q`, which may be wider; each end is then rounded outward.
     match large.inf_sub(small) {
         Ok(difference) => Q::inf_cast(difference),
-        Err(_) => Q::inf_cast(large)?.inf_sub(Q::neg_inf_cast(small)?),
+        Err(_) => match Q::neg_inf_cast(small) {
+            Ok(small) => Q::inf_cast(large)?.inf_sub(small),
+            // A negative end does not fit an unsigned `Q`; its magnitude, less 1, fits `T`.
+            Err(_) => {
+                let rest = Q::inf_cast(small.inf_add(T::one())?.total_abs()?)?;
+                Q::inf_cast(large)?.inf_add(rest)?.inf_add(Q::one())
+            }
+        },
     }
 }
 fn norm<const P: usize, Q: Number + InfCast<f64>>(differences: &[Q]) -> Result<Q>
@@ -107,8 +114,11 @@ where
     use crate::arith::{Directed, DirectedFloat};
     let mut total = Q::zero();
     if P == 1 {
+        // The smallest first, so that floats are rounded up as little as can be.
+        let mut differences = differences.to_vec();
+        differences.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
         for d in differences {
-            total = total.inf_add(*d)?;
+            total = total.inf_add(d)?;
         }
         return Ok(total);
     }

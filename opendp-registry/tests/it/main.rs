@@ -12,7 +12,10 @@ mod documents;
 mod foreign;
 mod hostile;
 mod laws;
+mod maps;
+mod members;
 mod resolution;
+mod signatures;
 mod solving;
 
 use opendp_analysis as _;

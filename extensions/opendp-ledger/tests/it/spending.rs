@@ -2,7 +2,7 @@ use std::cell::Cell;
 
 use opendp_core::{AbsoluteDistance, AtomDomain, Codec, Error, Result, Space};
 use opendp_core::{MaxDivergence, Measurement, ZeroConcentratedDivergence};
-use opendp_ledger::{Ledger, Loss, Request};
+use opendp_ledger::{Accounted, Ledger, Loss, Request};
 use opendp_measurements::{Scale, make_gaussian, make_laplace};
 use serde_json::json;
 use tempfile::TempDir;

@@ -1,0 +1,259 @@
+//! Black-box audits: no event, found on some releases and counted on others, breaks what the map
+//! says of the worst pair of data. The same audit refuses each mechanism with half of its noise.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+
+use opendp_core::{
+    AbsoluteDistance, Approximate, AtomDomain, BitVector, BitVectorDomain, Bounds, Carrier,
+    DiscreteDistance, Domain, L1Distance, L01InfDistance, L2Distance, L02InfDistance, LInfDistance,
+    MapDomain, MaxDivergence, Measure, Measurement, Metric, RangeDistance, Result, Space,
+    TheMeasure, VectorDomain, ZeroConcentratedDivergence,
+};
+use opendp_measurements::{
+    Optimize, Scale, Temperature, make_canonical_noise, make_gaussian, make_gaussian_threshold,
+    make_geometric, make_gumbel_max, make_laplace, make_laplace_threshold, make_noisy_max,
+    make_noisy_top_k, make_randomized_response, make_randomized_response_bitvec,
+    make_randomized_response_bool, make_report_noisy_max_gumbel,
+};
+
+/// Releases at each of two data, half of them to find an event and half to count it.
+const DRAWS: usize = 100_000;
+/// Standard deviations: a false alarm has probability 1e-9.
+const SIGMAS: f64 = 6.0;
+
+/// What a mechanism claims at an epsilon: the delta, at most.
+trait Claim: Measure {
+    fn delta(loss: &Self::Distance, epsilon: f64) -> f64;
+    /// The epsilon at which to audit.
+    fn epsilon(loss: &Self::Distance) -> f64;
+}
+impl Claim for MaxDivergence {
+    fn delta(_: &f64, _: f64) -> f64 {
+        0.0
+    }
+    fn epsilon(loss: &f64) -> f64 {
+        *loss
+    }
+}
+impl Claim for ZeroConcentratedDivergence {
+    /// The optimum over the orders `a` of `exp((a - 1)(a rho - epsilon)) / a (1 - 1 / a)^(a - 1)`
+    /// (Canonne, Kamath, Steinke 2020, Proposition 12), here the least of many.
+    fn delta(rho: &f64, epsilon: f64) -> f64 {
+        let at = |a: f64| {
+            let slack = (a - 1.0) * (a * rho - epsilon) + (a - 1.0) * (-1.0 / a).ln_1p();
+            slack.exp() / a
+        };
+        (1..4000).map(|i| at(1.0 + f64::from(i) / 100.0)).fold(1.0, f64::min)
+    }
+    fn epsilon(rho: &f64) -> f64 {
+        2.0 * rho
+    }
+}
+impl<M: Claim<Distance = f64>> Claim for Approximate<M> {
+    fn delta((loss, delta): &(f64, f64), epsilon: f64) -> f64 {
+        M::delta(loss, epsilon) + delta
+    }
+    fn epsilon((loss, _): &(f64, f64)) -> f64 {
+        M::epsilon(loss)
+    }
+}
+
+/// Count releases by cell.
+fn histogram<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
+    mechanism: &Measurement<DI, MI, MO, R>,
+    data: &DI::Carrier,
+    cell: &dyn Fn(&R) -> i64,
+) -> HashMap<i64, f64> {
+    let mut counts = HashMap::new();
+    for _ in 0..DRAWS / 2 {
+        *counts.entry(cell(&mechanism.invoke(data).unwrap())).or_default() += 2.0 / DRAWS as f64;
+    }
+    counts
+}
+/// By how many standard deviations `P[x in S] - exp(epsilon) P[y in S]` exceeds delta for the event
+/// `S` that looks worst, in the worse direction.
+fn excess<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
+    mechanism: &Measurement<DI, MI, MO, R>,
+    (x, y): (&DI::Carrier, &DI::Carrier),
+    (epsilon, delta): (f64, f64),
+    cell: &dyn Fn(&R) -> i64,
+) -> f64 {
+    let factor = epsilon.exp();
+    let [found_x, found_y, x, y] = [x, y, x, y].map(|data| histogram(mechanism, data, cell));
+    let at = |counts: &HashMap<i64, f64>, cell: &i64| counts.get(cell).copied().unwrap_or(0.0);
+    let worst = |found: [&HashMap<i64, f64>; 2], counted: [&HashMap<i64, f64>; 2]| {
+        let event: Vec<&i64> = found[0]
+            .keys()
+            .filter(|cell| at(found[0], cell) > factor * at(found[1], cell))
+            .collect();
+        let share = |counts| event.iter().map(|cell| at(counts, cell)).sum::<f64>();
+        let (p, q) = (share(counted[0]), share(counted[1]));
+        let variance = p * (1.0 - p) + factor * factor * q * (1.0 - q);
+        // One release more or less is no news where there are none.
+        let draws = DRAWS as f64 / 2.0;
+        let deviation = ((variance + (1.0 + factor * factor) / draws) / draws).sqrt();
+        (p - factor * q - delta) / deviation
+    };
+    worst([&found_x, &found_y], [&x, &y]).max(worst([&found_y, &found_x], [&y, &x]))
+}
+/// Audit a mechanism, and its copy of half the noise with the claim of the first.
+#[track_caller]
+fn audit<DI: Domain, MI: Metric, MO: Claim, R: Carrier>(
+    make: impl Fn(f64) -> Result<Measurement<DI, MI, MO, R>>,
+    pair: (&DI::Carrier, &DI::Carrier),
+    d_in: &MI::Distance,
+    cell: impl Fn(&R) -> i64,
+) where
+    MO::Distance: Debug,
+{
+    let (honest, cheat) = (make(1.0).unwrap(), make(0.5).unwrap());
+    let loss = honest.map(d_in).unwrap();
+    let epsilon = MO::epsilon(&loss);
+    let claim = (epsilon, MO::delta(&loss, epsilon));
+    assert!(claim.1 < 0.5, "{claim:?} says nothing");
+    let found = excess(&honest, pair, claim, &cell);
+    assert!(found < SIGMAS, "{loss:?}: {found} standard deviations above {claim:?}");
+    let found = excess(&cheat, pair, claim, &cell);
+    assert!(found > SIGMAS, "{loss:?}: half the noise goes unnoticed at {found}");
+}
+fn scale(scale: f64) -> Scale {
+    Scale::new(scale).unwrap()
+}
+/// The cell of a float: a quarter wide.
+fn quarter(y: &f64) -> i64 {
+    (y * 4.0).floor().clamp(-200.0, 200.0) as i64
+}
+
+#[test]
+fn numbers_with_laplace_noise() {
+    let integers =
+        Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new()).unwrap();
+    let make = |s| make_laplace(integers.clone(), scale(2.0 * s), None);
+    audit::<_, _, MaxDivergence, _>(make, (&0, &1), &1, |y| i64::from(*y));
+    // All of a tail is gathered at the end of the type.
+    audit::<_, _, MaxDivergence, _>(make, (&i32::MAX, &(i32::MAX - 2)), &2, |y| i64::from(*y));
+    let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
+    for k in [None, Some(1)] {
+        let make = |s| make_laplace(floats.clone(), scale(s), k);
+        audit::<_, _, MaxDivergence, _>(make, (&0.0, &1.0), &1.0, quarter);
+    }
+}
+#[test]
+fn numbers_with_geometric_noise_within_bounds() {
+    let integers =
+        Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new()).unwrap();
+    let make = |s| make_geometric(integers.clone(), scale(2.0 * s), Some(Bounds::new(0, 10)?));
+    for pair in [(&0, &1), (&5, &6), (&10, &9), (&-3, &-2)] {
+        // Beyond the bounds two data are one, and half the noise is as good.
+        if *pair.0 < 0 {
+            let honest: Measurement<_, _, MaxDivergence, _> = make(1.0).unwrap();
+            assert!(excess(&honest, pair, (0.0, 0.0), &|y| *y) < SIGMAS);
+        } else {
+            audit::<_, _, MaxDivergence, _>(make, pair, &1, |y| *y);
+        }
+    }
+}
+#[test]
+fn numbers_with_gaussian_noise() {
+    let integers =
+        Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new()).unwrap();
+    let make = |s| make_gaussian(integers.clone(), scale(2.0 * s), None);
+    audit::<_, _, ZeroConcentratedDivergence, _>(make, (&0, &2), &2, |y| i64::from(*y));
+    let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
+    let make = |s| make_gaussian(floats.clone(), scale(s), None);
+    audit::<_, _, ZeroConcentratedDivergence, _>(make, (&0.0, &1.0), &1.0, quarter);
+}
+#[test]
+fn numbers_with_canonical_noise() {
+    let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
+    // Half the noise is the noise for half the distance; its own map says so, hence the claim of
+    // the first is audited by hand.
+    let make = |d_in| make_canonical_noise(floats.clone(), d_in, (0.7, 0.01)).unwrap();
+    let claim = make(1.0).map(&1.0).unwrap();
+    assert_eq!(claim, (0.7, 0.01));
+    assert!(excess(&make(1.0), (&0.0, &1.0), claim, &quarter) < SIGMAS);
+    assert!(excess(&make(0.5), (&0.0, &1.0), claim, &quarter) > SIGMAS);
+}
+#[test]
+fn vectors_with_noise() {
+    let cell = |y: &Vec<i32>| i64::from(y[0].clamp(-9, 9) * 100 + y[1].clamp(-9, 9));
+    let input = Space::new(VectorDomain::default(), L1Distance::<i32>::new()).unwrap();
+    let make = |s| make_laplace(input.clone(), scale(2.0 * s), None);
+    audit::<_, _, MaxDivergence, _>(make, (&vec![0, 0], &vec![1, -1]), &2, cell);
+    let input = Space::new(VectorDomain::default(), L2Distance::<i32>::new()).unwrap();
+    let make = |s| make_gaussian(input.clone(), scale(5.0 * s), None);
+    // Along the line from one to the other.
+    let cell = |y: &Vec<i32>| i64::from((3 * y[0] + 4 * y[1]) / 5);
+    audit::<_, _, ZeroConcentratedDivergence, _>(make, (&vec![0, 0], &vec![3, 4]), &5, cell);
+}
+#[test]
+fn choices_by_noisy_scores() {
+    let input = || Space::new(VectorDomain::default(), LInfDistance::<i32>::new(false)).unwrap();
+    // The best of two falls behind.
+    let (x, y) = (vec![0, 0, -3], vec![1, -1, -3]);
+    let cell = |y: &usize| *y as i64;
+    let make = |s| make_noisy_max(input(), TheMeasure(MaxDivergence), scale(2.0 * s), false);
+    audit(make, (&x, &y), &1, cell);
+    let make = |s| make_report_noisy_max_gumbel(input(), scale(2.0 * s), Optimize::Max);
+    audit(make, (&vec![0; 2], &vec![-4, 4]), &4, cell);
+    let range = || Space::new(VectorDomain::default(), RangeDistance::<i32>::new()).unwrap();
+    let make = |s| make_gumbel_max(range(), Temperature::new(2.0 * s)?, Optimize::Min);
+    // Far behind, so that the ratio of the probabilities is near its bound.
+    audit(make, (&vec![0, 8], &vec![0, 4]), &4, cell);
+    let make = |s| make_noisy_top_k(input(), TheMeasure(MaxDivergence), 2, scale(4.0 * s), false);
+    audit(make, (&x, &y), &1, |y| (y[0] * 10 + y[1]) as i64);
+}
+#[test]
+fn choices_under_zero_concentrated_divergence() {
+    let input = || Space::new(VectorDomain::default(), LInfDistance::<i32>::new(false)).unwrap();
+    let measure = || TheMeasure(ZeroConcentratedDivergence);
+    let make = |s| make_noisy_max(input(), measure(), scale(s), false);
+    let cell = |y: &usize| *y as i64;
+    audit(make, (&vec![0, 0], &vec![1, -1]), &1, cell);
+}
+#[test]
+fn randomized_responses() {
+    let make = |s: f64| make_randomized_response_bool(0.5 + 0.2 / s, true);
+    audit(make, (&true, &false), &1, |y| i64::from(*y));
+    let make = |s: f64| make_randomized_response(vec![1, 2, 3], 0.4 / s);
+    for pair in [(&1, &2), (&3, &1)] {
+        audit(make, pair, &1, |y| i64::from(*y));
+    }
+    // Bits at both ends of the last byte.
+    let bits = |ones: &[usize]| (0..9).map(|i| ones.contains(&i)).collect::<BitVector>();
+    let domain = BitVectorDomain::default().with_size(9).with_max_weight(1);
+    let input = Space::new(domain, DiscreteDistance).unwrap();
+    let make = |s: f64| make_randomized_response_bitvec(input.clone(), 0.8 * s, false);
+    let cell = |y: &BitVector| y.words()[0] as i64;
+    audit(make, (&bits(&[0]), &bits(&[8])), &1, cell);
+    audit(make, (&bits(&[7]), &bits(&[8])), &1, cell);
+}
+#[test]
+fn keys_that_reach_a_threshold() {
+    let maps = || MapDomain::new(AtomDomain::<i32>::default(), AtomDomain::<i32>::default());
+    let (x, y): (HashMap<i32, i32>, HashMap<i32, i32>) = ([(1, 1)].into(), HashMap::new());
+    let cell = |y: &HashMap<i32, i32>| y.get(&1).map_or(-1, |count| i64::from(*count));
+    let input = Space::new(maps(), L01InfDistance::new(AbsoluteDistance::<i32>::new())).unwrap();
+    let make = |s| make_laplace_threshold(input.clone(), scale(s), 5, None);
+    let honest: Measurement<_, _, Approximate<MaxDivergence>, _> = make(1.0).unwrap();
+    let (epsilon, delta) = honest.map(&(1, 1, 1)).unwrap();
+    assert!(excess(&honest, (&x, &y), (epsilon, delta), &cell) < SIGMAS);
+    // Less noise releases a single key less often: the control has twice the noise, and another a
+    // threshold that is lower by one.
+    let twice: Measurement<_, _, Approximate<MaxDivergence>, _> = make(2.0).unwrap();
+    assert!(excess(&twice, (&x, &y), (epsilon, delta), &cell) > SIGMAS);
+    let low: Measurement<_, _, Approximate<MaxDivergence>, _> =
+        make_laplace_threshold(input.clone(), scale(1.0), 4, None).unwrap();
+    assert!(excess(&low, (&x, &y), (epsilon, delta), &cell) > SIGMAS);
+    let input = Space::new(maps(), L02InfDistance::new(AbsoluteDistance::<i32>::new())).unwrap();
+    let make = |s, threshold| make_gaussian_threshold(input.clone(), scale(s), threshold, None);
+    let honest: Measurement<_, _, Approximate<ZeroConcentratedDivergence>, _> =
+        make(2.0, 6).unwrap();
+    let (_, delta) = honest.map(&(1, 1, 1)).unwrap();
+    // A key that only one of the data has is an event of its own, at every epsilon.
+    let released = |y: &HashMap<i32, i32>| i64::from(!y.is_empty());
+    assert!(excess(&honest, (&x, &y), (0.0, delta), &released) < SIGMAS);
+    let low: Measurement<_, _, Approximate<ZeroConcentratedDivergence>, _> = make(2.0, 5).unwrap();
+    assert!(excess(&low, (&x, &y), (0.0, delta), &released) > SIGMAS);
+}

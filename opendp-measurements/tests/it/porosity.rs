@@ -1,0 +1,147 @@
+//! The bits of a float release do not tell which of two data it came from (Mironov 2012; Haney and
+//! others 2022).
+
+use std::collections::HashMap;
+
+use opendp_core::random::{RandomSource, Seeded};
+use opendp_core::{AbsoluteDistance, AtomDomain, Result, Space};
+use opendp_measurements::{Scale, make_gaussian, make_laplace};
+
+/// Releases at each datum.
+const DRAWS: usize = 40_000;
+
+/// The exponent of the last bit of a float that is not 0, or `None` for 0.
+fn last_bit(y: f64) -> Option<i32> {
+    let bits = y.abs().to_bits();
+    let (exponent, mantissa) = ((bits >> 52) as i32, bits & ((1 << 52) - 1));
+    let (exponent, mantissa) = match exponent {
+        0 => (1, mantissa),
+        _ => (exponent, mantissa | 1 << 52),
+    };
+    (mantissa != 0).then(|| exponent - 1075 + mantissa.trailing_zeros() as i32)
+}
+/// By how many standard deviations the law of the last bit, among releases of a magnitude from half
+/// the window to the window, differs between the first datum and another, at worst.
+///
+/// In such a range all floats have the same spacing, so that their last bits tell nothing of the
+/// magnitude, which may well depend on the data.
+///
+/// Of the likely exponents each is compared, and so is the share of releases off each grid `2^g`,
+/// which is the share of exponents below `g`.
+fn leaks(window: f64, data: &[f64], release: &mut dyn FnMut(f64) -> f64) -> f64 {
+    // The law of the coarsest bits depends on where in the window a release is.
+    let coarse = last_bit(window).unwrap() - 6;
+    let mut counts: Vec<HashMap<i32, f64>> = Vec::new();
+    for x in data {
+        let mut count = HashMap::new();
+        for _ in 0..DRAWS {
+            let y = release(*x);
+            if window / 2.0 <= y.abs() && y.abs() < window {
+                *count.entry(last_bit(y).unwrap_or(coarse).min(coarse)).or_default() += 1.0;
+            }
+        }
+        counts.push(count);
+    }
+    let total = |count: &HashMap<i32, f64>| count.values().sum::<f64>();
+    let mut worst = 0.0_f64;
+    for count in &counts[1..] {
+        let (n, m) = (total(&counts[0]), total(count));
+        assert!(n > 500.0 && m > 500.0, "a window without releases shows nothing: {n} and {m}");
+        let mut compare = |a: f64, b: f64| {
+            let share = (a + b) / (n + m);
+            let variance = share * (1.0 - share) * (1.0 / n + 1.0 / m);
+            if a + b > 50.0 && variance > 0.0 {
+                worst = worst.max((a / n - b / m).abs() / variance.sqrt());
+            }
+        };
+        for exponent in -1074..=coarse {
+            let at = |count: &HashMap<i32, f64>| count.get(&exponent).copied().unwrap_or(0.0);
+            compare(at(&counts[0]), at(count));
+            let below = |count: &HashMap<i32, f64>| -> f64 {
+                count.iter().filter(|(e, _)| **e < exponent).map(|(_, n)| n).sum()
+            };
+            compare(below(&counts[0]), below(count));
+        }
+    }
+    worst
+}
+
+/// Data with few bits and with many, on both sides of 0, relative to the scale.
+const DATA: [f64; 6] = [0.0, 1.0, 1.0 / 3.0, -1.0, 0.1, 1e-17];
+/// A scale and a lattice: the default one, one much finer than the last bits of data, and others.
+const LATTICES: [(f64, Option<i32>); 4] =
+    [(1.0, None), (1.0, Some(-60)), (1.0, Some(-1000)), (1024.0, Some(-45))];
+
+fn data(scale: f64) -> Vec<f64> {
+    DATA.iter().map(|x| x * scale).collect()
+}
+fn counts() -> Space<AtomDomain<f64>, AbsoluteDistance<f64>> {
+    Space::new(AtomDomain::non_nan(), AbsoluteDistance::new()).unwrap()
+}
+
+#[test]
+fn the_last_bit_of_a_laplace_release_does_not_tell_the_data() -> Result<()> {
+    for (scale, k) in LATTICES {
+        let made = make_laplace(counts(), Scale::new(scale)?, k)?;
+        let found = leaks(0.25 * scale, &data(scale), &mut |x| made.invoke(&x).unwrap());
+        assert!(found < 7.0, "scale {scale}, k {k:?}: {found} standard deviations");
+    }
+    Ok(())
+}
+#[test]
+fn the_last_bit_of_a_gaussian_release_does_not_tell_the_data() -> Result<()> {
+    for (scale, k) in LATTICES {
+        let made = make_gaussian(counts(), Scale::new(scale)?, k)?;
+        let found = leaks(0.25 * scale, &data(scale), &mut |x| made.invoke(&x).unwrap());
+        assert!(found < 7.0, "scale {scale}, k {k:?}: {found} standard deviations");
+    }
+    Ok(())
+}
+#[test]
+fn naive_noise_tells_the_data() {
+    let mut source = Seeded::<64>::new(3);
+    let mut uniform = move || (source.word().unwrap() >> 11) as f64 * 2_f64.powi(-53);
+    let mut laplace = |x: f64| {
+        let sign = if uniform() < 0.5 { -1.0 } else { 1.0 };
+        x - sign * (1.0 - uniform()).ln()
+    };
+    for pair in [[0.0, 1.0], [0.0, 1.0 / 3.0], [1.0, 1e-17]] {
+        let found = leaks(0.25, &pair, &mut laplace);
+        assert!(found > 20.0, "{pair:?}: only {found} standard deviations");
+    }
+    let mut gaussian = |x: f64| {
+        let length = (-2.0 * (1.0 - uniform()).ln()).sqrt();
+        x + length * (std::f64::consts::TAU * uniform()).cos()
+    };
+    assert!(leaks(0.25, &[0.0, 1.0], &mut gaussian) > 20.0);
+}
+#[test]
+fn a_release_is_a_point_of_its_lattice_wherever_the_data_is() -> Result<()> {
+    // The default lattice of the scale 1 is 2^-40, of the scale 1024 it is 2^-30.
+    for (scale, k, exponent) in [
+        (1.0, None, -40),
+        (1024.0, None, -30),
+        (1.0, Some(-60), -60),
+        (1.0, Some(-3), -3),
+        (1.0, Some(0), 0),
+        (1.0, Some(2), 2),
+        (100.0, Some(7), 7),
+    ] {
+        let laplace = make_laplace(counts(), Scale::new(scale)?, k)?;
+        let gaussian = make_gaussian(counts(), Scale::new(scale)?, k)?;
+        let mut finest = i32::MAX;
+        for x in [0.0, 1.0 / 3.0, -1e-300, 0.1, 12_345.678_9, f64::MIN_POSITIVE, -7e8 / 3.0] {
+            for _ in 0..1000 {
+                for y in [laplace.invoke(&x)?, gaussian.invoke(&x)?] {
+                    finest = finest.min(last_bit(y).unwrap_or(i32::MAX));
+                }
+            }
+        }
+        // Equal, so that a check against the next coarser grid fails.
+        assert_eq!(finest, exponent, "scale {scale}, k {k:?}");
+        // Nothing is charged for rounding, because the noise is added before.
+        let loss = laplace.map(&1.0)?;
+        assert!(1.0 / scale <= loss && loss <= (1.0 / scale).next_up());
+    }
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! The map of everything that is registered: 0 at 0, never falling, never negative, and no number at
+//! NaN or below 0.
+
+use opendp_core::erased::AnyDistance;
+use opendp_core::laws::Draw;
+use opendp_core::{
+    AbsoluteDistance, Args, AtomDomain, Codec, Constructed, Distance, Function, Kind, Made,
+    MaxDivergence, Measurement, Parameter, PrivacyMap, Result as House, Space, TypeName,
+};
+use opendp_registry::{Addition, Entry, Registry};
+use serde_json::{Value as Json, json};
+
+use crate::signatures::{Built, builds, each, entries};
+
+/// Distances to try, as JSON: those that a metric can read.
+fn distances() -> Vec<Json> {
+    let mut all: Vec<Json> = [0, 1, 2, 3, 5, 100, 1_000_000].map(Json::from).to_vec();
+    all.extend([1e-300, 1e-3, 0.1, 0.5, 2.5, 1e10, 1e300].map(Json::from));
+    all.push(json!("Infinity"));
+    for parts in [0, 1, 2, 10] {
+        for (total, most) in [(0, 0), (1, 1), (2, 1), (2, 2), (3, 3), (10, 2), (1000, 100)] {
+            all.push(json!([parts, total, most]));
+        }
+        all.push(json!([parts, 0.5, 0.25]));
+        all.push(json!([parts, "Infinity", 1.0]));
+    }
+    all
+}
+/// What is no distance.
+fn wrong() -> Vec<Json> {
+    let mut all = vec![json!("NaN"), json!(-1), json!(-0.5), json!("-Infinity")];
+    all.extend(["NaN", "-Infinity"].map(|x| json!([1, x, 1.0])));
+    all.extend([json!([1, 1.0, "NaN"]), json!([1, -1, 1]), json!([1, 1, -1])]);
+    all
+}
+/// Whether all numbers of a distance are 0.
+fn zero(json: &Json) -> bool {
+    match json {
+        Json::Array(parts) => parts.iter().all(zero),
+        _ => json.as_f64() == Some(0.0),
+    }
+}
+/// Test the map of one signature. Gives how many distances it has a bound for.
+fn test(entry: &Entry, seed: u64) -> Result<usize, String> {
+    let mut bounds = 0;
+    for Built { made, told } in builds(entry, &mut Draw::new(seed))? {
+        type Map = Box<dyn Fn(&AnyDistance) -> House<AnyDistance>>;
+        let (space, map): (_, Map) = match made {
+            Constructed::Measurement(made) => {
+                (made.input().clone(), Box::new(move |d| made.map(d)))
+            }
+            Constructed::Transformation(made) => {
+                (made.input().clone(), Box::new(move |d| made.map(d)))
+            }
+            _ => return Err(format!("{told}: has no map")),
+        };
+        let decode = |all: Vec<Json>| -> Vec<AnyDistance> {
+            all.iter().filter_map(|json| space.metric().decode(json).ok()).collect()
+        };
+        for d in decode(wrong()) {
+            if let Ok(bound) = map(&d) {
+                return Err(format!("{told}: maps {d:?} to {bound:?}"));
+            }
+        }
+        let all = decode(distances());
+        let all: Vec<_> = all.into_iter().map(|d| (map(&d), d)).collect();
+        for (bound, d) in &all {
+            let Ok(bound) = bound else { continue };
+            bounds += 1;
+            if bound.check().is_err() {
+                return Err(format!("{told}: maps {d:?} to {bound:?}, which is no distance"));
+            }
+            if zero(&d.to_json()) && !zero(&bound.to_json()) {
+                return Err(format!("{told}: maps {d:?} to {bound:?}, which is not 0"));
+            }
+            for (less, c) in &all {
+                if !c.at_most(d).map_err(|error| error.to_string())? {
+                    continue;
+                }
+                let fits = less.as_ref().is_ok_and(|less| less.at_most(bound) == Ok(true));
+                if !fits {
+                    return Err(format!(
+                        "{told}: maps {c:?} to {less:?}, and {d:?}, which is no less, to {bound:?}"
+                    ));
+                }
+            }
+        }
+    }
+    match bounds {
+        0 => Err(format!("{entry}: its map has no bound for any distance")),
+        _ => Ok(bounds),
+    }
+}
+
+#[test]
+fn the_map_of_every_registered_measurement_rises_from_zero() {
+    let entries = entries(Kind::Measurement);
+    assert!(entries.len() > 600, "{}", entries.len());
+    each(&entries, |entry, seed| test(entry, seed).map(drop));
+}
+#[test]
+fn the_map_of_every_registered_transformation_rises_from_zero() {
+    let entries = entries(Kind::Transformation);
+    assert!(entries.len() > 700, "{}", entries.len());
+    each(&entries, |entry, seed| test(entry, seed).map(drop));
+}
+
+/// Register a measurement with a map, and test it.
+fn tested(name: &'static str, map: fn(f64) -> f64) -> Result<usize, String> {
+    type Input = Space<AtomDomain<f64>, AbsoluteDistance<f64>>;
+    let registry = Registry::new();
+    let addition = Addition::new(name, "app", Kind::Measurement, TypeName::plain("Release"))
+        .parameter(Parameter::new::<Input>("input", None))
+        .constructs(move |args: &Args| {
+            let input: Input = args.decode("input", None)?;
+            let map = PrivacyMap::new(move |d: &f64| Ok(map(*d)));
+            let function = Function::map(|_: &f64| Ok(0.0));
+            Ok(Measurement::new(input, MaxDivergence, function, map).erased())
+        });
+    registry.add(addition).unwrap();
+    test(&registry.signatures(name).unwrap()[0], 0)
+}
+#[test]
+fn a_map_that_falls_or_does_not_start_at_zero_is_found() {
+    assert!(tested("rises", |d| 2.0 * d).is_ok());
+    assert!(tested("falls", |d| if d == 2.5 { 1.0 } else { d }).unwrap_err().contains("no less"));
+    assert!(tested("starts_above_zero", |d| d + 1e-300).unwrap_err().contains("not 0"));
+    assert!(tested("is_negative", |d| -d).is_err());
+    assert!(tested("is_nan", |d| if d == 5.0 { f64::NAN } else { d }).is_err());
+}
