@@ -1,13 +1,20 @@
 //! Arguments whose types are known only at run time.
 
-use std::{any::Any, collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    any::{Any, TypeId},
+    collections::BTreeMap,
+    fmt,
+    sync::Arc,
+};
 
 use serde_json::Value as Json;
 
-use crate::erased::{AnyDomain, AnyFunction, AnyMeasurement, AnyMetric, AnyTransformation};
+use crate::erased::{
+    AnyDomain, AnyFunction, AnyMeasure, AnyMeasurement, AnyMetric, AnyTransformation, AnyValue,
+};
 use crate::{
-    Codec, Constructed, Domain, Error, Measure, Metric, MetricOn, Named, Odometer, Result, Space,
-    TypeName,
+    Codec, Constructed, Domain, Error, Measure, Measurement, Metric, MetricOn, Named, Odometer,
+    Result, Space, TypeName,
 };
 
 /// One argument.
@@ -305,8 +312,42 @@ macro_rules! objects {
 }
 objects! {
     AnyTransformation Transformation;
-    AnyMeasurement Measurement;
     AnyFunction Function;
+}
+
+/// A measurement whose measure is known: what a conversion between measures takes.
+impl<MO: Measure> Argument for Measurement<AnyDomain, AnyMetric, MO, AnyValue> {
+    fn type_name() -> TypeName {
+        if TypeId::of::<MO>() == TypeId::of::<AnyMeasure>() {
+            return TypeName::plain("AnyMeasurement");
+        }
+        TypeName::generic(
+            "Measurement",
+            [
+                <AnyDomain as Named>::type_name(),
+                <AnyMetric as Named>::type_name(),
+                MO::type_name(),
+                <AnyValue as Named>::type_name(),
+            ],
+        )
+    }
+    fn accepts(arg: &Arg) -> bool {
+        match arg {
+            Arg::Made(Constructed::Measurement(made)) => {
+                made.measure().downcast_ref::<MO>().is_ok()
+            }
+            Arg::Value(value) => value.is::<Self>(),
+            _ => false,
+        }
+    }
+    fn from_arg(arg: &Arg) -> Result<Self> {
+        let inner = match arg {
+            Arg::Made(Constructed::Measurement(made)) => return made.in_measure::<MO>(),
+            Arg::Value(value) => value.downcast_ref(),
+            _ => None,
+        };
+        inner.cloned().ok_or_else(|| wrong(&<Self as Argument>::type_name(), arg))
+    }
 }
 
 impl Argument for Vec<AnyMeasurement> {

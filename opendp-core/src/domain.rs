@@ -16,6 +16,12 @@ pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
     type Carrier: Carrier;
     /// Decide whether `value` is a member of this set.
     fn member(&self, value: &Self::Carrier) -> bool;
+    /// How many records every member has, where that is part of the domain.
+    ///
+    /// The default is that it is not.
+    fn records(&self) -> Option<usize> {
+        None
+    }
     /// Write this domain as it stands in a pipeline document.
     ///
     /// The default is the bare type name, which is right for a domain without descriptors.

@@ -86,7 +86,7 @@ pub use measure::{Interaction, Measure};
 pub use measurement::{Accuracy, Measurement};
 pub use measures::{
     Approximate, ComposableLoss, MaxDivergence, PrivacyProfile, RenyiCurve, RenyiDivergence,
-    SmoothedMaxDivergence, ZeroConcentratedDivergence,
+    Sampled, SmoothedMaxDivergence, ZeroConcentratedDivergence,
 };
 pub use metric::{DatasetMetric, DistanceOn, Metric, MetricOn};
 pub use metrics::{
@@ -109,7 +109,7 @@ pub mod descriptors {
         vector_domain,
     };
     pub use crate::measures::{
-        approximate, fixed_smoothed_max_divergence, max_divergence, renyi_divergence,
+        approximate, fixed_smoothed_max_divergence, max_divergence, renyi_divergence, sampled,
         smoothed_max_divergence, zero_concentrated_divergence,
     };
     pub use crate::metrics::{

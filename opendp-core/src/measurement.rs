@@ -113,6 +113,22 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
             None => Ok(vec![None]),
         }
     }
+    /// Keep the release, and state its loss in another measure. The caller vouches for the claim.
+    ///
+    /// It is what a conversion between measures is made of.
+    pub fn with_loss<MX: Measure>(
+        &self,
+        measure: MX,
+        map: PrivacyMap<MI, MX>,
+    ) -> Measurement<DI, MI, MX, TO> {
+        Measurement {
+            input: self.input.clone(),
+            measure,
+            function: self.function.clone(),
+            map,
+            accuracy: self.accuracy.clone(),
+        }
+    }
     /// Continue with a function of the release alone.
     ///
     /// The privacy loss stays as it is: what is computed from a release without the data cannot

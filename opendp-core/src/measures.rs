@@ -3,6 +3,7 @@
 mod approximate;
 mod curve;
 mod divergence;
+mod sampled;
 
 pub use approximate::{Approximate, approximate, fixed_smoothed_max_divergence};
 pub use curve::{ComposableLoss, PrivacyProfile, RenyiCurve};
@@ -10,3 +11,4 @@ pub use divergence::{
     MaxDivergence, RenyiDivergence, SmoothedMaxDivergence, ZeroConcentratedDivergence,
     max_divergence, renyi_divergence, smoothed_max_divergence, zero_concentrated_divergence,
 };
+pub use sampled::{Sampled, sampled};

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::{Error, Result};
+use crate::{Carrier, Domain, Error, Measure, Measurement, Metric, Result, Transformation};
 
 /// A number type that can be bisected.
 pub trait Bisect: Copy + PartialOrd + Debug {
@@ -117,6 +117,111 @@ pub fn binary_search<T: Bisect>(
     }
 }
 
+/// Find two values between which a condition changes, the lower one first, going out from zero in
+/// growing steps: first upward, then downward. A condition that fails with an error is taken as one
+/// that does not hold.
+///
+/// ```
+/// # use opendp_core::search::exponential_bounds_search;
+/// assert_eq!(exponential_bounds_search(|x: i32| Ok(x > 7))?, (1, 16));
+/// assert_eq!(exponential_bounds_search(|x: f64| Ok(x < -300.0))?, (-512.0, -16.0));
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+///
+/// # Errors
+/// `Search` when the condition does not change; the condition's own error when it fails at every
+/// value tried.
+pub fn exponential_bounds_search<T: Bisect>(
+    condition: impl Fn(T) -> Result<bool>,
+) -> Result<(T, T)> {
+    let (mut failure, mut works) = (None, false);
+    let bounds = exponential_bounds(&mut |x: T| match condition(x) {
+        Ok(holds) => {
+            works = true;
+            holds
+        }
+        Err(error) => {
+            failure.get_or_insert(error);
+            false
+        }
+    });
+    match (bounds, failure) {
+        (Some((low, high, _)), _) => Ok((low, high)),
+        (None, Some(error)) if !works => Err(error),
+        _ => Err(Error::Search("unable to infer bounds: the condition never changes".into())),
+    }
+}
+
+/// Something with a map that relates two distances: a transformation or a measurement.
+pub trait Related {
+    /// The distance between inputs.
+    type Input;
+    /// The distance between outputs, or the privacy loss.
+    type Output;
+    /// Decide whether the map keeps `d_in` within `d_out`.
+    ///
+    /// # Errors
+    /// Those of the map, and of the comparison.
+    fn relates(&self, d_in: &Self::Input, d_out: &Self::Output) -> Result<bool>;
+}
+impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Related for Measurement<DI, MI, MO, TO> {
+    type Input = MI::Distance;
+    type Output = MO::Distance;
+    fn relates(&self, d_in: &MI::Distance, d_out: &MO::Distance) -> Result<bool> {
+        self.check(d_in, d_out)
+    }
+}
+impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Related for Transformation<DI, MI, DO, MO> {
+    type Input = MI::Distance;
+    type Output = MO::Distance;
+    fn relates(&self, d_in: &MI::Distance, d_out: &MO::Distance) -> Result<bool> {
+        self.check(d_in, d_out)
+    }
+}
+
+/// Find the parameter nearest to where a chain begins to keep `d_in` within `d_out`.
+///
+/// This solves for a parameter on the map itself: for the least noise that meets a budget, or the
+/// largest sample. The search is that of [`binary_search`]; a parameter at which nothing can be made
+/// does not meet the budget.
+///
+/// ```
+/// # use opendp_core::{*, search::binary_search_param};
+/// # let space = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<f64>::new())?;
+/// let noise = |scale: f64| {
+///     let map = PrivacyMap::new(move |d_in: &f64| Ok(d_in / scale));
+///     Ok(Measurement::new(space.clone(), MaxDivergence, Function::map(|_: &i32| Ok(0)), map))
+/// };
+/// assert_eq!(binary_search_param(noise, &1.0, &0.25, None)?, 4.0);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`binary_search`].
+#[doc(alias = "solve")]
+pub fn binary_search_param<T: Bisect, R: Related>(
+    make_chain: impl Fn(T) -> Result<R>,
+    d_in: &R::Input,
+    d_out: &R::Output,
+    bounds: Option<(T, T)>,
+) -> Result<T> {
+    binary_search(|parameter| make_chain(parameter)?.relates(d_in, d_out), bounds)
+}
+
+/// Make the chain at the parameter that [`binary_search_param`] finds.
+///
+/// # Errors
+/// Those of [`binary_search`].
+#[doc(alias = "solve")]
+pub fn binary_search_chain<T: Bisect, R: Related>(
+    make_chain: impl Fn(T) -> Result<R>,
+    d_in: &R::Input,
+    d_out: &R::Output,
+    bounds: Option<(T, T)>,
+) -> Result<R> {
+    make_chain(binary_search_param(&make_chain, d_in, d_out, bounds)?)
+}
+
 /// Find two values between which a condition changes, going out from zero, and whether it holds at
 /// the upper one.
 fn exponential_bounds<T: Bisect>(holds: &mut impl FnMut(T) -> bool) -> Option<(T, T, bool)> {
@@ -162,6 +267,15 @@ mod tests {
         assert_eq!(binary_search(positive, None).unwrap(), 10.0);
         let never = |_: f64| -> Result<bool> { Err(Error::MakeMeasurement("no".into())) };
         assert_eq!(binary_search(never, None).unwrap_err().kind(), "MakeMeasurement");
+    }
+    #[test]
+    fn brackets_a_boundary_and_says_when_there_is_none() {
+        assert_eq!(exponential_bounds_search(|x: i32| Ok(x > 7)).unwrap(), (1, 16));
+        assert_eq!(exponential_bounds_search(|x: f64| Ok(x > 7.0)).unwrap(), (2.0, 16.0));
+        assert_eq!(exponential_bounds_search(|x: f64| Ok(x < -300.0)).unwrap(), (-512.0, -16.0));
+        assert_eq!(exponential_bounds_search(|_: i8| Ok(true)).unwrap_err().kind(), "Search");
+        let never = |_: i8| -> Result<bool> { Err(Error::MakeMeasurement("no".into())) };
+        assert_eq!(exponential_bounds_search(never).unwrap_err().kind(), "MakeMeasurement");
     }
     #[test]
     fn says_when_there_is_no_boundary() {

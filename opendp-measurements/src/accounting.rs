@@ -46,10 +46,11 @@ pub use laplace_pair::{BoundedRangePair, LaplacePair, SampledLaplacePair};
 pub use pair::{Buckets, DominatingPair, Grid};
 pub use profile::{
     profile_of, profile_of_concentrated, profile_of_discrete_gaussian, profile_of_discrete_laplace,
-    profile_of_gaussian, profile_of_laplace,
+    profile_of_gaussian, profile_of_laplace, profile_of_private, profile_of_renyi,
 };
 pub use renyi::{
-    concentrated_delta, concentrated_epsilon, concentrated_rho, renyi_delta, renyi_epsilon,
+    concentrated_delta, concentrated_epsilon, concentrated_rho, concentrated_rho_of_pure,
+    renyi_delta, renyi_epsilon,
 };
 
 #[cfg(test)]

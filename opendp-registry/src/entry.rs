@@ -70,6 +70,21 @@ impl Entry {
             Documentation::Text(text) => text.clone(),
         }
     }
+    /// Whether the claims of what the constructor makes are proved in its documentation, rather
+    /// than trusted.
+    ///
+    /// What is added while the program runs, such as a user's own closure, is trusted. What is
+    /// linked is proved if its documentation has a section `# Proof`; domains, metrics, measures and
+    /// functions of a release have nothing to prove.
+    pub fn proved(&self) -> bool {
+        match (&self.documentation, self.kind) {
+            (Documentation::Text(_), _) => false,
+            (_, Kind::Transformation | Kind::Measurement | Kind::Odometer) => {
+                self.documentation().lines().any(|line| line == "# Proof")
+            }
+            _ => true,
+        }
+    }
     /// Decode the arguments and call the constructor.
     ///
     /// # Errors
@@ -133,6 +148,8 @@ impl fmt::Debug for Entry {
 
 /// A constructor that is added while the program runs, such as a closure of a binding.
 ///
+/// Nobody has proved what it makes: its claims are [trusted](Entry::proved), and listings say so.
+///
 /// ```
 /// use opendp_core::{Kind, Made, Named, SymmetricDistance, TheMetric};
 /// use opendp_registry::{Addition, Registry};
@@ -143,6 +160,7 @@ impl fmt::Debug for Entry {
 ///     .constructs(|_| Ok(TheMetric(SymmetricDistance).erased()));
 /// registry.add(alias)?;
 /// assert!(registry.make("my_metric", &opendp_core::Args::new()).is_ok());
+/// assert!(registry.signatures("my_metric")?.iter().all(|entry| !entry.proved()));
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub struct Addition(Entry);

@@ -51,7 +51,15 @@ fn documented(signatures: &[std::sync::Arc<Entry>]) -> Option<&Entry> {
     with.or(signatures.first()).map(|entry| &**entry)
 }
 
+/// Whether the claims of all that a name makes are proved. A signature without documentation is
+/// that of another package, which registers the documented function at its own types.
+fn proved(first: &Entry, signatures: &[std::sync::Arc<Entry>]) -> bool {
+    let undocumented = |entry: &Entry| entry.documentation().is_empty();
+    first.proved() && signatures.iter().all(|entry| entry.proved() || undocumented(entry))
+}
+
 fn summary(first: &Entry, signatures: &[std::sync::Arc<Entry>]) -> Json {
+    let proved = proved(first, signatures);
     let mut origins: BTreeMap<String, Json> = BTreeMap::new();
     for entry in signatures {
         let (package, version, module) = entry.origin();
@@ -83,6 +91,7 @@ fn summary(first: &Entry, signatures: &[std::sync::Arc<Entry>]) -> Json {
         "name": first.name(),
         "names": first.names().collect::<Vec<_>>(),
         "kind": first.kind().name(),
+        "proved": proved,
         "summary": first.documentation().lines().next().unwrap_or_default(),
         "origins": origins.into_values().collect::<Vec<_>>(),
         "signatures": signatures,
@@ -160,7 +169,9 @@ pub(crate) fn list_text(list: &Json) -> String {
                 constructor["name"].as_str().unwrap_or_default(),
                 constructor["summary"].as_str().unwrap_or_default(),
             ));
-            lines.push(format!("  {:<36} {count} signature{plural}, {}", "", packages.join(", ")));
+            let trusted = if constructor["proved"] == false { ", trusted, not proved" } else { "" };
+            let packages = packages.join(", ");
+            lines.push(format!("  {:<36} {count} signature{plural}, {packages}{trusted}", ""));
         }
         lines.push(String::new());
     }
@@ -180,10 +191,43 @@ pub(crate) fn describe_text(described: &Json) -> String {
         let (package, version) = (text(&origin["package"]), text(&origin["version"]));
         lines.push(format!("from {package} {version}, {}", text(&origin["module"])));
     }
+    if described["proved"] == false {
+        lines.push("The claims of what this makes are trusted, not proved.".to_owned());
+    }
     lines.extend([String::new(), text(&described["documentation"]), String::new()]);
     lines.push("# Signatures".to_owned());
     for signature in described["signatures"].as_array().into_iter().flatten() {
         lines.push(format!("  {}", text(&signature["signature"])));
     }
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use opendp_core::{Named, SymmetricDistance, TheMetric};
+    use opendp_registry::Addition;
+
+    use super::*;
+
+    #[test]
+    fn tells_what_is_proved_from_what_is_trusted() {
+        let registry = Registry::new();
+        let name = SymmetricDistance::type_name();
+        let added = Addition::new("my_metric", "my-app", Kind::Metric, name)
+            .documentation("Count records.")
+            .constructs(|_| Ok(opendp_core::Made::erased(TheMetric(SymmetricDistance))));
+        registry.add(added).unwrap();
+        let mine = describe(&registry, "my_metric").unwrap();
+        assert_eq!(mine["proved"], false);
+        assert!(describe_text(&mine).contains("trusted, not proved"));
+        let house = describe(&registry, "make_laplace").unwrap();
+        assert_eq!(house["proved"], true);
+        assert!(!describe_text(&house).contains("trusted"));
+        let all = list(&registry, None).unwrap();
+        let trusted: Vec<&Json> =
+            all.as_array().unwrap().iter().filter(|c| c["proved"] == false).collect();
+        assert!(trusted.iter().any(|c| c["name"] == "my_metric"));
+        let text = list_text(&all);
+        assert!(text.contains("1 signature, my-app, trusted, not proved"), "{text}");
+    }
 }

@@ -54,6 +54,9 @@ impl<D: Domain> Domain for VectorDomain<D> {
         self.size.is_none_or(|size| size == value.len())
             && value.iter().all(|element| self.element.member(element))
     }
+    fn records(&self) -> Option<usize> {
+        self.size
+    }
     fn to_json(&self) -> Json {
         // The argument that holds the element is named for the function that makes atoms, whatever
         // the elements are: documents have always spelled it so. An atom's own arguments follow.

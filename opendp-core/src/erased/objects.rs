@@ -91,6 +91,21 @@ impl AnyMeasurement {
     }
 }
 
+impl AnyMeasurement {
+    /// Recover the type of the measure alone, as a conversion between measures needs it.
+    ///
+    /// # Errors
+    /// `FailedCast` when it is another.
+    pub fn in_measure<MO: Measure>(
+        &self,
+    ) -> Result<Measurement<AnyDomain, AnyMetric, MO, AnyValue>> {
+        let measure = self.measure.downcast_ref::<MO>()?.clone();
+        let map = self.map.clone();
+        let typed = PrivacyMap::new(move |d: &AnyDistance| map.eval(d)?.downcast_ref().cloned());
+        Ok(self.with_loss(measure, typed.exact_as(&self.map, |d: &AnyDistance| Ok(d.clone()))))
+    }
+}
+
 /// What documents name: anything that a registered function can make.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

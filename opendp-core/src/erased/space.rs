@@ -32,6 +32,7 @@ trait ErasedDomain: Erased {
     fn decode(&self, json: &Json) -> Result<AnyValue>;
     fn cells(&self, cells: &[&str]) -> Option<Result<AnyValue>>;
     fn carrier(&self) -> TypeName;
+    fn size(&self) -> Option<usize>;
     fn json(&self) -> Json;
 }
 impl<D: Domain> ErasedDomain for D {
@@ -46,6 +47,9 @@ impl<D: Domain> ErasedDomain for D {
     }
     fn carrier(&self) -> TypeName {
         D::Carrier::type_name()
+    }
+    fn size(&self) -> Option<usize> {
+        self.records()
     }
     fn json(&self) -> Json {
         self.to_json()
@@ -215,6 +219,9 @@ impl Domain for AnyDomain {
     type Carrier = AnyValue;
     fn member(&self, value: &AnyValue) -> bool {
         self.0.contains(value)
+    }
+    fn records(&self) -> Option<usize> {
+        self.0.size()
     }
     fn to_json(&self) -> Json {
         self.0.json()

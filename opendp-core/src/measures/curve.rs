@@ -17,6 +17,8 @@ type Curve = Arc<dyn Fn(f64) -> Result<f64> + Send + Sync>;
 #[derive(Clone)]
 pub struct PrivacyProfile {
     delta: Curve,
+    /// The inverse of the curve, where it is known.
+    epsilon: Option<Curve>,
     loss: Option<Arc<dyn ComposableLoss>>,
     /// Whether the curve says more than the loss.
     tighter: bool,
@@ -64,18 +66,27 @@ const ORDERS: [f64; 8] = [1.25, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 impl PrivacyProfile {
     /// Make a profile from a function that does not increase. The caller vouches for it.
     pub fn new(delta: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
-        PrivacyProfile { delta: Arc::new(delta), loss: None, tighter: false }
+        PrivacyProfile { delta: Arc::new(delta), epsilon: None, loss: None, tighter: false }
     }
     /// Make the profile of a loss whose distribution is known.
     pub fn of_loss(loss: Arc<dyn ComposableLoss>) -> Self {
         let known = loss.clone();
         let delta = Arc::new(move |epsilon| known.delta(epsilon));
-        PrivacyProfile { delta, loss: Some(loss), tighter: false }
+        PrivacyProfile { delta, epsilon: None, loss: Some(loss), tighter: false }
     }
     /// Replace the curve by one that is tighter or faster, and keep what is known of the loss.
     #[must_use]
     pub fn with_delta(self, delta: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
-        PrivacyProfile { delta: Arc::new(delta), tighter: true, ..self }
+        PrivacyProfile { delta: Arc::new(delta), epsilon: None, tighter: true, ..self }
+    }
+    /// Give the inverse of the curve, so that nobody has to search for it: for each delta an
+    /// epsilon at which the mechanism is (epsilon, delta)-DP. The caller vouches for it.
+    #[must_use]
+    pub fn with_epsilon(
+        self,
+        epsilon: impl Fn(f64) -> Result<f64> + Send + Sync + 'static,
+    ) -> Self {
+        PrivacyProfile { epsilon: Some(Arc::new(epsilon)), ..self }
     }
     /// What is known of the distribution of the loss.
     pub fn loss(&self) -> Option<&Arc<dyn ComposableLoss>> {
@@ -140,6 +151,9 @@ impl PrivacyProfile {
             return Err(Error::InvalidDistance(format!(
                 "delta: expected a number from 0 to 1, found {delta}"
             )));
+        }
+        if let Some(epsilon) = &self.epsilon {
+            return epsilon(delta);
         }
         if let (Some(loss), false) = (&self.loss, self.tighter) {
             return loss.epsilon(delta);

@@ -4,11 +4,12 @@ use std::any::Any;
 use std::sync::Arc;
 
 use opendp_core::arith::{Directed, DirectedFloat};
-use opendp_core::{ComposableLoss, PrivacyProfile, Result};
+use opendp_core::{ComposableLoss, Error, PrivacyProfile, RenyiCurve, Result};
 
 use super::{
     Account, CurvePair, DiscreteGaussianPair, DiscreteLaplacePair, DominatingPair, GaussianPair,
     LaplacePair, PrivatePair, concentrated_delta, concentrated_epsilon, gaussian_delta,
+    renyi_delta, renyi_epsilon,
 };
 
 /// The most outputs that a discrete mechanism's sensitivity may tell apart one by one.
@@ -66,10 +67,15 @@ fn degenerate(sensitivity: f64, scale: f64) -> Option<PrivacyProfile> {
     if sensitivity == 0.0 {
         Some(Account::new().profile())
     } else if scale == 0.0 {
-        Some(profile_of(PrivatePair { epsilon: 0.0, delta: 1.0 }).with_delta(|_| Ok(1.0)))
+        Some(exposed())
     } else {
         None
     }
+}
+
+/// The profile of a mechanism that may tell everything.
+fn exposed() -> PrivacyProfile {
+    profile_of(PrivatePair { epsilon: 0.0, delta: 1.0 }).with_delta(|_| Ok(1.0))
 }
 
 /// The profile of Laplace noise on real numbers within an L1 distance.
@@ -149,5 +155,74 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
 pub fn profile_of_concentrated(rho: f64) -> Result<PrivacyProfile> {
     let reach = concentrated_epsilon(rho, NEGLIGIBLE)?;
     let delta = move |epsilon| concentrated_delta(rho, epsilon);
-    Ok(profile_of(CurvePair::new(reach, move |e| delta(e).unwrap_or(1.0))).with_delta(delta))
+    let epsilon = move |delta| match delta {
+        0.0 if 0.0 < rho => Ok(f64::INFINITY),
+        0.0 => Ok(0.0),
+        delta => concentrated_epsilon(rho, delta),
+    };
+    let pair = CurvePair::new(reach, move |e| delta(e).unwrap_or(1.0));
+    Ok(profile_of(pair).with_delta(delta).with_epsilon(epsilon))
+}
+
+/// The profile of a mechanism of which bounds on the Renyi divergence of every order are known.
+///
+/// # Errors
+/// None now; it leaves room for curves that are refused.
+pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
+    let at = |curve: &RenyiCurve| {
+        let curve = curve.clone();
+        move |order| curve.epsilon(order)
+    };
+    let reach = renyi_epsilon(at(&curve), NEGLIGIBLE)?;
+    let (one, two) = (at(&curve), at(&curve));
+    let delta = move |epsilon| renyi_delta(&one, epsilon);
+    let epsilon = move |delta| match delta {
+        // Only a bound at all orders at once, which no order is, says something about delta 0.
+        0.0 => Ok(f64::INFINITY),
+        delta => renyi_epsilon(&two, delta),
+    };
+    let again = at(&curve);
+    let pair = CurvePair::new(reach, move |e| renyi_delta(&again, e).unwrap_or(1.0));
+    Ok(profile_of(pair).with_delta(delta).with_epsilon(epsilon))
+}
+
+/// The profile of a mechanism that is (epsilon, delta)-differentially private, at that pair and at
+/// every other: `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)` at each `x` below epsilon, and delta
+/// from there on.
+///
+/// It is that of the randomized response that dominates the mechanism (Kairouz, Oh, Viswanath 2015,
+/// Theorem 2.4), so that no better one can be had.
+///
+/// # Errors
+/// `InvalidDistance` when epsilon is negative or NaN, or delta is not from 0 to 1.
+pub fn profile_of_private(epsilon: f64, delta: f64) -> Result<PrivacyProfile> {
+    if !(0.0 <= epsilon && (0.0..=1.0).contains(&delta)) {
+        return Err(Error::InvalidDistance(format!(
+            "expected an epsilon of at least 0 and a delta from 0 to 1, found ({epsilon}, {delta})"
+        )));
+    }
+    if epsilon == f64::INFINITY || delta == 1.0 {
+        return Ok(exposed());
+    }
+    if epsilon == 0.0 && delta == 0.0 {
+        return Ok(Account::new().profile());
+    }
+    // With `u = 1 - e^(x - epsilon)` the profile is `delta + (1 - delta) u / (1 + e^-epsilon)`.
+    let at = move |x: f64| {
+        if epsilon <= x {
+            return Ok(delta);
+        }
+        let u = -x.neg_inf_sub(epsilon)?.neg_inf_exp_m1()?;
+        let share = u.inf_div((-epsilon).neg_inf_exp()?.neg_inf_add(1.0)?)?;
+        Ok(1f64.inf_sub(delta)?.inf_mul(share)?.inf_add(delta)?.min(1.0))
+    };
+    let inverse = move |wanted: f64| {
+        if wanted < delta {
+            return Ok(f64::INFINITY);
+        }
+        let share = wanted.neg_inf_sub(delta)?.neg_inf_div(1f64.inf_sub(delta)?)?;
+        let u = share.neg_inf_mul((-epsilon).neg_inf_exp()?.neg_inf_add(1.0)?)?;
+        if 1.0 <= u { Ok(0.0) } else { Ok(epsilon.inf_add((-u).inf_ln_1p()?)?.max(0.0)) }
+    };
+    Ok(profile_of(PrivatePair { epsilon, delta }).with_delta(at).with_epsilon(inverse))
 }

@@ -230,3 +230,25 @@ fn a_composition_repeats_members_and_is_tight_in_profiles() {
         assert_eq!(build(document("MaxDivergence", wrong)).unwrap_err().kind(), "Argument");
     }
 }
+#[test]
+fn conversions_stand_around_a_chain() {
+    let noisy =
+        json!({"chain": [{"clamp": {"bounds": [0, 10]}}, "sum", {"gaussian": {"scale": 40.0}}]});
+    let profile = json!({"constructor": "zCDP_to_approxDP", "args": {"measurement": noisy}});
+    let fixed = json!({
+        "space": integers(),
+        "chain": [{"fix_delta": {"measurement": profile, "delta": 1e-3}}],
+    });
+    let fixed = build(fixed).unwrap();
+    let loss = map(&fixed, json!(1)).unwrap();
+    let epsilon = loss[0].as_f64().unwrap();
+    assert!((epsilon - 0.6880024554878085).abs() < 1e-12, "{loss}");
+    assert_eq!(loss[1], json!(1e-3));
+    let measure = fixed.measurement().unwrap().measure().to_json();
+    assert_eq!(measure, json!({"approximate": {"measure": "max_divergence"}}));
+    let pure =
+        json!({"chain": [{"clamp": {"bounds": [0, 10]}}, "sum", {"laplace": {"scale": 1.0}}]});
+    let wrong =
+        json!({"space": integers(), "chain": [{"zCDP_to_approxDP": {"measurement": pure}}]});
+    assert_eq!(build(wrong).unwrap_err().kind(), "Argument");
+}

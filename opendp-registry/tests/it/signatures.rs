@@ -8,9 +8,9 @@ use std::sync::{
 use opendp_core::laws::{Draw, Grounds};
 use opendp_core::{
     AbsoluteDistance, Arg, Args, AtomDomain, BitVectorDomain, ChangeOneDistance, Constructed,
-    DataFrameDomain, DiscreteDistance, Domain, HammingDistance, InsertDeleteDistance, Kind, L1Distance,
-    L01InfDistance, L2Distance, MapDomain, Metric, PairDomain, Parameter, SymmetricDistance,
-    TypeName, VectorDomain,
+    DataFrameDomain, DiscreteDistance, Domain, HammingDistance, InsertDeleteDistance, Kind,
+    L1Distance, L01InfDistance, L2Distance, MapDomain, Metric, PairDomain, Parameter,
+    SymmetricDistance, TypeName, VectorDomain,
 };
 use opendp_registry::{Entry, Registry};
 use serde_json::{Value as Json, json};

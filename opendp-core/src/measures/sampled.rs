@@ -1,0 +1,53 @@
+//! The loss of a secret sample.
+
+use serde_json::Value as Json;
+
+use super::approximate::Approximate;
+use super::divergence::MaxDivergence;
+use crate::domain::descriptor;
+use crate::{Measure, PrivacyProfile, Result, TheMeasure, named, register};
+
+/// The loss of `M` to a population, of which the data is a simple random sample without
+/// replacement that nobody else knows.
+///
+/// It is a loss in `M` as any other, except that such losses do not compose: two releases from the
+/// *same* sample share its secret, and their losses to the population may exceed the sum of both.
+/// What is to be released from a sample is composed first, and then amplified once.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sampled<M>(pub M);
+
+impl<M: Measure> Measure for Sampled<M> {
+    type Distance = M::Distance;
+    fn to_json(&self) -> Json {
+        descriptor("sampled", [("measure", Some(self.0.to_json()))])
+    }
+    fn profile(&self, loss: &Self::Distance) -> Result<PrivacyProfile> {
+        self.0.profile(loss)
+    }
+}
+named!(Sampled<M> as "Sampled");
+
+/// Measure loss to a population of which the data is a secret sample.
+///
+/// # Arguments
+/// * `measure` - the measure of the loss
+pub fn sampled<M: Measure>(measure: TheMeasure<M>) -> Result<TheMeasure<Sampled<M>>> {
+    Ok(TheMeasure(Sampled(measure.0)))
+}
+register! {
+    "sampled.rs": sampled(measure) for M in [MaxDivergence, Approximate<MaxDivergence>];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn does_not_compose() {
+        let error = Sampled(MaxDivergence).compose(&[0.1, 0.1]).unwrap_err();
+        assert_eq!(error.kind(), "NotImplemented");
+        assert!(Sampled(MaxDivergence).parts().is_err());
+        assert!(MaxDivergence.compose(&[0.1, 0.1]).is_ok());
+        assert_eq!(Sampled(MaxDivergence).profile(&1.0).unwrap().delta(1.0).unwrap(), 0.0);
+    }
+}

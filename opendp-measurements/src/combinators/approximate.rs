@@ -1,0 +1,72 @@
+//! Allow for a delta.
+
+use opendp_core::arith::Exact;
+use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
+use opendp_core::{
+    Approximate, Carrier, Domain, MaxDivergence, Measure, Measurement, Metric, PrivacyMap,
+    RenyiDivergence, Result, SmoothedMaxDivergence, ZeroConcentratedDivergence, register,
+};
+
+/// Make a measurement state its loss as one that holds except with probability 0, so that it joins
+/// others that need a delta.
+///
+/// # Arguments
+/// * `measurement` - the measurement, in any measure
+///
+/// # Precondition
+/// None beyond those of the measurement.
+///
+/// # Postcondition
+/// The release is that of the measurement.
+///
+/// # Map
+/// The loss of the measurement at `d_in`, and a delta of 0. Where the exact loss is known, it stays
+/// known.
+///
+/// # Proof
+/// The events that [`Approximate`] asks for are the certain ones.
+///
+/// # Errors
+/// From the map: those of the measurement's.
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_approximate, make_laplace};
+/// let space = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
+/// let noise = make_approximate(make_laplace(space, Scale::new(1.0)?, None)?)?;
+/// assert_eq!(noise.map(&1)?, (1.0, 0.0));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_approximate<DI, MI, MO, TO>(
+    measurement: Measurement<DI, MI, MO, TO>,
+) -> Result<Measurement<DI, MI, Approximate<MO>, TO>>
+where
+    DI: Domain,
+    MI: Metric,
+    MO: Measure,
+    TO: Carrier,
+{
+    let (inner, measure) = (measurement.clone(), Approximate(measurement.measure().clone()));
+    let mut map = PrivacyMap::new(move |d_in: &MI::Distance| Ok((inner.map(d_in)?, 0.0)));
+    if measure.parts().is_ok() {
+        let inner = measurement.clone();
+        map = map.with_exact(move |d_in: &MI::Distance| {
+            let mut parts = inner.exact_map(d_in)?;
+            parts.push(Exact::from_f64(0.0)?);
+            Ok(parts)
+        });
+    }
+    Ok(measurement.with_loss(measure, map))
+}
+register! {
+    "approximate.rs": make_approximate(measurement)
+        for DI in [AnyDomain], MI in [AnyMetric],
+            MO in [
+                MaxDivergence,
+                RenyiDivergence,
+                SmoothedMaxDivergence,
+                ZeroConcentratedDivergence,
+            ],
+            TO in [AnyValue];
+}

@@ -1,0 +1,101 @@
+//! One point of a privacy profile.
+
+use opendp_core::arith::Directed;
+use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
+use opendp_core::{
+    Approximate, Carrier, Domain, Error, MaxDivergence, Measure, Measurement, Metric, PrivacyMap,
+    PrivacyProfile, Result, SmoothedMaxDivergence, register,
+};
+
+/// A measure whose losses have an epsilon at each delta.
+///
+/// An implementation claims that a mechanism of a loss is (epsilon, delta)-differentially private
+/// at the epsilon that it gives.
+pub trait ProfileMeasure: Measure {
+    /// Bound epsilon at a delta, rounding up.
+    ///
+    /// # Errors
+    /// `FailedMap` when the loss has no epsilon at this delta, whatever its size.
+    fn epsilon(loss: &Self::Distance, delta: f64) -> Result<f64>;
+}
+impl ProfileMeasure for SmoothedMaxDivergence {
+    fn epsilon(loss: &PrivacyProfile, delta: f64) -> Result<f64> {
+        loss.epsilon(delta)
+    }
+}
+impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
+    fn epsilon((loss, spent): &(PrivacyProfile, f64), delta: f64) -> Result<f64> {
+        if !(*spent <= delta) {
+            return Err(Error::FailedMap(format!(
+                "delta: expected at least {spent}, which the loss exceeds at every epsilon, \
+                 found {delta}"
+            )));
+        }
+        loss.epsilon(delta.neg_inf_sub(*spent)?)
+    }
+}
+
+/// Make a measurement with a privacy profile state its loss at one delta.
+///
+/// # Arguments
+/// * `measurement` - the measurement, in `SmoothedMaxDivergence` or made approximate
+/// * `delta` - the delta at which its profile is taken
+///
+/// # Precondition
+/// `delta` is from 0 to 1.
+///
+/// # Postcondition
+/// The release is that of the measurement. It is (epsilon, delta)-differentially private.
+///
+/// # Map
+/// `(epsilon, delta)`, where epsilon is that of the measurement's profile at `delta`, rounded up. If
+/// the measurement's loss is made approximate, what it spends of `delta` is taken off before.
+///
+/// # Proof
+/// A profile holds at each of its points. With exceptional events of probability at most `d`, which
+/// may be enlarged until both have exactly this probability, let `P'` and `Q'` be the releases given
+/// that they do not happen. For every event `S`,
+/// `P(S) <= (1 - d) P'(S) + d <= (1 - d)(e^epsilon Q'(S) + delta') + d <= e^epsilon Q(S) + delta' + d`,
+/// and `delta' + d <= delta` for `delta' = delta - d`, rounded down.
+///
+/// # Errors
+/// * `MakeMeasurement` when `delta` is not from 0 to 1
+/// * from the map: `FailedMap` when the measurement spends more than `delta` at every epsilon; those
+///   of its own map
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_fix_delta, make_gaussian, make_zCDP_to_approxDP};
+/// let space = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;
+/// let noise = make_zCDP_to_approxDP(make_gaussian(space, Scale::new(1.0)?, None)?)?;
+/// let (epsilon, delta) = make_fix_delta(noise, 1e-6)?.map(&1.0)?;
+/// assert!((epsilon - 5.22153444453017).abs() < 1e-12 && delta == 1e-6);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_fix_delta<DI, MI, MO, TO>(
+    measurement: Measurement<DI, MI, MO, TO>,
+    delta: f64,
+) -> Result<Measurement<DI, MI, Approximate<MaxDivergence>, TO>>
+where
+    DI: Domain,
+    MI: Metric,
+    MO: ProfileMeasure,
+    TO: Carrier,
+{
+    if !(0.0..=1.0).contains(&delta) {
+        let reason = format!("delta: expected a number from 0 to 1, found {delta}");
+        return Err(Error::MakeMeasurement(reason));
+    }
+    let delta = delta.abs(); // no negative zero
+    let inner = measurement.clone();
+    let map = PrivacyMap::new(move |d_in: &MI::Distance| {
+        Ok((MO::epsilon(&inner.map(d_in)?, delta)?, delta))
+    });
+    Ok(measurement.with_loss(Approximate(MaxDivergence), map))
+}
+register! {
+    "fix_delta.rs": make_fix_delta(measurement, delta)
+        for DI in [AnyDomain], MI in [AnyMetric],
+            MO in [SmoothedMaxDivergence, Approximate<SmoothedMaxDivergence>], TO in [AnyValue];
+}

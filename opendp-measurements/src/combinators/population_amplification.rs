@@ -1,0 +1,211 @@
+//! A sample of a population tells less about the population.
+
+use opendp_core::arith::{Directed, DirectedFloat};
+use opendp_core::erased::{AnyDistance, AnyDomain, AnyMetric, AnyValue};
+use opendp_core::{
+    Approximate, Carrier, ChangeOneDistance, Domain, Error, InsertDeleteDistance, MaxDivergence,
+    Measure, Measurement, Metric, PrivacyMap, Result, Sampled, SymmetricDistance, register,
+};
+
+/// A metric on data sets of a fixed number of records, in which replaced records can be counted.
+///
+/// An implementation claims, of data sets of one size: those at distance `d` differ by at most
+/// `replaced(d)` replaced records; and any two samples of the same size from them, that take the
+/// same records but for `j` replaced ones, are at most as far apart as `j` replaced records are.
+pub trait PopulationMetric: Metric {
+    /// Bound how many records are replaced between data sets of one size at this distance.
+    ///
+    /// # Errors
+    /// `NotImplemented` when the claim is not made.
+    fn replaced(&self, d_in: &Self::Distance) -> Result<u32>;
+    /// The distance of data sets that differ by one replaced record.
+    ///
+    /// # Errors
+    /// `NotImplemented` when the claim is not made.
+    fn one_replaced(&self) -> Result<Self::Distance>;
+}
+macro_rules! population {
+    ($($metric:ident $one:literal),*) => {
+        $(impl PopulationMetric for $metric {
+            fn replaced(&self, d_in: &u32) -> Result<u32> {
+                Ok(*d_in / $one)
+            }
+            fn one_replaced(&self) -> Result<u32> {
+                Ok($one)
+            }
+        })*
+        impl PopulationMetric for AnyMetric {
+            fn replaced(&self, d_in: &AnyDistance) -> Result<u32> {
+                $(if let Ok(metric) = self.downcast_ref::<$metric>() {
+                    return metric.replaced(d_in.downcast_ref()?);
+                })*
+                Err(uncounted(self))
+            }
+            fn one_replaced(&self) -> Result<AnyDistance> {
+                $(if let Ok(metric) = self.downcast_ref::<$metric>() {
+                    return metric.one_replaced().map(AnyDistance::new);
+                })*
+                Err(uncounted(self))
+            }
+        }
+    };
+}
+// In the first two a replaced record is one removed and one added.
+population!(SymmetricDistance 2, InsertDeleteDistance 2, ChangeOneDistance 1);
+#[cold]
+fn uncounted(metric: &AnyMetric) -> Error {
+    Error::NotImplemented(format!("replaced records are not counted in {}", metric.inner_type()))
+}
+
+/// A measure whose losses are known to shrink when the data is a secret sample.
+///
+/// An implementation claims that [`amplified`](AmplifiableMeasure::amplified) bounds the loss of a
+/// mixture of distributions of which a share is common to both.
+pub trait AmplifiableMeasure: Measure {
+    /// Bound the loss of `(1 - share) A + share B` against `(1 - share) A + share C`, where any two
+    /// of `A`, `B` and `C` are at most `loss` apart, rounding up.
+    ///
+    /// # Errors
+    /// `Overflow`, which leaves nothing to say.
+    fn amplified(share: f64, loss: &Self::Distance) -> Result<Self::Distance>;
+    /// Bound the loss at a number of replaced records by the amplified loss at one, if that is
+    /// known to hold; it takes the lower of both.
+    ///
+    /// # Errors
+    /// `Overflow`, which leaves nothing to say.
+    fn grouped(loss: Self::Distance, one: &Self::Distance, records: u32) -> Result<Self::Distance>;
+}
+impl AmplifiableMeasure for MaxDivergence {
+    fn amplified(share: f64, epsilon: &f64) -> Result<f64> {
+        if *epsilon == 0.0 || share == 0.0 {
+            return Ok(0.0);
+        }
+        // Beyond the floats, a sample costs what the whole does.
+        let ratio = epsilon.inf_exp_m1().and_then(|more| share.inf_mul(more)?.inf_ln_1p());
+        Ok(ratio.unwrap_or(*epsilon).min(*epsilon))
+    }
+    fn grouped(loss: f64, one: &f64, records: u32) -> Result<f64> {
+        Ok(one.inf_mul(f64::from(records)).map_or(loss, |all| all.min(loss)))
+    }
+}
+impl AmplifiableMeasure for Approximate<MaxDivergence> {
+    fn amplified(share: f64, (epsilon, delta): &(f64, f64)) -> Result<(f64, f64)> {
+        Ok((MaxDivergence::amplified(share, epsilon)?, delta.inf_mul(share)?))
+    }
+    fn grouped(loss: (f64, f64), _: &(f64, f64), _: u32) -> Result<(f64, f64)> {
+        Ok(loss)
+    }
+}
+
+/// Make a measurement on a secret sample state its loss to the population.
+///
+/// # Arguments
+/// * `measurement` - the measurement on the sample, in `MaxDivergence` or made approximate
+/// * `population_size` - the number of records in the population
+///
+/// # Precondition
+/// The size of the sample is part of the input domain, and is at most `population_size`, which is
+/// public and fixed. The metric counts records in a way that allows for replaced ones:
+/// `SymmetricDistance`, `InsertDeleteDistance` or `ChangeOneDistance`.
+///
+/// Nobody can check two more conditions: the data is a *simple random sample without replacement*
+/// of the population, and nobody but the curator knows who is in it. Whoever calls this vouches for
+/// both.
+///
+/// # Postcondition
+/// The release is that of the measurement. Its loss is one to the population, in the measure
+/// [`Sampled`], which does not compose: two releases from one sample share its secret. What is to
+/// be released is composed first, and then amplified, once.
+///
+/// # Map
+/// Distances are those between populations. Let `n` and `N` be the sizes, and `k` the number of
+/// records that `d_in` may replace: half of it, rounded down, where that counts records removed and
+/// added. With `(epsilon, delta)` the loss of the measurement at `d_in` and `q = min(1, k n / N)`,
+/// the loss is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. Without a delta, it is at most `k`
+/// times that for a single replaced record.
+///
+/// # Proof
+/// Let `x`, `y` be populations that differ by `k` replaced records. A sample of `x` takes at least
+/// one of them with probability `p <= k n / N`; couple it with the sample of `y` at the same places.
+/// So both releases are mixtures that share, with weight `1 - p`, what is released from samples
+/// without replaced records; call the rest of the one `B`, and of the other `C`. Samples in `B` and
+/// `C` are coupled with at most `k` replaced records between them, and each with one of the common
+/// part, by putting records that are not taken in the place of those that are replaced: again at
+/// most `k` differ. So all three are at most the loss at `d_in` apart, and the claim is advanced
+/// joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2; Theorem 9 for `k = 1`). It grows with
+/// the weight, so `q` may stand for `p`. That pure losses at one replaced record add up `k` times is
+/// group privacy of the release as a mechanism on the population.
+///
+/// # Errors
+/// * `MakeMeasurement` when the domain does not fix the size of the sample, when the population is
+///   smaller, or its size is no exact float, or when the metric does not count replaced records
+/// * from the map: those of the measurement's
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_laplace, make_population_amplification};
+/// let sample = VectorDomain::new(AtomDomain::<i32>::bounded(Bounds::new(0, 1)?)).with_size(10);
+/// let sample = Space::new(sample, ChangeOneDistance)?;
+/// let sums = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
+/// let sum = Transformation::new(
+///     sample,
+///     sums,
+///     Function::map(|rows: &Vec<i32>| Ok(rows.iter().sum())),
+///     StabilityMap::new(|d_in: &u32| i32::try_from(*d_in).map_err(|e| Error::Overflow(e.to_string()))),
+/// );
+/// let noisy = sum.then(|sums| make_laplace(sums, Scale::new(1.0)?, None))?;
+/// assert_eq!(noisy.map(&1)?, 1.0);
+/// let amplified = make_population_amplification(noisy, 100)?;
+/// assert!((amplified.map(&1)? - 0.1585).abs() < 1e-3);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_population_amplification<DI, MI, MO, TO>(
+    measurement: Measurement<DI, MI, MO, TO>,
+    population_size: usize,
+) -> Result<Measurement<DI, MI, Sampled<MO>, TO>>
+where
+    DI: Domain,
+    MI: PopulationMetric,
+    MO: AmplifiableMeasure,
+    TO: Carrier,
+{
+    let no = |reason: String| Error::MakeMeasurement(reason);
+    let (domain, metric) = (measurement.input().domain(), measurement.input().metric().clone());
+    let Some(sample_size) = domain.records() else {
+        return Err(no("measurement: expected a domain that fixes the number of records".into()));
+    };
+    if population_size < sample_size {
+        return Err(no(format!(
+            "population_size: expected at least the {sample_size} records of the sample, \
+             found {population_size}"
+        )));
+    }
+    if (1 << f64::MANTISSA_DIGITS) < population_size {
+        return Err(no(format!("population_size: expected at most 2^53, found {population_size}")));
+    }
+    let one = metric.one_replaced().map_err(|error| no(format!("measurement: {error}")))?;
+    let share = move |records: u32| match sample_size {
+        0 => Ok(0.0),
+        n => f64::from(records)
+            .inf_mul(n as f64)?
+            .inf_div(population_size as f64)
+            .map(|q| q.min(1.0)),
+    };
+    let inner = measurement.clone();
+    let map = PrivacyMap::new(move |d_in: &MI::Distance| {
+        let records = metric.replaced(d_in)?;
+        let loss = MO::amplified(share(records)?, &inner.map(d_in)?)?;
+        if records <= 1 {
+            return Ok(loss);
+        }
+        MO::grouped(loss, &MO::amplified(share(1)?, &inner.map(&one)?)?, records)
+    });
+    let measure = Sampled(measurement.measure().clone());
+    Ok(measurement.with_loss(measure, map))
+}
+register! {
+    "population_amplification.rs": make_population_amplification(measurement, population_size)
+        for DI in [AnyDomain], MI in [AnyMetric],
+            MO in [MaxDivergence, Approximate<MaxDivergence>], TO in [AnyValue];
+}
