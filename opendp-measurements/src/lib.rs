@@ -60,6 +60,7 @@
         clippy::unwrap_used,
         clippy::panic,
         clippy::expect_used,
+        clippy::excessive_precision,
         clippy::disallowed_methods,
         reason = "a test may fail, and compares with values that need no bound on their error"
     )

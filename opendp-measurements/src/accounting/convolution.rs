@@ -152,7 +152,11 @@ impl Convolution {
         backward.process(&mut product, &mut cyclic).map_err(|_| failed())?;
         let n_inverse = 1.0 / n as f64;
         let error = (total_error + transform_error(n) * total) * n_inverse;
-        let first = (centre / step).round() as i64 - n as i64 / 2;
+        let middle = (centre / step).round();
+        if !(middle.abs() < 4_503_599_627_370_496.0) {
+            return Err(Error::FailedMap("the losses are too far from 0 for their spread".into()));
+        }
+        let first = middle as i64 - n as i64 / 2;
         let at = first.rem_euclid(n as i64) as usize;
         cyclic.rotate_left(at);
         for mass in &mut cyclic {
@@ -203,11 +207,12 @@ impl Convolution {
     /// The sum `sum_j mass_j e^(-t d_j) (1 - e^(-d_j))` over losses `x_j = epsilon + d_j` above
     /// epsilon, a bound on its rounding error, and the sum of the same without the masses.
     fn sums(&self, epsilon: f64) -> (f64, f64, f64) {
-        let place = (epsilon / self.step).floor() as i64 + 1 - self.first;
-        let index = place.max(0);
-        if index >= self.mass.len() as i64 {
+        // As a float, because a step may be so small that no integer counts the steps to epsilon.
+        let place = (epsilon / self.step).floor() + 1.0 - self.first as f64;
+        if place >= self.mass.len() as f64 {
             return (0.0, 0.0, 0.0);
         }
+        let index = place.max(0.0) as i64;
         let gap = ((self.first + index) as f64 * self.step - epsilon).max(0.0);
         let (a, b) = self.suffixes[index as usize];
         let (one, two) = (exp(-self.tilt * gap), exp(-(self.tilt + 1.0) * gap));

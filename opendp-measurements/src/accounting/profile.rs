@@ -114,7 +114,7 @@ pub fn profile_of_discrete_laplace(sensitivity: f64, scale: f64) -> Result<Priva
     if sensitivity <= MAX_SENSITIVITY && epsilon < 300.0 {
         return Ok(profile_of(DiscreteLaplacePair { sensitivity: sensitivity as u32, scale }));
     }
-    Ok(profile_of(PrivatePair { epsilon, delta: 0.0 }))
+    profile_of_private(epsilon, 0.0)
 }
 
 /// The profile of Gaussian noise on real numbers within an L2 distance.

@@ -258,10 +258,7 @@ fn holds_the_values_of_the_catalogue() {
         [(1e-3, 0.6880024554878085), (1e-6, 1.1429257095713568), (1e-9, 1.4696372794728343)]
     {
         assert!((profile.epsilon(delta).unwrap() - epsilon).abs() < 1e-12); // test vector 82
-        assert_eq!(
-            profile.delta(profile.epsilon(delta).unwrap()).unwrap() <= delta * (1.0 + 1e-12),
-            true
-        );
+        assert!(profile.delta(profile.epsilon(delta).unwrap()).unwrap() <= delta * (1.0 + 1e-12));
     }
     assert_eq!(profile.epsilon(0.0).unwrap(), f64::INFINITY);
     assert_eq!(profile.epsilon(1.0).unwrap(), 0.0);

@@ -228,7 +228,8 @@ fn few_errors_exceed_the_accuracy_and_not_too_few() {
 fn is_registered_at_every_type_under_three_names() {
     let all: Vec<_> =
         Registration::all().filter(|r| r.names.contains(&"make_base_discrete_laplace")).collect();
-    assert_eq!(all.len(), 2 * (12 * 2 - 1));
+    // A number and a vector, in two measures.
+    assert_eq!(all.len(), 2 * 2 * (12 * 2 - 1));
     assert!(all.iter().all(|r| r.names == all[0].names && (r.identity)() == (all[0].identity)()));
     assert!(all[0].documentation().starts_with("Make a measurement that adds Laplace noise"));
 

@@ -242,7 +242,7 @@ fn odds(r: &UBig, one: &UBig, shift: usize) -> (UBig, UBig) {
 mod tests {
     use super::*;
     use crate::samplers::chi_square::chi_square;
-    use crate::samplers::discrete_laplace;
+    use crate::samplers::discrete_gaussian;
     use opendp_core::random::{Failing, Seeded, Tape};
 
     /// The probability of each sum, from the closed form of the tails.
@@ -349,12 +349,12 @@ mod tests {
                 }
             }
         }
-        // The sampler of unbounded noise, in contrast, rejects and draws again.
+        // A sampler of unbounded noise, in contrast, rejects and draws again.
         let mut source = Seeded::<64>::new(2);
         let drawn: Vec<u64> = (0..300)
             .map(|_| {
                 let before = source.used();
-                discrete_laplace(1.0, &mut source).unwrap();
+                discrete_gaussian(1.0, &mut source).unwrap();
                 source.used() - before
             })
             .collect();

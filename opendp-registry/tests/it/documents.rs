@@ -225,7 +225,8 @@ fn a_composition_repeats_members_and_is_tight_in_profiles() {
     let d_in = made.input().metric().decode(&json!(1)).unwrap();
     let profile = made.measure().profile(&made.map(&d_in).unwrap()).unwrap();
     let epsilon = profile.epsilon(1e-5).unwrap();
-    assert!((4.2..4.23).contains(&epsilon), "{epsilon}");
+    // The loss of noise on integers at distance 1 is one of two numbers: a binomial sum gives this.
+    assert!((4.306_791..4.306_82).contains(&epsilon), "{epsilon}");
     for wrong in [json!(-1), json!("two"), json!(1u64 << 40)] {
         assert_eq!(build(document("MaxDivergence", wrong)).unwrap_err().kind(), "Argument");
     }

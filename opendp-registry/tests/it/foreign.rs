@@ -125,10 +125,10 @@ fn counts_compose() {
 }
 #[test]
 fn what_is_not_here_is_named() {
-    let missing = call("measurements", "make_alp_queryable", json!({}));
+    let missing = call("measurements", "make_private_lazyframe", json!({}));
     let error = build(missing).unwrap_err();
     assert_eq!(error.kind(), "NotFound");
-    assert!(error.to_string().contains("make_alp_queryable"), "{error}");
+    assert!(error.to_string().contains("make_private_lazyframe"), "{error}");
     let accessor = call("core", "transformation_function", json!({"this": symmetric()}));
     assert!(build(accessor).is_err());
 }

@@ -21,8 +21,8 @@ const KILLS: usize = 200;
 const ROOM: usize = 1500;
 /// So many ids are asked for, each by two processes.
 const IDS: usize = 20_000;
-/// The control asks for fewer, and its budget has room for all.
-const BROKEN_IDS: usize = 400;
+/// The control's budget has room for all that it asks for: so many ids where nothing is killed.
+const CALM_IDS: usize = 200;
 
 /// Not a test by itself: a process that asks for releases, and tells which it was given.
 #[test]
@@ -30,12 +30,13 @@ fn helper_spender() {
     let Ok(path) = std::env::var("LEDGER_SPENDER") else { return };
     let number = |name: &str| std::env::var(name).unwrap().parse::<usize>().unwrap();
     let (lane, broken) = (number("LEDGER_LANE"), number("LEDGER_BROKEN") == 1);
+    let ids = number("LEDGER_IDS");
     let ledger = Ledger::open_existing(&path).unwrap();
     // Two processes share a lane of ids. After a restart all are asked for again. Where the control
     // releases first, each has its own, so that nothing but a kill can show it.
-    let (first, ids, step) = match broken {
-        true => (lane, BROKEN_IDS, PROCESSES),
-        false => (lane / 2, IDS, PROCESSES / 2),
+    let (first, step) = match broken {
+        true => (lane, PROCESSES),
+        false => (lane / 2, PROCESSES / 2),
     };
     for i in (first..ids).step_by(step) {
         let id = format!("r{i}");
@@ -70,7 +71,7 @@ type Told = Arc<Mutex<Vec<(String, u64)>>>;
 fn spender(
     path: &Path,
     lane: usize,
-    broken: bool,
+    (broken, ids): (bool, usize),
     told: &Told,
 ) -> (Child, thread::JoinHandle<bool>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
@@ -78,6 +79,7 @@ fn spender(
         .env("LEDGER_SPENDER", path)
         .env("LEDGER_LANE", lane.to_string())
         .env("LEDGER_BROKEN", u8::from(broken).to_string())
+        .env("LEDGER_IDS", ids.to_string())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -103,12 +105,13 @@ fn spender(
 fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("storm.ledger");
-    let room = if broken { BROKEN_IDS } else { ROOM };
+    let ids = if kills == 0 { CALM_IDS } else { IDS };
+    let room = if broken { ids } else { ROOM };
     let total = Loss::epsilon(&format!("{}", room as f64 / 10.0)).unwrap();
     Ledger::open(&path).unwrap().create("b", &total).unwrap();
     let told = Told::default();
     let mut running: Vec<_> =
-        (0..PROCESSES).map(|lane| spender(&path, lane, broken, &told)).collect();
+        (0..PROCESSES).map(|lane| spender(&path, lane, (broken, ids), &told)).collect();
     // Any source of numbers will do that visits many instants.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ u64::from(std::process::id());
     let mut random = |below: u64| {
@@ -122,10 +125,10 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     while killed < kills {
         attempts += 1;
         assert!(attempts < 20 * kills, "the processes end before they can be killed");
-        thread::sleep(Duration::from_micros(random(80_000)));
+        thread::sleep(Duration::from_micros(random(40_000)));
         let lane = random(PROCESSES as u64) as usize;
         let (mut child, reader) =
-            std::mem::replace(&mut running[lane], spender(&path, lane, broken, &told));
+            std::mem::replace(&mut running[lane], spender(&path, lane, (broken, ids), &told));
         child.kill().unwrap();
         // One that had come to its end by itself was not killed.
         killed += usize::from(child.wait().unwrap().signal() == Some(SIGKILL));
