@@ -127,6 +127,9 @@ impl Account {
     /// # Errors
     /// As [`delta`](Account::delta).
     pub fn delta_above(&self, epsilon: f64) -> Result<f64> {
+        if self.most() <= epsilon {
+            return Ok(0.0);
+        }
         self.worst(|parts| self.delta_of(parts, epsilon, Side::Above))
     }
     /// Bound delta at an epsilon from below.
@@ -149,16 +152,19 @@ impl Account {
     /// # Errors
     /// As [`epsilon`](Account::epsilon).
     pub fn epsilon_above(&self, delta: f64) -> Result<f64> {
-        // Basic composition holds as well, and is exact at delta 0.
-        let most = self.parts.iter().try_fold(0.0f64, |total, (pair, count)| {
-            let most = pair.most();
-            if most.is_finite() { total.inf_add((*count as f64).inf_mul(most)?) } else { Ok(most) }
-        });
-        let most = most.unwrap_or(f64::INFINITY);
+        let most = self.most();
         if delta == 0.0 {
             return Ok(most);
         }
         Ok(self.worst(|parts| self.epsilon_of(parts, delta, Side::Above))?.min(most))
+    }
+    /// The largest loss that there can be: basic composition, which is exact at delta 0.
+    fn most(&self) -> f64 {
+        let most = self.parts.iter().try_fold(0.0f64, |total, (pair, count)| {
+            let most = pair.most();
+            if most.is_finite() { total.inf_add((*count as f64).inf_mul(most)?) } else { Ok(most) }
+        });
+        most.unwrap_or(f64::INFINITY)
     }
     /// Bound the epsilon of a delta from below.
     ///

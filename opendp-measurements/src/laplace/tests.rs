@@ -234,7 +234,10 @@ fn is_registered_at_every_type_under_three_names() {
     assert!(all[0].documentation().starts_with("Make a measurement that adds Laplace noise"));
 
     let input = vectors::<i32, f64>(Some(2)).erase();
-    let fits = |r: &&&Registration| ((r.parameters)()[0].accepts)(&(&input).into());
+    let fits = |r: &&&Registration| {
+        ((r.parameters)()[0].accepts)(&(&input).into())
+            && (r.output)().to_string().contains(" MaxDivergence")
+    };
     let found: Vec<_> = all.iter().filter(fits).collect();
     let [one] = found[..] else { panic!("{} registrations fit", found.len()) };
     assert_eq!(

@@ -46,11 +46,12 @@ fn deltas(curve: &serde_json::Map<String, Json>) -> Vec<f64> {
     let points = curve["profile"].as_array().unwrap();
     points.iter().map(|point| point[1].as_f64().unwrap()).collect()
 }
-/// Whether a distance is at most another. Profiles are compared on their grid.
+/// Whether a distance is at most another. Profiles are compared on their grid, and as closely as they
+/// are computed: each is an upper bound, above the truth by a small part of it.
 fn at_most(less: &AnyDistance, more: &AnyDistance) -> bool {
     match (less.to_json(), more.to_json()) {
         (Json::Object(less), Json::Object(more)) => {
-            deltas(&less).iter().zip(deltas(&more)).all(|(less, more)| *less <= more)
+            deltas(&less).iter().zip(deltas(&more)).all(|(less, more)| *less <= more * 1.001 + 1e-6)
         }
         _ => less.at_most(more) == Ok(true),
     }
@@ -58,7 +59,15 @@ fn at_most(less: &AnyDistance, more: &AnyDistance) -> bool {
 /// Test the map of one signature. Gives how many distances it has a bound for.
 fn test(entry: &Entry, seed: u64) -> Result<usize, String> {
     let mut bounds = 0;
-    for Built { made, told } in builds(entry, &mut Draw::new(seed))? {
+    // To compute profiles takes time: at two types only, and once.
+    let profiles = entry.to_string().contains("SmoothedMaxDivergence");
+    if profiles
+        && !["i32", "f64"].iter().any(|t| entry.to_string().contains(&format!("D=AtomDomain<{t}>")))
+    {
+        return Ok(0);
+    }
+    let most = if profiles { 1 } else { usize::MAX };
+    for Built { made, told } in builds(entry, &mut Draw::new(seed))?.into_iter().take(most) {
         type Map = Box<dyn Fn(&AnyDistance) -> House<AnyDistance>>;
         let (space, map): (_, Map) = match made {
             Constructed::Measurement(made) => {
