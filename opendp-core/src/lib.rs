@@ -36,6 +36,7 @@
 mod args;
 pub mod arith;
 mod atom;
+mod big_integer;
 mod bit_vector;
 mod bounds;
 mod carrier;
@@ -65,6 +66,7 @@ mod type_name;
 
 pub use args::{Arg, Args, Argument, TheDomain, TheMeasure, TheMetric};
 pub use atom::{Atom, HashableAtom};
+pub use big_integer::IBig;
 pub use bit_vector::BitVector;
 pub use bounds::Bounds;
 pub use carrier::{CHUNK_ROWS, Carrier, Chunk, Whole};

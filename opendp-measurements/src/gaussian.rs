@@ -5,9 +5,9 @@ use num_traits::AsPrimitive;
 use opendp_core::arith::{Exact, InfCast, Number};
 use opendp_core::random::{NoEntropy, RandomSource};
 use opendp_core::{
-    AbsoluteDistance, AtomDomain, Distance, L2Distance, LpDistance, Measure, Measurement, Metric,
-    MetricOn, PrivacyMap, PrivacyProfile, Result, SmoothedMaxDivergence, Space, VectorDomain,
-    ZeroConcentratedDivergence, register,
+    AbsoluteDistance, AtomDomain, Distance, IBig, L2Distance, LpDistance, Measure, Measurement,
+    Metric, MetricOn, PrivacyMap, PrivacyProfile, Result, SmoothedMaxDivergence, Space,
+    VectorDomain, ZeroConcentratedDivergence, register,
 };
 
 use crate::accounting::{
@@ -17,7 +17,7 @@ use crate::gaussian_accuracy::{continuous_accuracy, discrete_accuracy};
 use crate::noise::{Noise, add_noise_of, lattice};
 use crate::numbers::{Numbers, finite};
 use crate::quotient::{exact_half_square_quotient, half_square_quotient, quotient};
-use crate::samplers::{add_noise, discrete_gaussian, gaussian};
+use crate::samplers::{add_noise, big_discrete_gaussian, discrete_gaussian, gaussian};
 use crate::{LaplaceNumber, Scale};
 
 /// A number that Gaussian noise can be added to, too, on the same lattices.
@@ -301,6 +301,16 @@ macro_rules! integers {
     )*};
 }
 integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+impl GaussianNumber for IBig {
+    fn add_gaussian<S: RandomSource>(
+        self,
+        scale: f64,
+        _: i32,
+        source: &mut S,
+    ) -> Result<Self, NoEntropy> {
+        Ok(self + big_discrete_gaussian(scale, source)?)
+    }
+}
 
 macro_rules! floats {
     ($($t:ty)*) => {$(

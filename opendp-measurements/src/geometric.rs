@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 
+use opendp_core::arith::Number;
 use opendp_core::random::{NoEntropy, with_secure};
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Bounds, Function, L1Distance, MaxDivergence, Measure,
@@ -14,7 +15,7 @@ use crate::samplers::CensoredLaplace;
 use crate::{LaplaceMetric, LaplaceNumber, Scale, accuracy, make_laplace};
 
 /// An integer that can be counted from the lower end of an interval.
-pub trait GeometricNumber: LaplaceNumber {
+pub trait GeometricNumber: LaplaceNumber + Number {
     /// Count from `lower` up to this number; 0 for one that is lower.
     fn above(self, lower: Self) -> u128;
     /// Go up from `lower` by a count that stays within the type.

@@ -5,9 +5,9 @@ use num_traits::AsPrimitive;
 use opendp_core::arith::{Exact, InfCast, Number};
 use opendp_core::random::{NoEntropy, RandomSource};
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, Distance, L1Distance, LpDistance, MaxDivergence, Measure,
-    Measurement, Metric, MetricOn, PrivacyMap, PrivacyProfile, Result, SmoothedMaxDivergence,
-    Space, VectorDomain, register,
+    AbsoluteDistance, Atom, AtomDomain, Distance, IBig, L1Distance, LpDistance, MaxDivergence,
+    Measure, Measurement, Metric, MetricOn, PrivacyMap, PrivacyProfile, Result,
+    SmoothedMaxDivergence, Space, VectorDomain, register,
 };
 
 use crate::Scale;
@@ -16,10 +16,10 @@ use crate::laplace_accuracy::{continuous_accuracy, discrete_accuracy};
 use crate::noise::{Noise, add_noise_of, lattice};
 use crate::numbers::{Numbers, finite};
 use crate::quotient::{exact_quotient, quotient};
-use crate::samplers::{add_noise, discrete_laplace, laplace};
+use crate::samplers::{add_noise, big_discrete_laplace, discrete_laplace, laplace};
 
 /// A number that Laplace noise can be added to.
-pub trait LaplaceNumber: Atom + Number {
+pub trait LaplaceNumber: Atom {
     /// The finest and the coarsest exponent of a lattice of releases, unless the type is its own.
     const LATTICES: Option<(i32, i32)>;
     /// Add exact Laplace noise: discrete for integers; continuous for floats, and then rounded to
@@ -72,7 +72,7 @@ pub trait LaplaceMetric<MO: Measure>: LaplaceLoss<MO> {}
 /// Make a measurement that adds Laplace noise to each number.
 ///
 /// Integers get noise of the discrete Laplace distribution, `P[Z = z]` proportional to
-/// `exp(-|z| / scale)`, and saturate at the ends of their type. Floats get noise of the continuous
+/// `exp(-|z| / scale)`, and saturate at the ends of their type, which an [`IBig`] has none of. Floats get noise of the continuous
 /// one, of density proportional to `exp(-|z| / scale)`; the exact sum is then rounded to a multiple
 /// of `2^k`, the nearest, ties upward, and to a float.
 ///
@@ -216,8 +216,8 @@ macro_rules! register_at {
 }
 // Each type of number, and the types of its distances.
 register_at! {
-    i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64;
-    u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;
+    i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64; IBig: f64;
+    u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; u128: f64; usize: usize, f64;
     f32: f32, f64; f64: f64;
 }
 
@@ -283,6 +283,17 @@ macro_rules! integers {
     )*};
 }
 integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+impl LaplaceNumber for IBig {
+    const LATTICES: Option<(i32, i32)> = None;
+    fn add_laplace<S: RandomSource>(
+        self,
+        scale: f64,
+        _: i32,
+        source: &mut S,
+    ) -> Result<Self, NoEntropy> {
+        Ok(self + big_discrete_laplace(scale, source)?)
+    }
+}
 
 macro_rules! floats {
     ($($t:ty: $finest:literal, $coarsest:literal;)*) => {$(

@@ -8,7 +8,7 @@ use opendp_core::{Atom, AtomDomain, Domain, VectorDomain};
 /// A domain of one number, or of several in an order that is public.
 pub trait Numbers: Domain {
     /// The type of each number.
-    type Number: Atom + Number;
+    type Number: Atom;
     /// Count the numbers, if all members have as many.
     fn count(&self) -> Option<usize>;
     /// Replace each number, in order.
@@ -20,16 +20,16 @@ pub trait Numbers: Domain {
         replace: impl FnMut(Self::Number) -> Result<Self::Number, E>,
     ) -> Result<Self::Carrier, E>;
 }
-impl<T: Atom + Number> Numbers for AtomDomain<T> {
+impl<T: Atom> Numbers for AtomDomain<T> {
     type Number = T;
     fn count(&self) -> Option<usize> {
         Some(1)
     }
     fn try_map<E>(data: &T, mut replace: impl FnMut(T) -> Result<T, E>) -> Result<T, E> {
-        replace(*data)
+        replace(data.clone())
     }
 }
-impl<T: Atom + Number> Numbers for VectorDomain<AtomDomain<T>> {
+impl<T: Atom> Numbers for VectorDomain<AtomDomain<T>> {
     type Number = T;
     fn count(&self) -> Option<usize> {
         self.size()
@@ -37,7 +37,7 @@ impl<T: Atom + Number> Numbers for VectorDomain<AtomDomain<T>> {
     fn try_map<E>(data: &Vec<T>, mut replace: impl FnMut(T) -> Result<T, E>) -> Result<Vec<T>, E> {
         let mut replaced = Vec::with_capacity(data.len());
         for number in data {
-            replaced.push(replace(*number)?);
+            replaced.push(replace(number.clone())?);
         }
         Ok(replaced)
     }

@@ -40,7 +40,7 @@ impl ThresholdMeasure<1> for Approximate<MaxDivergence> {}
 impl ThresholdMeasure<2> for Approximate<ZeroConcentratedDivergence> {}
 
 /// A number that a threshold can be set for.
-pub trait ThresholdNumber: GaussianNumber {
+pub trait ThresholdNumber: GaussianNumber + Number {
     /// Check that releases can be compared with this threshold.
     ///
     /// # Errors

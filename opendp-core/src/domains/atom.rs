@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use serde_json::{Value as Json, json};
 
 use crate::domain::descriptor;
-use crate::{Atom, Bounds, Codec, Domain, Error, Result, TheDomain, named, register};
+use crate::{Atom, Bounds, Codec, Domain, Error, IBig, Result, TheDomain, named, register};
 
 /// The set of all values of an atomic type `T`, maybe only those within bounds.
 ///
@@ -148,7 +148,10 @@ pub fn atom_domain<T: Atom>(
 
 register! {
     "atom.rs": atom_domain(bounds = null, nan = null)
-        for T in [i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64, bool, String];
+        for T in [
+            i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, IBig, f32, f64, bool,
+            String,
+        ];
 }
 
 #[cfg(test)]

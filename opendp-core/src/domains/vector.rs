@@ -3,7 +3,9 @@
 use serde_json::{Value as Json, json};
 
 use crate::domain::descriptor;
-use crate::{AtomDomain, Domain, OptionDomain, PairDomain, Result, TheDomain, named, register};
+use crate::{
+    AtomDomain, Domain, IBig, OptionDomain, PairDomain, Result, TheDomain, named, register,
+};
 
 /// The set of all vectors whose elements are members of `D`, maybe of a known length.
 ///
@@ -94,7 +96,7 @@ register! {
             AtomDomain<i8>, AtomDomain<i16>, AtomDomain<i32>, AtomDomain<i64>, AtomDomain<i128>,
             AtomDomain<isize>, AtomDomain<u8>, AtomDomain<u16>, AtomDomain<u32>, AtomDomain<u64>,
             AtomDomain<u128>, AtomDomain<usize>, AtomDomain<f32>, AtomDomain<f64>,
-            AtomDomain<bool>, AtomDomain<String>,
+            AtomDomain<IBig>, AtomDomain<bool>, AtomDomain<String>,
             OptionDomain<AtomDomain<i32>>, OptionDomain<AtomDomain<i64>>,
             OptionDomain<AtomDomain<u32>>, OptionDomain<AtomDomain<u64>>,
             OptionDomain<AtomDomain<usize>>, OptionDomain<AtomDomain<f32>>,

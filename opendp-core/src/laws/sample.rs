@@ -6,7 +6,7 @@ use crate::laws::{frames, vectors};
 use crate::random::{RandomSource, Seeded};
 use crate::{
     Atom, AtomDomain, BitVector, BitVectorDomain, Carrier, Chunk, Column, ColumnDomain, DataFrame,
-    DataFrameDomain, Domain, HashableAtom, MapDomain, OptionDomain, PairDomain, VectorDomain,
+    DataFrameDomain, Domain, HashableAtom, IBig, MapDomain, OptionDomain, PairDomain, VectorDomain,
 };
 
 /// A repeatable stream of choices for tests. The same seed gives the same choices.
@@ -80,6 +80,14 @@ macro_rules! floats {
     )*};
 }
 floats!(f32 f64);
+impl SampleAtom for IBig {
+    fn hostile() -> Vec<Self> {
+        let wide = IBig::ONE << 200_usize;
+        let mut values: Vec<IBig> = i64::hostile().into_iter().map(IBig::from).collect();
+        values.extend([-&wide, &wide - IBig::ONE, wide]);
+        values
+    }
+}
 impl SampleAtom for bool {
     fn hostile() -> Vec<Self> {
         vec![false, true]

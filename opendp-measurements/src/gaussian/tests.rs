@@ -215,7 +215,7 @@ fn is_registered_at_every_type_under_three_names() {
     let all: Vec<_> =
         Registration::all().filter(|r| r.names.contains(&"make_base_discrete_gaussian")).collect();
     // A number and a vector, in two measures.
-    assert_eq!(all.len(), 2 * 2 * (12 * 2 - 1));
+    assert_eq!(all.len(), 2 * 2 * (12 * 2 - 1 + 2));
     assert!(all.iter().all(|r| r.names == all[0].names && (r.identity)() == (all[0].identity)()));
     assert!(all[0].documentation().starts_with("Make a measurement that adds Gaussian noise"));
 
@@ -250,4 +250,16 @@ fn is_registered_at_every_type_under_three_names() {
         let error = (one.construct)(&args.clone().with(argument, value)).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
     }
+}
+
+#[test]
+fn integers_of_any_length_never_saturate() {
+    let x = IBig::ONE << 300_usize;
+    let near = make_gaussian(atoms::<IBig, f64>(), scale(3.0), None).unwrap();
+    let moved = i64::try_from(near.invoke(&x).unwrap() - &x).unwrap();
+    assert!(moved.abs() < 60, "{moved}");
+    assert_eq!(near.map(&3.0).unwrap(), 0.5);
+    let far = make_gaussian(vectors::<IBig, f64>(Some(50)), scale(1e39), None).unwrap();
+    let released = far.invoke(&vec![IBig::ZERO; 50]).unwrap();
+    assert!(released.iter().any(|r| r.to_f64().value().abs() > 3.5e38));
 }

@@ -228,8 +228,8 @@ fn few_errors_exceed_the_accuracy_and_not_too_few() {
 fn is_registered_at_every_type_under_three_names() {
     let all: Vec<_> =
         Registration::all().filter(|r| r.names.contains(&"make_base_discrete_laplace")).collect();
-    // A number and a vector, in two measures.
-    assert_eq!(all.len(), 2 * 2 * (12 * 2 - 1));
+    // A number and a vector, in two measures; and two types whose distances are floats only.
+    assert_eq!(all.len(), 2 * 2 * (12 * 2 - 1 + 2));
     assert!(all.iter().all(|r| r.names == all[0].names && (r.identity)() == (all[0].identity)()));
     assert!(all[0].documentation().starts_with("Make a measurement that adds Laplace noise"));
 
@@ -264,4 +264,21 @@ fn is_registered_at_every_type_under_three_names() {
         let error = (one.construct)(&args.clone().with(argument, value)).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
     }
+}
+
+#[test]
+fn integers_of_any_length_never_saturate() {
+    let x = IBig::ONE << 300_usize;
+    let near = make_laplace(atoms::<IBig, f64>(), scale(3.0), None).unwrap();
+    let released = near.invoke(&x).unwrap();
+    let moved = i64::try_from(released - &x).unwrap();
+    assert!(moved.abs() < 300, "{moved}");
+    assert_eq!(near.map(&6.0).unwrap(), 2.0);
+    assert_eq!(near.map(&3e300).unwrap(), 3e300 / 3.0);
+    let exact = make_laplace(atoms::<IBig, f64>(), scale(0.0), None).unwrap();
+    assert_eq!(exact.invoke(&x).unwrap(), x);
+    // At this scale 16 releases in 100 would be at an end of 128 bits.
+    let far = make_laplace(vectors::<IBig, f64>(Some(50)), scale(1e39), None).unwrap();
+    let released = far.invoke(&vec![IBig::ZERO; 50]).unwrap();
+    assert!(released.iter().any(|r| r.to_f64().value().abs() > 3.5e38));
 }

@@ -1,13 +1,13 @@
 //! Exact discrete Gaussian noise at any float scale.
 
 use super::{
-    discrete_laplace::{big_discrete_laplace, discrete_laplace, exact_floor},
+    discrete_laplace::{big_parts, discrete_laplace, exact_floor},
     dyadic::Dyadic,
     exponential::LazyExponential,
     logarithm::neg_ln,
     strips::{LazyPoint, Pick, ROUNDED, Strips, accept},
 };
-use dashu_int::{IBig, UBig};
+use dashu_int::{IBig, Sign, UBig};
 use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Draw an integer `k` with probability proportional to `exp(-k^2 / (2 sigma^2))`.
@@ -156,12 +156,39 @@ fn exactly_rounded<S: RandomSource>(
 #[cold]
 #[inline(never)]
 fn large<S: RandomSource>(sigma: f64, source: &mut S) -> Result<(bool, u128), NoEntropy> {
+    let (negative, magnitude) = parts(sigma, source)?;
+    Ok((negative, u128::try_from(magnitude).unwrap_or(u128::MAX)))
+}
+
+/// Draw the sign and the magnitude at a positive sigma, in integers of any length.
+fn parts<S: RandomSource>(sigma: f64, source: &mut S) -> Result<(bool, UBig), NoEntropy> {
+    // Compared so that NaN goes the way of large numbers.
+    let wide = if sigma < 1.0 { 1.0 } else { sigma };
     loop {
-        let (negative, magnitude) = big_discrete_laplace(sigma, source)?;
+        let (negative, magnitude) = big_parts(wide, source)?;
         if exact_accept(sigma, &magnitude, LazyExponential::draw(source)?, source)? {
-            return Ok((negative, u128::try_from(magnitude).unwrap_or(u128::MAX)));
+            return Ok((negative, magnitude));
         }
     }
+}
+
+/// Draw an integer of any length of the law of [`discrete_gaussian`], with the same reading of
+/// sigma, and hence without saturation.
+///
+/// Cost: about 6 microseconds.
+///
+/// # Errors
+///
+/// [`NoEntropy`] if the source ends.
+pub fn big_discrete_gaussian<S: RandomSource>(
+    sigma: f64,
+    source: &mut S,
+) -> Result<IBig, NoEntropy> {
+    if sigma == 0.0 {
+        return Ok(IBig::ZERO);
+    }
+    let (negative, magnitude) = parts(sigma.abs(), source)?;
+    Ok(IBig::from_parts(if negative { Sign::Negative } else { Sign::Positive }, magnitude))
 }
 
 /// Accept a candidate at a sigma of any size below [`FAST_LIMIT`].

@@ -1,6 +1,6 @@
 //! The distribution of discrete Gaussian noise.
 
-use super::{chi_square::chi_square, discrete_gaussian};
+use super::{big_discrete_gaussian, chi_square::chi_square, discrete_gaussian};
 use opendp_core::random::{RandomSource, Seeded};
 
 fn draw<S: RandomSource>(sigma: f64, source: &mut S) -> i128 {
@@ -150,4 +150,32 @@ fn the_low_bits_of_large_noise_are_uniform() {
         }
         assert!(chi_square(&observed, &[20_000.0 / 256.0; 256]) < 1.0, "sigma {sigma}");
     }
+}
+
+#[test]
+fn noise_of_any_length_has_the_same_distribution() {
+    for (seed, sigma) in [0.7, 2.0, 10.0].into_iter().enumerate() {
+        let mut source = Seeded::<64>::new(seed as u64);
+        let mut draw = || big_discrete_gaussian(sigma, &mut source).unwrap();
+        let draws: Vec<i128> = (0..40_000).map(|_| i128::try_from(draw()).unwrap()).collect();
+        assert!(fit(&draws, sigma) < 1.0, "sigma {sigma}");
+        moments_agree(&draws, sigma);
+        assert!(fit(&draws, sigma * 1.06) > 1.0, "a wrong sigma must be noticed");
+    }
+}
+
+#[test]
+fn noise_of_any_length_does_not_saturate() {
+    let mut source = Seeded::<64>::new(3);
+    let sigma = 1e60;
+    let draws: Vec<f64> = (0..2000)
+        .map(|_| big_discrete_gaussian(sigma, &mut source).unwrap().to_f64().value() / sigma)
+        .collect();
+    // In units of sigma: mean 0, variance 1, fourth moment 3.
+    let n = draws.len() as f64;
+    let (mean, square) = draws.iter().fold((0.0, 0.0), |(m, s), x| (m + x / n, s + x * x / n));
+    assert!(mean.abs() < 6.0 * (1.0 / n).sqrt(), "{mean}");
+    assert!((square - 1.0).abs() < 6.0 * (2.0 / n).sqrt(), "{square}");
+    let capped = draws.iter().filter(|x| x.abs() * sigma <= 3.5e38).count();
+    assert!(capped < 10, "noise of 128 bits would be this small every time: {capped}");
 }

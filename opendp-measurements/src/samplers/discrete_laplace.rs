@@ -5,7 +5,7 @@ use super::{
     exponential::{LazyExponential, LazyReal},
     logarithm::neg_ln,
 };
-use dashu_int::{UBig, ops::BitTest};
+use dashu_int::{IBig, Sign, UBig, ops::BitTest};
 use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Draw an integer `k` with probability proportional to `exp(-|k| / scale)`.
@@ -130,8 +130,27 @@ fn fast_floor(scale: f64, digit: u64, bits: u32) -> Option<u64> {
     (hi < (floor + 1) as f64).then_some(floor as u64)
 }
 
-/// Draw as [`discrete_laplace`] does, of a positive scale, without a limit to the magnitude.
-pub(super) fn big_discrete_laplace<S: RandomSource>(
+/// Draw an integer of any length of the law of [`discrete_laplace`], with the same reading of the
+/// scale, and hence without saturation.
+///
+/// Cost: about 2 microseconds.
+///
+/// # Errors
+///
+/// [`NoEntropy`] if the source ends.
+pub fn big_discrete_laplace<S: RandomSource>(
+    scale: f64,
+    source: &mut S,
+) -> Result<IBig, NoEntropy> {
+    if scale == 0.0 {
+        return Ok(IBig::ZERO);
+    }
+    let (negative, magnitude) = big_parts(scale.abs(), source)?;
+    Ok(IBig::from_parts(if negative { Sign::Negative } else { Sign::Positive }, magnitude))
+}
+
+/// Draw the sign and the magnitude, of a positive scale.
+pub(super) fn big_parts<S: RandomSource>(
     scale: f64,
     source: &mut S,
 ) -> Result<(bool, UBig), NoEntropy> {

@@ -1,6 +1,6 @@
 //! The distribution of discrete Laplace noise.
 
-use super::{chi_square::chi_square, discrete_laplace};
+use super::{big_discrete_laplace, chi_square::chi_square, discrete_laplace};
 use opendp_core::random::{RandomSource, Seeded};
 
 fn draw<S: RandomSource>(scale: f64, source: &mut S) -> i128 {
@@ -138,4 +138,32 @@ fn the_low_bits_of_large_noise_are_uniform() {
         }
         assert!(chi_square(&observed, &[30_000.0 / 256.0; 256]) < 1.0, "scale {scale}");
     }
+}
+
+#[test]
+fn noise_of_any_length_has_the_same_distribution() {
+    for (seed, scale) in [1.0 / 3.0, 2.0, 10.0].into_iter().enumerate() {
+        let mut source = Seeded::<64>::new(seed as u64);
+        let mut draw = || big_discrete_laplace(scale, &mut source).unwrap();
+        let draws: Vec<i128> = (0..60_000).map(|_| i128::try_from(draw()).unwrap()).collect();
+        assert!(fit(&draws, scale) < 1.0, "scale {scale}");
+        moments_agree(&draws, scale);
+        assert!(fit(&draws, scale * 1.06) > 1.0, "a wrong scale must be noticed");
+    }
+}
+
+#[test]
+fn noise_of_any_length_does_not_saturate() {
+    let mut source = Seeded::<64>::new(3);
+    let scale = 1e60;
+    let draws: Vec<f64> = (0..4000)
+        .map(|_| big_discrete_laplace(scale, &mut source).unwrap().to_f64().value() / scale)
+        .collect();
+    // In units of the scale: mean 0, variance 2, fourth moment 24.
+    let n = draws.len() as f64;
+    let (mean, square) = draws.iter().fold((0.0, 0.0), |(m, s), x| (m + x / n, s + x * x / n));
+    assert!(mean.abs() < 6.0 * (2.0 / n).sqrt(), "{mean}");
+    assert!((square - 2.0).abs() < 6.0 * (20.0 / n).sqrt(), "{square}");
+    let capped = draws.iter().filter(|x| x.abs() * scale <= 3.5e38).count();
+    assert!(capped < 10, "noise of 128 bits would be this small every time: {capped}");
 }

@@ -8,7 +8,7 @@ use std::sync::{
 use opendp_core::laws::{Draw, Grounds};
 use opendp_core::{
     AbsoluteDistance, Arg, Args, AtomDomain, BitVectorDomain, ChangeOneDistance, Constructed,
-    DataFrameDomain, DiscreteDistance, Domain, HammingDistance, InsertDeleteDistance, Kind,
+    DataFrameDomain, DiscreteDistance, Domain, HammingDistance, IBig, InsertDeleteDistance, Kind,
     L1Distance, L01InfDistance, L2Distance, MapDomain, Metric, PairDomain, Parameter,
     SymmetricDistance, TypeName, VectorDomain,
 };
@@ -61,6 +61,10 @@ pub(crate) fn grounds() -> Grounds {
         u8: u8 f64; u16: u16 f64; u32: u32 f64; u64: u64 f64; u128: u128 f64; usize: usize f64;
         f32: f32 f64; f64: f64;
     };
+    let grounds = grounds
+        .with::<AtomDomain<IBig>, AbsoluteDistance<f64>>()
+        .with::<VectorDomain<AtomDomain<IBig>>, L1Distance<f64>>()
+        .with::<VectorDomain<AtomDomain<IBig>>, L2Distance<f64>>();
     trees(counts(maps(pairs!(grounds; f32 f64))))
 }
 /// Leaves of trees, whose distances need not have the type of the leaves.
