@@ -290,7 +290,7 @@ fn is_registered_for_all_maps_of_numbers() {
     assert_eq!(named("make_gaussian_threshold").len(), 7 * 13);
     let both = named("make_noise_threshold");
     assert_eq!(both.len(), 2 * 7 * 13);
-    assert_eq!(named("make_noise").len(), 4 * 23);
+    assert_eq!(named("make_noise").len(), 4 * 25);
 
     let domain = MapDomain::new(AtomDomain::<String>::default(), AtomDomain::<f64>::non_nan());
     let metric = L01InfDistance::new(AbsoluteDistance::<f64>::new());
