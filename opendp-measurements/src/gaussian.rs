@@ -17,7 +17,9 @@ use crate::gaussian_accuracy::{continuous_accuracy, discrete_accuracy};
 use crate::noise::{Noise, add_noise_of, lattice};
 use crate::numbers::{Numbers, finite};
 use crate::quotient::{exact_half_square_quotient, half_square_quotient, quotient};
-use crate::samplers::{add_noise, big_discrete_gaussian, discrete_gaussian, gaussian};
+use crate::samplers::{
+    IntegerTable, add_noise, big_discrete_gaussian, discrete_gaussian, gaussian,
+};
 use crate::{LaplaceNumber, Scale};
 
 /// A number that Gaussian noise can be added to, too, on the same lattices.
@@ -33,6 +35,25 @@ pub trait GaussianNumber: LaplaceNumber {
         k: i32,
         source: &mut S,
     ) -> Result<Self, NoEntropy>;
+    /// Prepare the noise of a scale, to be drawn often; `None` when there is no faster way than
+    /// [`add_gaussian`](Self::add_gaussian).
+    fn prepare_gaussian(_scale: f64) -> Option<IntegerTable> {
+        None
+    }
+    /// Add the noise of [`add_gaussian`](Self::add_gaussian) at the scale that was prepared, if it was.
+    ///
+    /// # Errors
+    /// `NoEntropy` when the source ends.
+    #[inline]
+    fn add_gaussian_of<S: RandomSource>(
+        self,
+        _prepared: Option<&IntegerTable>,
+        scale: f64,
+        k: i32,
+        source: &mut S,
+    ) -> Result<Self, NoEntropy> {
+        self.add_gaussian(scale, k, source)
+    }
 }
 
 /// A metric on numbers in which Gaussian noise has a known loss in the measure `MO`.
@@ -115,8 +136,9 @@ pub trait GaussianMetric<MO: Measure>: GaussianLoss<MO> {}
 /// cosines of `c` with positive weights. Divergences of independent numbers add up (Bun, Steinke
 /// 2016, Lemma 2.2): at most `a d_in^2 / (2 s^2)` in all (Canonne, Kamath, Steinke 2020, Theorem 4
 /// for one number). Saturation is a function of the sums, so the divergence does not grow (Bun,
-/// Steinke 2016, Lemma 2.2). [`discrete_gaussian`] draws the noise with exactly these probabilities
-/// at the rational number that `scale` is, and [`add_noise`] saturates the exact sum.
+/// Steinke 2016, Lemma 2.2). [`discrete_gaussian`], or for small scales an [`IntegerTable`] of the
+/// same law, draws the noise with exactly these probabilities at the rational number that `scale` is,
+/// and [`add_noise`] saturates the exact sum.
 ///
 /// *Floats.* To replace infinities brings no two members further apart. Releasing the real vector
 /// `x + s N` would lose `d_in^2 / (2 s^2)` (Bun, Steinke 2016, Proposition 1.6): the computation
@@ -225,9 +247,18 @@ register_at! {
 /// Noise of the Gaussian distributions.
 pub(crate) struct Gaussian;
 impl<T: GaussianNumber> Noise<T> for Gaussian {
+    fn prepare(scale: f64) -> Option<IntegerTable> {
+        T::prepare_gaussian(scale)
+    }
     #[inline]
-    fn add<S: RandomSource>(x: T, scale: f64, k: i32, source: &mut S) -> Result<T, NoEntropy> {
-        x.add_gaussian(scale, k, source)
+    fn add<S: RandomSource>(
+        x: T,
+        prepared: Option<&IntegerTable>,
+        scale: f64,
+        k: i32,
+        source: &mut S,
+    ) -> Result<T, NoEntropy> {
+        x.add_gaussian_of(prepared, scale, k, source)
     }
 }
 
@@ -296,6 +327,22 @@ macro_rules! integers {
                 source: &mut S,
             ) -> Result<Self, NoEntropy> {
                 Ok(add_noise(self, discrete_gaussian(scale, source)?))
+            }
+            fn prepare_gaussian(scale: f64) -> Option<IntegerTable> {
+                IntegerTable::gaussian(scale)
+            }
+            #[inline]
+            fn add_gaussian_of<S: RandomSource>(
+                self,
+                prepared: Option<&IntegerTable>,
+                scale: f64,
+                k: i32,
+                source: &mut S,
+            ) -> Result<Self, NoEntropy> {
+                match prepared {
+                    Some(table) => table.add(self, source),
+                    None => self.add_gaussian(scale, k, source),
+                }
             }
         }
     )*};

@@ -16,7 +16,7 @@ use crate::laplace_accuracy::{continuous_accuracy, discrete_accuracy};
 use crate::noise::{Noise, add_noise_of, lattice};
 use crate::numbers::{Numbers, finite};
 use crate::quotient::{exact_quotient, quotient};
-use crate::samplers::{add_noise, big_discrete_laplace, discrete_laplace, laplace};
+use crate::samplers::{IntegerTable, add_noise, big_discrete_laplace, discrete_laplace, laplace};
 
 /// A number that Laplace noise can be added to.
 pub trait LaplaceNumber: Atom {
@@ -33,6 +33,25 @@ pub trait LaplaceNumber: Atom {
         k: i32,
         source: &mut S,
     ) -> Result<Self, NoEntropy>;
+    /// Prepare the noise of a scale, to be drawn often; `None` when there is no faster way than
+    /// [`add_laplace`](Self::add_laplace).
+    fn prepare_laplace(_scale: f64) -> Option<IntegerTable> {
+        None
+    }
+    /// Add the noise of [`add_laplace`](Self::add_laplace) at the scale that was prepared, if it was.
+    ///
+    /// # Errors
+    /// `NoEntropy` when the source ends.
+    #[inline]
+    fn add_laplace_of<S: RandomSource>(
+        self,
+        _prepared: Option<&IntegerTable>,
+        scale: f64,
+        k: i32,
+        source: &mut S,
+    ) -> Result<Self, NoEntropy> {
+        self.add_laplace(scale, k, source)
+    }
 }
 
 /// A metric on numbers in which Laplace noise has a known loss in the measure `MO`.
@@ -107,8 +126,9 @@ pub trait LaplaceMetric<MO: Measure>: LaplaceLoss<MO> {}
 /// inequality the ratio of this to the same for `y` is at most
 /// `exp(sum_i |x_i - y_i| / scale) <= exp(d_in / scale)` for every `r`, hence for every event (Ghosh,
 /// Roughgarden, Sundararajan 2012). Saturation is a function of that sum, so the loss does not grow
-/// (Dwork, Roth 2014, Proposition 2.1). [`discrete_laplace`] draws the noise with exactly these
-/// probabilities at the rational number that `scale` is, and [`add_noise`] saturates the exact sum.
+/// (Dwork, Roth 2014, Proposition 2.1). [`discrete_laplace`], or for small scales an
+/// [`IntegerTable`] of the same law, draws the noise with exactly these probabilities at the rational
+/// number that `scale` is, and [`add_noise`] saturates the exact sum.
 ///
 /// *Floats.* To replace infinities brings no two members further apart. The same computation with
 /// densities shows that releasing the real vector `x + scale L` would lose at most `d_in / scale`
@@ -171,9 +191,18 @@ where
 /// Noise of the Laplace distributions.
 pub(crate) struct Laplace;
 impl<T: LaplaceNumber> Noise<T> for Laplace {
+    fn prepare(scale: f64) -> Option<IntegerTable> {
+        T::prepare_laplace(scale)
+    }
     #[inline]
-    fn add<S: RandomSource>(x: T, scale: f64, k: i32, source: &mut S) -> Result<T, NoEntropy> {
-        x.add_laplace(scale, k, source)
+    fn add<S: RandomSource>(
+        x: T,
+        prepared: Option<&IntegerTable>,
+        scale: f64,
+        k: i32,
+        source: &mut S,
+    ) -> Result<T, NoEntropy> {
+        x.add_laplace_of(prepared, scale, k, source)
     }
 }
 
@@ -278,6 +307,22 @@ macro_rules! integers {
                 source: &mut S,
             ) -> Result<Self, NoEntropy> {
                 Ok(add_noise(self, discrete_laplace(scale, source)?))
+            }
+            fn prepare_laplace(scale: f64) -> Option<IntegerTable> {
+                IntegerTable::laplace(scale)
+            }
+            #[inline]
+            fn add_laplace_of<S: RandomSource>(
+                self,
+                prepared: Option<&IntegerTable>,
+                scale: f64,
+                k: i32,
+                source: &mut S,
+            ) -> Result<Self, NoEntropy> {
+                match prepared {
+                    Some(table) => table.add(self, source),
+                    None => self.add_laplace(scale, k, source),
+                }
             }
         }
     )*};

@@ -1,5 +1,7 @@
 //! What all mechanisms of additive noise share, and the one whose noise a privacy measure decides.
 
+use std::sync::OnceLock;
+
 use opendp_core::random::{Failing, NoEntropy, RandomSource, with_secure};
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Error, Function, IBig, L1Distance, L2Distance, MaxDivergence,
@@ -8,7 +10,7 @@ use opendp_core::{
 };
 
 use crate::numbers::Numbers;
-use crate::samplers::Dyadic;
+use crate::samplers::{Dyadic, IntegerTable};
 use crate::{
     GaussianMetric, GaussianNumber, LaplaceMetric, LaplaceNumber, Scale, accuracy, make_gaussian,
     make_laplace,
@@ -139,9 +141,17 @@ register_at! {
 
 /// A family of noise distributions that can be added to a number.
 pub(crate) trait Noise<T> {
-    /// Add exact noise of a scale; scale 0 draws nothing. A float is then rounded to the lattice
-    /// `2^k`.
-    fn add<S: RandomSource>(x: T, scale: f64, k: i32, source: &mut S) -> Result<T, NoEntropy>;
+    /// Prepare the noise of a scale, if it is faster so.
+    fn prepare(scale: f64) -> Option<IntegerTable>;
+    /// Add exact noise of a scale, which may have been prepared; scale 0 draws nothing. A float is
+    /// then rounded to the lattice `2^k`.
+    fn add<S: RandomSource>(
+        x: T,
+        prepared: Option<&IntegerTable>,
+        scale: f64,
+        k: i32,
+        source: &mut S,
+    ) -> Result<T, NoEntropy>;
 }
 
 /// Build a measurement that adds independent noise to each number.
@@ -163,12 +173,16 @@ where
 {
     let count = input.domain().count();
     let (s, k) = (scale.value(), lattice.unwrap_or(0));
+    // Prepared by the first release, before it draws: so no time depends on the noise, not even that
+    // of a mechanism that is used once, and who only asks for maps does not wait.
+    let prepared = OnceLock::new();
     let function = Function::map(move |data: &D::Carrier| {
         let released = if s == 0.0 {
             // There is nothing to draw, and this source has nothing to give.
-            D::try_map(data, |x| N::add(x, 0.0, k, &mut Failing::default()))
+            D::try_map(data, |x| N::add(x, None, 0.0, k, &mut Failing::default()))
         } else {
-            with_secure(|source| D::try_map(data, |x| N::add(x, s, k, source)))
+            let table = prepared.get_or_init(|| N::prepare(s)).as_ref();
+            with_secure(|source| D::try_map(data, |x| N::add(x, table, s, k, source)))
         };
         Ok(released?)
     });

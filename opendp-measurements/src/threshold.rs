@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
+use std::sync::OnceLock;
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number};
-use opendp_core::random::{Failing, NoEntropy, RandomSource, with_secure};
+use opendp_core::random::{Failing, NoEntropy, with_secure};
 use opendp_core::{
     AbsoluteDistance, Approximate, AtomDomain, Distance, Error, Function, HashableAtom,
     L0PInfDistance, MapDomain, MaxDivergence, Measure, Measurement, PrivacyMap, Result, Space,
@@ -113,12 +114,15 @@ where
     K: HashableAtom,
     V: ThresholdNumber,
 {
+    let prepared = OnceLock::new();
     Function::map(move |data: &HashMap<K, V>| {
         let kept = if scale == 0.0 {
             // There is nothing to draw, and this source has nothing to give.
-            reaching::<P, N, K, V, _>(data, threshold, 0.0, k, &mut Failing::default())
+            let source = &mut Failing::default();
+            reaching(data, threshold, |x| N::add(x, None, 0.0, k, source))
         } else {
-            with_secure(|source| reaching::<P, N, K, V, _>(data, threshold, scale, k, source))
+            let table = prepared.get_or_init(|| N::prepare(scale)).as_ref();
+            with_secure(|source| reaching(data, threshold, |x| N::add(x, table, scale, k, source)))
         };
         Ok(in_no_order(kept?))
     })
@@ -141,23 +145,19 @@ where
 }
 
 /// Add noise to each number other than 0 and keep those that reach the threshold.
-fn reaching<const P: usize, N, K, V, S>(
+fn reaching<K, V>(
     data: &HashMap<K, V>,
     threshold: V,
-    scale: f64,
-    k: i32,
-    source: &mut S,
+    mut add: impl FnMut(V) -> Result<V, NoEntropy>,
 ) -> Result<Vec<(K, V)>, NoEntropy>
 where
-    N: ThresholdNoise<P, V>,
     K: HashableAtom,
     V: ThresholdNumber,
-    S: RandomSource,
 {
     let mut kept = Vec::new();
     // To the metric, a key of the number 0 is one that is not there.
     for (key, number) in data.iter().filter(|(_, number)| **number != V::zero()) {
-        let noisy = N::add(*number, scale, k, source)?;
+        let noisy = add(*number)?;
         if noisy.reaches(threshold) {
             kept.push((key.clone(), noisy));
         }

@@ -282,3 +282,48 @@ fn integers_of_any_length_never_saturate() {
     let released = far.invoke(&vec![IBig::ZERO; 50]).unwrap();
     assert!(released.iter().any(|r| r.to_f64().value().abs() > 3.5e38));
 }
+
+#[test]
+fn prepared_noise_of_integers_is_that_of_the_scale() {
+    use opendp_core::random::Seeded;
+    // Floats and large scales have nothing to prepare.
+    assert!(f64::prepare_laplace(1.0).is_none() && f32::prepare_laplace(1.0).is_none());
+    assert!(i64::prepare_laplace(1e6).is_none() && u8::prepare_laplace(0.0).is_none());
+    let (mut one, mut two) = (Seeded::<64>::new(1), Seeded::<64>::new(1));
+    let table = i8::prepare_laplace(30.0);
+    for _ in 0..1000 {
+        let expected = table.as_ref().unwrap().add(100_i8, &mut one);
+        assert_eq!(100_i8.add_laplace_of(table.as_ref(), 30.0, 0, &mut two), expected);
+    }
+    assert_eq!(one.used(), 1000, "one word for each");
+    let expected = 0.5_f64.add_laplace(2.0, -20, &mut one);
+    assert_eq!(0.5_f64.add_laplace_of(None, 2.0, -20, &mut two), expected);
+}
+
+#[test]
+fn releases_that_saturate_have_the_law_of_the_clamped_sum() {
+    use crate::samplers::chi_square::chi_square;
+    let draws = 50_000;
+    // P[clamp(120 + Z)], counted from -128.
+    let law = |s: f64| {
+        let weight = |z: i32| (-f64::from(z.abs()) / s).exp();
+        let all: f64 = (-9000..=9000).map(weight).sum();
+        let mut law = vec![0.0; 256];
+        for z in -9000..=9000 {
+            law[((120 + z).clamp(-128, 127) + 128) as usize] += weight(z) / all * draws as f64;
+        }
+        law
+    };
+    let vectors = VectorDomain::new(AtomDomain::<i8>::default());
+    let vectors = Space::new(vectors, LpDistance::<1, i8>::new()).unwrap();
+    // From a table of any size, and without one.
+    for s in [0.5, 3.0, 100.0, 500.0] {
+        let release = make_laplace(vectors.clone(), Scale::new(s).unwrap(), None).unwrap();
+        let mut observed = vec![0; 256];
+        for noisy in release.invoke(&vec![120; draws]).unwrap() {
+            observed[(i16::from(noisy) + 128) as usize] += 1;
+        }
+        assert!(chi_square(&observed, &law(s)) < 1.0, "scale {s}");
+        assert!(chi_square(&observed, &law(s * 1.2)) > 1.0, "a wrong scale must be noticed");
+    }
+}

@@ -18,7 +18,7 @@ fn pmf(sigma: f64) -> (i128, Vec<f64>) {
     (reach, weights.into_iter().map(|weight| weight / sum).collect())
 }
 
-fn fit(draws: &[i128], sigma: f64) -> f64 {
+pub(super) fn fit(draws: &[i128], sigma: f64) -> f64 {
     let (reach, probabilities) = pmf(sigma);
     let mut observed = vec![0; probabilities.len()];
     for k in draws {
@@ -29,7 +29,7 @@ fn fit(draws: &[i128], sigma: f64) -> f64 {
 }
 
 /// Test the moments, the symmetry and a far tail within six standard deviations each.
-fn moments_agree(draws: &[i128], sigma: f64) {
+pub(super) fn moments_agree(draws: &[i128], sigma: f64) {
     let n = draws.len() as f64;
     let (reach, probabilities) = pmf(sigma);
     let exact = |f: &dyn Fn(f64) -> f64| {

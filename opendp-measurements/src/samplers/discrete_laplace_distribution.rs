@@ -16,7 +16,7 @@ fn pmf(k: i128, scale: f64) -> f64 {
 }
 
 /// Test draws against the noise of a scale, value by value as far as 40 scales.
-fn fit(draws: &[i128], scale: f64) -> f64 {
+pub(super) fn fit(draws: &[i128], scale: f64) -> f64 {
     let reach = (40.0 * scale) as i128 + 2;
     let mut observed = vec![0; 2 * reach as usize + 1];
     for k in draws {
@@ -27,7 +27,7 @@ fn fit(draws: &[i128], scale: f64) -> f64 {
 }
 
 /// Test the moments and the symmetry within six standard deviations each.
-fn moments_agree(draws: &[i128], scale: f64) {
+pub(super) fn moments_agree(draws: &[i128], scale: f64) {
     let n = draws.len() as f64;
     let q = (-1.0 / scale).exp();
     let moment = |power: i32| draws.iter().map(|&k| (k as f64).powi(power)).sum::<f64>() / n;

@@ -1,0 +1,145 @@
+//! The alias method with integer weights, in words.
+
+use std::hint::select_unpredictable;
+
+/// Draws an entry below `2^bits` with probability exactly `weight / 2^63` from 63 bits of a word.
+///
+/// It is the alias method of Walker (1977), "An efficient method for generating discrete random
+/// variables with general distributions", filled as by Vose (1991), in integers. Each of `2^bits`
+/// urns holds `2^(63 - bits)` units. The first units of an urn belong to the entry of its number,
+/// the others to one other entry. A word chooses an urn by its first bits and a unit by the next
+/// `63 - bits`; its last bit has no part in it.
+///
+/// An urn is a word, too: the number of its first units, twice that because the last bit of a drawn
+/// word comes after the unit, and in its last `bits` bits the other entry.
+#[derive(Clone, Debug)]
+pub(super) struct Urns {
+    urns: Box<[u64]>,
+    bits: u32,
+    /// The last `bits` bits.
+    mask: u64,
+}
+
+impl Urns {
+    /// Fill `2^bits` urns with as many weights, whose sum is `2^63`.
+    ///
+    /// Each turn fills the urn of an entry that has not enough for it from one that has more; the
+    /// sum of the weights that are left stays `2^(63 - bits)` times the number of urns that are
+    /// left, so that all that remain in the end have just enough.
+    pub(super) fn new(bits: u32, mut weights: Vec<u64>) -> Self {
+        let full = 1_u64 << (63 - bits);
+        // An urn all of whose units belong to the other entry, which is its own.
+        let mut urns: Box<[u64]> = (0..weights.len() as u64).collect();
+        let (mut few, mut many): (Vec<usize>, Vec<usize>) =
+            (0..weights.len()).partition(|entry| weights[*entry] < full);
+        while let (Some(poor), Some(rich)) = (few.pop(), many.pop()) {
+            urns[poor] = weights[poor] << (bits + 1) | rich as u64;
+            weights[rich] -= full - weights[poor];
+            if weights[rich] < full { few.push(rich) } else { many.push(rich) }
+        }
+        Self { urns, bits, mask: (1 << bits) - 1 }
+    }
+
+    /// Read the entry of a word off the urns.
+    ///
+    /// # Proof
+    ///
+    /// Let `r` be the last `64 - bits` bits of the word, the unit and the bit after it, and `2 t` and
+    /// `o` the two parts of its urn. `2^bits r + 2^bits - 1 < 2^bits 2 t + o` if and only if
+    /// `r < 2 t`: if `r + 1 <= 2 t`, then by 1 at least; if `2 t <= r`, then not, because
+    /// `o <= 2^bits - 1`. And `r < 2 t` if and only if the unit, `floor(r / 2)`, is below `t`.
+    #[inline]
+    pub(super) fn entry(&self, word: u64) -> u64 {
+        let number = word >> (64 - self.bits);
+        let urn = self.urns[number as usize];
+        // Which of the two it is, is as good as random: a branch would be mispredicted.
+        select_unpredictable(word << self.bits | self.mask < urn, number, urn & self.mask)
+    }
+
+    /// The entry of the largest number.
+    #[inline]
+    pub(super) fn last(&self) -> u64 {
+        self.mask
+    }
+
+    /// Count the units of an entry.
+    pub(super) fn weight(&self, entry: u64) -> u64 {
+        let full = 1_u64 << (63 - self.bits);
+        let mut weight = 0;
+        for (number, urn) in (0..).zip(&self.urns) {
+            let first = urn >> (self.bits + 1);
+            weight += if number == entry { first } else { 0 };
+            weight += if urn & self.mask == entry { full - first } else { 0 };
+        }
+        weight
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opendp_core::random::{RandomSource, Seeded};
+
+    fn random_weights(bits: u32, seed: u64) -> Vec<u64> {
+        let mut source = Seeded::<64>::new(seed);
+        let mut weights: Vec<u64> = (0..1_u32 << bits)
+            .map(|_| {
+                let word = source.word().unwrap();
+                (word >> (1 + bits)) >> (word & 63)
+            })
+            .collect();
+        let rest = (1 << 63) - weights[1..].iter().sum::<u64>();
+        weights[0] = rest;
+        weights
+    }
+
+    #[test]
+    fn every_entry_has_exactly_its_weight() {
+        for (bits, seed) in [(1, 1), (3, 2), (3, 3), (7, 4), (11, 5)] {
+            let weights = random_weights(bits, seed);
+            let urns = Urns::new(bits, weights.clone());
+            for (entry, weight) in (0..).zip(&weights) {
+                assert_eq!(urns.weight(entry), *weight);
+            }
+            assert_eq!(urns.last(), weights.len() as u64 - 1);
+        }
+    }
+
+    #[test]
+    fn full_urns_and_empty_entries_are_no_exception() {
+        for weights in [vec![1 << 60; 8], [vec![0; 7], vec![1 << 63]].concat()] {
+            let urns = Urns::new(3, weights.clone());
+            for (entry, weight) in (0..).zip(&weights) {
+                assert_eq!(urns.weight(entry), *weight);
+            }
+        }
+    }
+
+    #[test]
+    fn the_words_of_an_urn_change_entry_exactly_behind_its_first_units() {
+        for bits in [1, 3, 11] {
+            let urns = Urns::new(bits, random_weights(bits, 7));
+            for number in 0..1_u64 << bits {
+                let urn = urns.urns[number as usize];
+                let (first, other) = (urn >> (bits + 1), urn & urns.mask);
+                let start = number << (64 - bits);
+                let end = start | u64::MAX >> bits;
+                let change = start + 2 * first;
+                if first > 0 {
+                    assert_eq!([start, change - 2, change - 1].map(|w| urns.entry(w)), [number; 3]);
+                }
+                assert_eq!([change, change + 1, end].map(|w| urns.entry(w)), [other; 3]);
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_bit_of_a_word_does_not_matter() {
+        let urns = Urns::new(5, random_weights(5, 9));
+        let mut source = Seeded::<64>::new(10);
+        for _ in 0..10_000 {
+            let word = source.word().unwrap();
+            assert_eq!(urns.entry(word), urns.entry(word ^ 1));
+        }
+    }
+}

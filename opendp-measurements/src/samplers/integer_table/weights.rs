@@ -1,0 +1,185 @@
+//! The weights of integers, enclosed by integers.
+
+use crate::samplers::Dyadic;
+use dashu_int::{IBig, UBig};
+use opendp_core::arith::fixed;
+
+/// The weights `w_j = e^(-x_j)` of magnitudes `j`, with `x_j = rate f(j)` for a rational rate and
+/// `f(j) = j` or `f(j) = j^2`.
+#[derive(Clone, Debug)]
+pub(super) struct Weights {
+    shape: Shape,
+    /// The rate is a quotient.
+    numerator: UBig,
+    denominator: UBig,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// `f(j) = j`.
+    Laplace,
+    /// `f(j) = j^2`.
+    Gaussian,
+}
+
+/// Bounds by how much a weight exceeds its bound in [`Weights::below`], in units of `2^-128`.
+pub(super) const SHORTFALL: u128 = 1 << 24;
+
+impl Weights {
+    /// Take the rate `1 / scale`.
+    pub(super) fn laplace(scale: f64) -> Self {
+        let parts = Dyadic::new(scale);
+        Self::new(Shape::Laplace, parts.mantissa.into(), parts.exponent.into())
+    }
+    /// Take the rate `1 / (2 sigma^2)`.
+    pub(super) fn gaussian(sigma: f64) -> Self {
+        let parts = Dyadic::new(sigma);
+        let mantissa = UBig::from(parts.mantissa);
+        Self::new(Shape::Gaussian, &mantissa * &mantissa, 2 * i64::from(parts.exponent) + 1)
+    }
+    /// Take the rate `1 / (mantissa 2^exponent)`.
+    fn new(shape: Shape, mantissa: UBig, exponent: i64) -> Self {
+        let places = exponent.unsigned_abs() as usize;
+        let (numerator, denominator) = match exponent {
+            0.. => (UBig::ONE, mantissa << places),
+            _ => (UBig::ONE << places, mantissa),
+        };
+        Self { shape, numerator, denominator }
+    }
+
+    /// Compute `f(j)`.
+    fn f(&self, j: u64) -> UBig {
+        match self.shape {
+            Shape::Laplace => j.into(),
+            Shape::Gaussian => UBig::from(j) * j,
+        }
+    }
+
+    /// Decide whether `x_to - x_from` is at least so many tenths, for `from <= to`.
+    pub(super) fn part(&self, from: u64, to: u64, tenths: u32) -> bool {
+        let difference = self.f(to) - self.f(from);
+        &self.denominator * tenths <= &self.numerator * difference * 10_u8
+    }
+
+    /// Enclose `2^bits w_j`, by integers less than 5 apart.
+    pub(super) fn enclose(&self, j: u64, bits: usize) -> (UBig, UBig) {
+        let (least, most) = self.exponent(j, bits + 8);
+        (fixed::exp(&-most, bits + 8, bits).0, fixed::exp(&-least, bits + 8, bits).1)
+    }
+
+    /// Enclose `2^precision x_j` by neighbours.
+    ///
+    /// The exponential of a number that is not positive changes by less than the number does, so
+    /// that these ends move [`enclose`](Self::enclose) by `2^-8`; each of its ends is enclosed to 2.
+    fn exponent(&self, j: u64, precision: usize) -> (IBig, IBig) {
+        let least = IBig::from(((&self.numerator * self.f(j)) << precision) / &self.denominator);
+        let most = &least + IBig::ONE;
+        (least, most)
+    }
+
+    /// Bound `2^128 w_j` from below for `j` from 1 to `count`, which is below `2^11`.
+    ///
+    /// # Bound
+    ///
+    /// In units of `2^-128`: `q = w_1` is short by less than 2, since 8 more bits are short by less
+    /// than 5. A product of two numbers of at most 1 is short by at most the sum of what its factors
+    /// are short by, and 1 for what is cut off: `q^2` by 5. So is, for the Laplace weights, the ratio
+    /// `r_i = q` of `w_(i + 1)` and `w_i` by 2; for the Gaussian ones `r_0 = q` by 2,
+    /// `r_(i + 1) = r_i q^2` by 6 more each time. From `w_1 = q`, a step to `w_(i + 1) = w_i r_i`
+    /// adds `3 + 6 i` at most: in the end that is at most `3 count^2 < 2^24`.
+    pub(super) fn below(&self, count: usize) -> Vec<u128> {
+        let bits = 128 + 8;
+        let (_, most) = self.exponent(1, bits + 8);
+        let least = fixed::exp(&-most, bits + 8, bits).0 >> 8_usize;
+        // It is below 1, since no rate is 0.
+        let first = u128::try_from(least).unwrap_or(u128::MAX);
+        let square = high_product(first, first);
+        let (mut ratio, mut bound) = (first, first);
+        let mut bounds = Vec::with_capacity(count);
+        for _ in 0..count {
+            bounds.push(bound);
+            if self.shape == Shape::Gaussian {
+                ratio = high_product(ratio, square);
+            }
+            bound = high_product(bound, ratio);
+        }
+        bounds
+    }
+}
+
+/// Compute `floor(a b / 2^128)`.
+pub(super) fn high_product(a: u128, b: u128) -> u128 {
+    let split = |x: u128| (x >> 64, x & u128::from(u64::MAX));
+    let ((a1, a0), (b1, b0)) = (split(a), split(b));
+    let ((upper, middle), (other, low)) = (split(a1 * b0), split(a0 * b1));
+    let carry = ((a0 * b0) >> 64) + middle + low;
+    a1 * b1 + upper + other + (carry >> 64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Count the bounds that are above the exact weight or short of it by more than allowed.
+    fn wrong(weights: &Weights, bounds: &[u128]) -> usize {
+        let wrong = |(j, bound): (usize, &u128)| {
+            let (lo, hi) = weights.enclose(j as u64 + 1, 200);
+            let bound = UBig::from(*bound) << 72_usize;
+            lo < bound || bound + (UBig::from(SHORTFALL) << 72_usize) < hi
+        };
+        bounds.iter().enumerate().filter(|entry| wrong(*entry)).count()
+    }
+
+    #[test]
+    fn bounds_are_below_the_weights_and_hardly_short_of_them() {
+        for scale in [5e-324, 1e-3, 0.05, 0.1, 1.0 / 3.0, 1.0, 3.7, 10.0, 77.7, 146.0, 300.0] {
+            for weights in [Weights::laplace(scale), Weights::gaussian(scale)] {
+                let mut bounds = weights.below(2047);
+                assert_eq!(wrong(&weights, &bounds), 0, "{scale}");
+                bounds[5] += 1 << 25;
+                bounds[9] = bounds[9].saturating_sub(1 << 25);
+                let noticed = 1 + usize::from(bounds[9] != 0);
+                assert_eq!(wrong(&weights, &bounds), noticed, "wrong bounds must be noticed");
+            }
+        }
+    }
+
+    #[test]
+    fn enclosures_hold_known_weights_and_shrink() {
+        for (weights, x) in [
+            (Weights::laplace(2.0), 3.5_f64),
+            (Weights::gaussian(2.0), 49.0 / 8.0),
+            (Weights::laplace(0.25), 28.0),
+        ] {
+            for bits in [50, 100, 300] {
+                let (lo, hi) = weights.enclose(7, bits);
+                assert!(&hi - &lo < UBig::from(5_u8));
+                let (lo, hi) = (lo.to_f64().value(), hi.to_f64().value());
+                let exact = (-x).exp() * 2_f64.powi(bits as i32);
+                assert!(lo <= exact * 1.000_001 && exact * 0.999_999 <= hi);
+            }
+        }
+    }
+
+    #[test]
+    fn exponents_are_compared_exactly() {
+        // x_14 - x_4 = 10 / 5, and (196 - 16) / 50 = 3.6.
+        let (laplace, gaussian) = (Weights::laplace(5.0), Weights::gaussian(5.0));
+        assert!(laplace.part(4, 14, 20) && !laplace.part(4, 14, 21));
+        assert!(gaussian.part(4, 14, 36) && !gaussian.part(4, 14, 37));
+        // The float 0.1 is above 1/10, so 2 / 0.1 is below 20.
+        let tenth = Weights::laplace(0.1);
+        assert!(tenth.part(0, 2, 199) && !tenth.part(0, 2, 200));
+        assert!(Weights::laplace(5e-324).part(0, 1, u32::MAX));
+        assert!(!Weights::gaussian(f64::MAX).part(0, u64::MAX, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn high_products_are_those_of_long_integers(a: u128, b: u128) {
+            let exact = (UBig::from(a) * UBig::from(b)) >> 128_usize;
+            prop_assert_eq!(UBig::from(high_product(a, b)), exact);
+        }
+    }
+}
