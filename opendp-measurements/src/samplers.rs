@@ -8,11 +8,12 @@
 //!
 //! # Time
 //!
-//! Discrete noise of a small scale, Laplace up to 146 and Gaussian up to 386, is drawn by mechanisms
-//! from an [`IntegerTable`], in a time in which no noise is seen: one word, one load and the same
-//! instructions, whatever it is. There are two exceptions. Whether a sum saturates at the end of a
-//! narrow type may be a branch: the release shows it, too. And of draws from a table one in 500 000
-//! at most, up to scale 73 one in `2^38`, takes microseconds: nearly all of these are large.
+//! Discrete noise of a small scale on machine integers, Laplace up to 146 and Gaussian up to 386, is
+//! drawn by mechanisms from an [`IntegerTable`], in a time in which no noise is seen: one word, one
+//! load and the same instructions, whatever it is. There are two exceptions. Whether a sum saturates
+//! at the end of a narrow type may be a branch: the release shows it, too. And of draws from a table
+//! one in 500 000 at most, up to scale 73 one in `2^38`, takes microseconds: nearly all of these are
+//! large.
 //!
 //! **Elsewhere time leaks a little.** Nothing counts up to the noise, but rejected and doubtful
 //! points take longer, and how many there are depends on where the point is. `opendp-bench
