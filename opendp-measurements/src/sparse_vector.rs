@@ -1,10 +1,11 @@
 //! Whether queries, asked one after the other, exceed a threshold.
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number};
+use opendp_core::erased::{AnyDomain, AnyMetric};
 use opendp_core::random::with_secure;
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Distance, Domain, Error, Function, MaxDivergence,
-    Measurement, Metric, PrivacyMap, Queryable, Result, Space, Transformation,
+    Measurement, Metric, PrivacyMap, Queryable, Result, Space, Transformation, register,
 };
 
 use crate::Scale;
@@ -134,6 +135,7 @@ where
     Q: Distance + Number,
     f64: InfCast<Q>,
 {
+    let d_in = input.metric().settle(d_in).map_err(|error| error.at("argument `d_in`"))?;
     d_in.check()?;
     sensitivity.check()?;
     let threshold = Threshold::new(threshold, limit, scales)?;
@@ -165,6 +167,20 @@ where
     let map = PrivacyMap::new(move |d: &MI::Distance| within(d, &limit).map(|()| promise))
         .with_exact(move |d| within(d, &d_in).map(|()| vec![loss.clone()]));
     Ok(Measurement::new(input, MaxDivergence, function, map))
+}
+
+macro_rules! register_sparse_vector {
+    ($($t:ty: $($q:ty)*;)*) => {$($(
+        register! {
+            "sparse_vector.rs": make_sparse_vector(
+                input, d_in, sensitivity, threshold, limit, scales, monotonic = false
+            )
+                for DI in [AnyDomain], MI in [AnyMetric], T in [$t], Q in [$q];
+        }
+    )*)*};
+}
+register_sparse_vector! {
+    i32: i32 f64; i64: i64 f64; u32: u32 f64; u64: u64 f64; usize: usize f64; f32: f32 f64; f64: f64;
 }
 
 /// Find the scales at which [`make_sparse_vector`] or
