@@ -55,7 +55,7 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// number by 0 is infinite. The number of answers below does not enter.
 ///
 /// # Proof
-/// (Lyu, Su, Li 2017, Theorem 2 and 3, for Algorithm 1 of theirs; this is it, with the noise of
+/// (Lyu, Su, Li 2017, for the first algorithm of theirs; this is it, with the noise of
 /// [`NoisyThreshold`].) Let `x`, `y` be `d_in`-close. Fix the analyst and a sequence of answers.
 /// This fixes the queries `q_1, ..., q_n`, because each is a function of the answers before it, and
 /// so are refusals. Let `A` be the set of those that are answered `true`; there are at most `limit`.
@@ -188,7 +188,7 @@ register_sparse_vector! {
 ///
 /// The threshold gets the share `1 / (1 + m^(2/3))` of it, where `m` is `2 limit`, or `limit` for
 /// `monotonic` queries, and the queries get the rest: nearly the split for which the difference of
-/// noisy query and noisy threshold has the least variance (Lyu, Su, Li 2017, section 4.2). Each
+/// noisy query and noisy threshold has the least variance (Lyu, Su, Li 2017, on the allocation of a budget). Each
 /// quotient is rounded so that the loss of these scales, as an exact number, is at most `epsilon`.
 ///
 /// # Errors
