@@ -104,9 +104,8 @@ fn every_constructor_states_its_map_its_proof_and_its_errors() {
     }
 }
 /// What users vouch for: nothing else is without a proof.
-const TRUSTED: [&str; 7] = [
+const TRUSTED: [&str; 6] = [
     "make_user_measurement",
-    "make_user_postprocessor",
     "make_user_transformation",
     "new_function",
     "user_distance",

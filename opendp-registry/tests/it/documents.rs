@@ -263,6 +263,7 @@ fn a_sparse_vector_asks_transformations_of_documents() {
     type Query = Transformation<AnyDomain, AnyMetric, AtomDomain<i32>, AbsoluteDistance<i32>>;
     let made = build(json!({"space": integers(), "chain": [{"sparse_vector": {
         "d_in": 1, "sensitivity": 1, "threshold": 500, "limit": 1, "scales": [4.0, 8.0],
+        "T": "i32", "Q": "i32",
     }}]}))
     .unwrap();
     assert_eq!(map(&made, json!(1)), Ok(json!(0.5)));

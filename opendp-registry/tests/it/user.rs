@@ -2,7 +2,8 @@
 
 use opendp_core::erased::{AnyDistance, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
-    Args, Constructed, Function, MaxDivergence, Measure, PrivacyMap, Result, TheMeasure, UserDomain,
+    Args, Constructed, Domain, Function, MaxDivergence, Measure, PrivacyMap, Result, TheMeasure,
+    UserDomain,
 };
 use opendp_registry::Registry;
 use serde_json::json;
@@ -60,7 +61,9 @@ fn spaces_and_measures_of_ones_own_stand_in_documents() {
     let edit = talk.input().metric().decode(&json!(0.5)).unwrap();
     assert_eq!(*talk.map(&edit).unwrap().downcast_ref::<f64>().unwrap(), 1.0);
     // The control: no metric of the house counts edits of one text in this way.
-    let text = filter.to_string().replace(r#"{"user_distance":{"identifier":"edits"}}"#, r#""hamming_distance""#);
+    let text = filter
+        .to_string()
+        .replace(r#"{"user_distance":{"identifier":"edits"}}"#, r#""hamming_distance""#);
     assert_eq!(build(text.parse().unwrap()).unwrap_err().kind(), "MetricSpace");
 }
 #[test]
@@ -71,7 +74,6 @@ fn a_domain_and_a_function_are_given_as_values() {
         .with("member", Constructed::from(short.clone()));
     let domain = make("user_domain", args).unwrap().domain().unwrap();
     assert!(domain.is::<UserDomain>());
-    use opendp_core::Domain;
     assert!(domain.member(&AnyValue::new("four".to_owned())));
     assert!(!domain.member(&AnyValue::new("longer".to_owned())));
     assert!(!domain.member(&AnyValue::new(4)));
@@ -81,7 +83,7 @@ fn a_domain_and_a_function_are_given_as_values() {
     assert!(answer.downcast::<bool>().unwrap());
     // No document writes a function.
     let error = build(json!({"user_domain": {"identifier": "x", "member": "y"}})).unwrap_err();
-    assert!(["Argument", "NotFound"].contains(&error.kind()), "{error}");
+    assert!(error.to_string().contains("`member`"), "{error}");
 }
 #[test]
 fn parts_are_written_in_documents() {
