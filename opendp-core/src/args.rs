@@ -2,9 +2,9 @@
 
 use std::{
     any::{Any, TypeId},
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     fmt,
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 
 use serde_json::Value as Json;
@@ -14,7 +14,8 @@ use crate::erased::{
 };
 use crate::{
     Codec, Constructed, Domain, Error, Measure, Measurement, Metric, MetricOn, Named, Odometer,
-    Result, Space, TypeName,
+    PrivacyMap, Registration, Result, Space, StabilityMap, TypeName, UserDistance, UserDomain,
+    VectorDomain,
 };
 
 /// One argument.
@@ -56,7 +57,7 @@ impl Arg {
             Arg::Made(Constructed::Domain(domain)) => format!("a {}", domain.inner_type()),
             Arg::Made(Constructed::Metric(metric)) => format!("a {}", metric.inner_type()),
             Arg::Made(Constructed::Measure(measure)) => format!("a {}", measure.inner_type()),
-            Arg::Made(made) => format!("a {}", made.kind().name()),
+            Arg::Made(made) => made.kind().with_article().to_owned(),
             Arg::List(items) => format!("a list of {} items", items.len()),
             Arg::Value(_) => "a value of another type".to_owned(),
         }
@@ -222,6 +223,78 @@ impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
     }
 }
 
+/// A space of any types. A pair that a document writes is checked where its types are known: by a
+/// parameter of any registered function that takes a space of these types.
+impl Argument for Space<AnyDomain, AnyMetric> {
+    fn type_name() -> TypeName {
+        TypeName::generic("Space", [AnyDomain::type_name(), AnyMetric::type_name()])
+    }
+    fn accepts(arg: &Arg) -> bool {
+        match arg {
+            Arg::Space(_) | Arg::Pair(..) => true,
+            Arg::Value(value) => value.is::<Self>(),
+            _ => false,
+        }
+    }
+    fn from_arg(arg: &Arg) -> Result<Self> {
+        match arg {
+            Arg::Space(space) => Ok(space.clone()),
+            Arg::Pair(domain, metric) => checked(domain, metric),
+            Arg::Value(value) => value
+                .downcast_ref()
+                .cloned()
+                .ok_or_else(|| wrong(&<Self as Argument>::type_name(), arg)),
+            _ => Err(wrong(&<Self as Argument>::type_name(), arg)),
+        }
+    }
+}
+/// Make a space of a pair whose types nobody here knows.
+fn checked(domain: &AnyDomain, metric: &AnyMetric) -> Result<Space<AnyDomain, AnyMetric>> {
+    // What a user defines measures, and is measured by, anything, on trust.
+    if !(domain.is::<UserDomain>() || metric.is::<UserDistance>()) {
+        let name = TypeName::generic("Space", [domain.inner_type(), metric.inner_type()]);
+        let Some(check) = SPACES.get(&name) else {
+            return Err(Error::MetricSpace(format!(
+                "no function that is registered takes a {name}; if it is one, make it in Rust"
+            )));
+        };
+        check(&Arg::Pair(domain.clone(), metric.clone()))?;
+    }
+    Ok(Space { domain: domain.clone(), metric: metric.clone() })
+}
+type Check = fn(&Arg) -> Result<()>;
+/// The checks of all spaces that registered functions take.
+static SPACES: LazyLock<HashMap<TypeName, Check>> = LazyLock::new(|| {
+    let parameters = Registration::all().flat_map(|registration| (registration.parameters)());
+    let spaces = parameters.filter(|parameter| parameter.type_name.head() == "Space");
+    spaces.map(|parameter| (parameter.type_name, parameter.decodes)).collect()
+});
+
+macro_rules! values_only {
+    ($($map:ty: $name:literal $left:ident $right:ident;)*) => {$(
+        /// A map, which only a value can be: no document writes one.
+        impl Argument for $map {
+            fn type_name() -> TypeName {
+                TypeName::generic($name, [$left::type_name(), $right::type_name()])
+            }
+            fn accepts(arg: &Arg) -> bool {
+                matches!(arg, Arg::Value(value) if value.is::<Self>())
+            }
+            fn from_arg(arg: &Arg) -> Result<Self> {
+                let value = match arg {
+                    Arg::Value(value) => value.downcast_ref::<Self>(),
+                    _ => None,
+                };
+                value.cloned().ok_or_else(|| wrong(&<Self as Argument>::type_name(), arg))
+            }
+        }
+    )*};
+}
+values_only! {
+    StabilityMap<AnyMetric, AnyMetric>: "StabilityMap" AnyMetric AnyMetric;
+    PrivacyMap<AnyMetric, AnyMeasure>: "PrivacyMap" AnyMetric AnyMeasure;
+}
+
 impl<DI: Domain, MI: Metric, MO: Measure> Argument for Odometer<DI, MI, MO> {
     fn type_name() -> TypeName {
         Odometer::<DI, MI, MO>::type_name()
@@ -257,14 +330,16 @@ pub struct TheMetric<M>(pub M);
 pub struct TheMeasure<M>(pub M);
 
 macro_rules! descriptors {
-    ($($the:ident $kind:ident $bound:ident;)*) => {$(
+    ($($the:ident $kind:ident $bound:ident $any:ident;)*) => {$(
         impl<T: $bound> Argument for $the<T> {
             fn type_name() -> TypeName {
                 T::type_name()
             }
             fn accepts(arg: &Arg) -> bool {
                 match arg {
-                    Arg::Made(Constructed::$kind(inner)) => inner.is::<T>(),
+                    Arg::Made(Constructed::$kind(inner)) => {
+                        inner.is::<T>() || TypeId::of::<T>() == TypeId::of::<$any>()
+                    }
                     Arg::Value(value) => value.is::<T>(),
                     _ => false,
                 }
@@ -281,9 +356,9 @@ macro_rules! descriptors {
     )*};
 }
 descriptors! {
-    TheDomain Domain Domain;
-    TheMetric Metric Metric;
-    TheMeasure Measure Measure;
+    TheDomain Domain Domain AnyDomain;
+    TheMetric Metric Metric AnyMetric;
+    TheMeasure Measure Measure AnyMeasure;
 }
 
 macro_rules! objects {
@@ -347,6 +422,53 @@ impl<MO: Measure> Argument for Measurement<AnyDomain, AnyMetric, MO, AnyValue> {
             _ => None,
         };
         inner.cloned().ok_or_else(|| wrong(&<Self as Argument>::type_name(), arg))
+    }
+}
+
+/// Measurements of rows, whose types are known but for those of their releases.
+impl<E, M, MO> Argument for Vec<Measurement<VectorDomain<E>, M, MO, AnyValue>>
+where
+    E: Domain,
+    VectorDomain<E>: Domain,
+    M: Metric,
+    MO: Measure,
+{
+    fn type_name() -> TypeName {
+        let names = [
+            VectorDomain::<E>::type_name(),
+            M::type_name(),
+            MO::type_name(),
+            <AnyValue as Named>::type_name(),
+        ];
+        TypeName::generic("Vec", [TypeName::generic("Measurement", names)])
+    }
+    fn accepts(arg: &Arg) -> bool {
+        let fits = |item: &Arg| match item {
+            Arg::Made(Constructed::Measurement(made)) => {
+                made.input().domain().is::<VectorDomain<E>>()
+                    && made.input().metric().is::<M>()
+                    && made.measure().is::<MO>()
+            }
+            _ => false,
+        };
+        match arg {
+            Arg::List(items) => items.iter().all(fits),
+            Arg::Json(Json::Array(items)) => items.is_empty(),
+            Arg::Value(value) => value.is::<Self>(),
+            _ => false,
+        }
+    }
+    fn from_arg(arg: &Arg) -> Result<Self> {
+        match arg {
+            Arg::List(items) => {
+                items.iter().map(|item| AnyMeasurement::from_arg(item)?.typed()).collect()
+            }
+            Arg::Json(Json::Array(items)) if items.is_empty() => Ok(Vec::new()),
+            Arg::Value(value) if value.is::<Self>() => {
+                Ok(value.downcast_ref().cloned().unwrap_or_default())
+            }
+            _ => Err(wrong(&<Self as Argument>::type_name(), arg)),
+        }
     }
 }
 

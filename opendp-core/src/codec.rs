@@ -158,6 +158,15 @@ macro_rules! floats {
 }
 floats!(f32 16_777_216_u128 f64 9_007_199_254_740_992_u128);
 
+/// Anything that is JSON.
+impl Codec for Json {
+    fn to_json(&self) -> Json {
+        self.clone()
+    }
+    fn from_json(json: &Json) -> Result<Self> {
+        Ok(json.clone())
+    }
+}
 impl Codec for bool {
     fn to_json(&self) -> Json {
         Json::Bool(*self)

@@ -76,7 +76,7 @@ pub use distance::Distance;
 pub use domain::{Domain, descriptor};
 pub use domains::{
     AtomDomain, BitVectorDomain, ColumnDomain, DataFrameDomain, MapDomain, Nan, OptionDomain,
-    PairDomain, VectorDomain,
+    PairDomain, UserDomain, VectorDomain,
 };
 pub use erased::{Constructed, Kind};
 pub use error::{Error, Result};
@@ -88,13 +88,13 @@ pub use measure::{Interaction, Measure};
 pub use measurement::{Accuracy, Measurement};
 pub use measures::{
     Approximate, ComposableLoss, MaxDivergence, PrivacyProfile, RenyiCurve, RenyiDivergence,
-    Sampled, SmoothedMaxDivergence, ZeroConcentratedDivergence,
+    Sampled, SmoothedMaxDivergence, UserDivergence, ZeroConcentratedDivergence,
 };
 pub use metric::{DatasetMetric, DistanceOn, Metric, MetricOn};
 pub use metrics::{
     AbsoluteDistance, ChangeOneDistance, DiscreteDistance, HammingDistance, InsertDeleteDistance,
     L0PInfDistance, L1Distance, L01InfDistance, L2Distance, L02InfDistance, LInfDistance,
-    LpDistance, RangeDistance, SymmetricDistance,
+    LpDistance, RangeDistance, SymmetricDistance, UserDistance,
 };
 pub use registration::{Generic, Origin, Parameter, Registration};
 pub use space::Space;
@@ -108,16 +108,16 @@ pub mod descriptors {
     //! like resolve to.
     pub use crate::domains::{
         atom_domain, bitvector_domain, dataframe_domain, map_domain, option_domain, pair_domain,
-        vector_domain,
+        user_domain, vector_domain,
     };
     pub use crate::measures::{
         approximate, fixed_smoothed_max_divergence, max_divergence, renyi_divergence, sampled,
-        smoothed_max_divergence, zero_concentrated_divergence,
+        smoothed_max_divergence, user_divergence, zero_concentrated_divergence,
     };
     pub use crate::metrics::{
         absolute_distance, change_one_distance, discrete_distance, hamming_distance,
         insert_delete_distance, l1_distance, l01inf_distance, l2_distance, l02inf_distance,
-        linf_distance, range_distance, symmetric_distance,
+        linf_distance, range_distance, symmetric_distance, user_distance,
     };
 }
 

@@ -3,6 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use crate::arith::{Directed, Exact, InfCast, Number};
+use crate::erased::{AnyDistance, AnyMeasure, AnyMetric};
 use crate::{Distance, Measure, Metric, Result};
 
 type Closure<I, O> = Arc<dyn Fn(&I) -> Result<O> + Send + Sync>;
@@ -59,7 +60,21 @@ impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
     }
 }
 
+impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
+    /// Erase the types of both distances.
+    pub fn erase(&self) -> StabilityMap<AnyMetric, AnyMetric> {
+        let map = self.clone();
+        StabilityMap::new(move |d: &AnyDistance| Ok(AnyDistance::new(map.eval(d.downcast_ref()?)?)))
+    }
+}
+
 impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
+    /// Erase the types of the distance and of the loss.
+    pub fn erase(&self) -> PrivacyMap<AnyMetric, AnyMeasure> {
+        let map = self.clone();
+        PrivacyMap::new(move |d: &AnyDistance| Ok(AnyDistance::new(map.eval(d.downcast_ref()?)?)))
+            .exact_as(self, |d: &AnyDistance| d.downcast_ref().cloned())
+    }
     /// Make a map from a function, which must compute through [`arith`](crate::arith) so that
     /// every rounding is upward. The caller vouches for the bound.
     pub fn new(

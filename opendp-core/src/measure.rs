@@ -25,6 +25,14 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     fn to_json(&self) -> Json {
         Json::String(Self::type_name().to_string())
     }
+    /// Read a loss that was written before its measure was known, as the arguments of a registered
+    /// function are. The default gives back the loss, whose type decides.
+    ///
+    /// # Errors
+    /// `FailedCast` when it is not a loss in this measure.
+    fn settle(&self, loss: Self::Distance) -> Result<Self::Distance> {
+        Ok(loss)
+    }
     /// Bound the loss of releasing all answers of mechanisms with these losses on the same data,
     /// whether or not a later mechanism is chosen in view of earlier answers.
     ///

@@ -4,6 +4,7 @@ mod approximate;
 mod curve;
 mod divergence;
 mod sampled;
+mod user;
 
 pub use approximate::{Approximate, approximate, fixed_smoothed_max_divergence};
 pub use curve::{ComposableLoss, PrivacyProfile, RenyiCurve};
@@ -12,3 +13,4 @@ pub use divergence::{
     max_divergence, renyi_divergence, smoothed_max_divergence, zero_concentrated_divergence,
 };
 pub use sampled::{Sampled, sampled};
+pub use user::{UserDivergence, user_divergence};

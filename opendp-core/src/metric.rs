@@ -20,6 +20,14 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
     fn to_json(&self) -> Json {
         Json::String(Self::type_name().to_string())
     }
+    /// Read a distance that was written before its metric was known, as the arguments of a
+    /// registered function are. The default gives back the distance, whose type decides.
+    ///
+    /// # Errors
+    /// `FailedCast` when it is not a distance in this metric.
+    fn settle(&self, distance: Self::Distance) -> Result<Self::Distance> {
+        Ok(distance)
+    }
 }
 
 /// A metric that measures distances between the members of `D`.

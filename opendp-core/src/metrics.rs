@@ -7,6 +7,7 @@ mod maximum;
 mod norm;
 mod partition;
 mod text;
+mod user;
 
 pub(crate) use dataset::same;
 pub use dataset::{
@@ -22,3 +23,4 @@ pub use norm::{
 pub use partition::{
     L0PInfDistance, L01InfDistance, L02InfDistance, l01inf_distance, l02inf_distance,
 };
+pub use user::{UserDistance, user_distance};

@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, collections::HashMap, fmt, str::FromStr};
 
+use serde_json::Value as Json;
+
 use crate::{Error, Result};
 
 /// The deepest nesting of a type name that is read.
@@ -181,7 +183,7 @@ macro_rules! named {
 
 named! {
     bool as "bool", String as "String", f32 as "f32", f64 as "f64",
-    i8 as "i8", i16 as "i16", i32 as "i32", i64 as "i64", i128 as "i128", isize as "isize",
+    Json as "Json", i8 as "i8", i16 as "i16", i32 as "i32", i64 as "i64", i128 as "i128", isize as "isize",
     u8 as "u8", u16 as "u16", u32 as "u32", u64 as "u64", u128 as "u128", usize as "usize",
     Vec<T> as "Vec", Option<T> as "Option", HashMap<K, V> as "HashMap",
 }

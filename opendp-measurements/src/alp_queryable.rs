@@ -65,7 +65,7 @@ use crate::sparse_vector::rounded;
 /// `|d ln P / dt| <= |B - A| / min(A, B) <= alpha`. As `t` changes by at most `scale / alpha` for
 /// each unit of `v`, `ln P` changes by at most `scale` for each. From one map to another, change one
 /// value after the other: `ln P` changes by at most `scale` times the sum of the changes, which is
-/// at most `scale l1`. (Theorem 4.5 there, for `scale = 1`.) Keys that share positions change
+/// at most `scale l1`. (Their theorem on privacy, for `scale = 1`.) Keys that share positions change
 /// nothing in this.
 ///
 /// # Errors

@@ -9,6 +9,7 @@ mod fixed_approx_dp_to_approx_dp;
 mod fully_adaptive_composition;
 mod interactive;
 mod parallel_composition;
+mod parts;
 mod population_amplification;
 mod privacy_filter;
 mod profiled;
@@ -28,6 +29,7 @@ pub use fix_delta::{ProfileMeasure, make_fix_delta};
 pub use fixed_approx_dp_to_approx_dp::{FixedMeasure, make_fixed_approxDP_to_approxDP};
 pub use fully_adaptive_composition::make_fully_adaptive_composition;
 pub use parallel_composition::make_parallel_composition;
+pub use parts::Parts;
 pub use population_amplification::{
     AmplifiableMeasure, PopulationMetric, make_population_amplification,
 };

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number};
+use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number};
 use opendp_core::codec::unexpected;
 use opendp_core::random::with_secure;
 use opendp_core::{
@@ -11,7 +11,7 @@ use opendp_core::{
 };
 
 use crate::numbers::all_finite;
-use crate::quotient::{finite_distance, quotient};
+use crate::quotient::{exact_quotient, finite_distance, quotient};
 use crate::samplers::{Optimize, Score, gumbel_argmax};
 use crate::{Scale, Temperature, accuracy};
 
@@ -28,6 +28,13 @@ pub trait ScoreMetric: Metric {
     /// # Errors
     /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound fits no number.
     fn loss(&self, d_in: &Self::Distance, scale: Scale) -> Result<f64>;
+    /// Bound it as [`loss`](ScoreMetric::loss) does, as an exact number. The default is the float.
+    ///
+    /// # Errors
+    /// Those of [`loss`](ScoreMetric::loss).
+    fn exact_loss(&self, d_in: &Self::Distance, scale: Scale) -> Result<Exact> {
+        Exact::from_f64(self.loss(d_in, scale)?)
+    }
 }
 
 /// Make a measurement that chooses the index of a good score.
@@ -114,7 +121,9 @@ where
 {
     let (size, metric) = (input.domain().size(), input.metric().clone());
     let function = Function::map(move |scores: &Vec<T>| choose(scores, temperature, optimize));
-    let map = PrivacyMap::new(move |d_in: &M::Distance| metric.loss(d_in, temperature.into()));
+    let same = metric.clone();
+    let map = PrivacyMap::new(move |d_in: &M::Distance| metric.loss(d_in, temperature.into()))
+        .with_exact(move |d_in| Ok(vec![same.exact_loss(d_in, temperature.into())?]));
     Ok(Measurement::new(input, MaxDivergence, function, map)
         .with_accuracy(move |alpha| selection_accuracy(temperature.into(), size, alpha)))
 }
@@ -140,6 +149,9 @@ where
     fn loss(&self, d_in: &Q, scale: Scale) -> Result<f64> {
         quotient(*d_in, scale.value())
     }
+    fn exact_loss(&self, d_in: &Q, scale: Scale) -> Result<Exact> {
+        exact_quotient(*d_in, scale.value())
+    }
 }
 impl<Q> ScoreMetric for LInfDistance<Q>
 where
@@ -148,10 +160,16 @@ where
     i128: InfCast<Q>,
 {
     fn loss(&self, d_in: &Q, scale: Scale) -> Result<f64> {
-        let d_in = finite_distance(*d_in)?;
-        let range = if self.monotonic() { d_in } else { d_in.inf_add(d_in)? };
-        quotient(range, scale.value())
+        quotient(range(self, *d_in)?, scale.value())
     }
+    fn exact_loss(&self, d_in: &Q, scale: Scale) -> Result<Exact> {
+        exact_quotient(range(self, *d_in)?, scale.value())
+    }
+}
+/// The range of changes of at most `d_in`.
+fn range<Q: Distance + Number>(metric: &LInfDistance<Q>, d_in: Q) -> Result<Q> {
+    let d_in = finite_distance(d_in)?;
+    if metric.monotonic() { Ok(d_in) } else { d_in.inf_add(d_in) }
 }
 
 impl Codec for Optimize {

@@ -81,6 +81,7 @@ mod gumbel_max;
 mod laplace;
 mod laplace_accuracy;
 mod laplace_threshold;
+mod new_function;
 mod noise;
 mod noise_threshold;
 mod noisy_max;
@@ -98,12 +99,13 @@ mod sparse_vector;
 pub mod tails;
 mod temperature;
 mod threshold;
+mod user_measurement;
 
 pub use above_threshold::make_above_threshold;
 pub use alp_queryable::make_alp_queryable;
 pub use canonical_noise::make_canonical_noise;
 pub use combinators::{
-    AmplifiableMeasure, Candidate, CandidateMeasure, ConcentratedMeasure, FixedMeasure,
+    AmplifiableMeasure, Candidate, CandidateMeasure, ConcentratedMeasure, FixedMeasure, Parts,
     PopulationMetric, ProfileMeasure, Profiled, RenyiMeasure, make_RDP_to_approxDP,
     make_adaptive_composition, make_approximate, make_chain_mt, make_chain_pm, make_chain_tt,
     make_composition, make_fix_delta, make_fixed_approxDP_to_approxDP,
@@ -117,6 +119,7 @@ pub use geometric::{GeometricNumber, make_geometric};
 pub use gumbel_max::{ScoreMetric, make_gumbel_max};
 pub use laplace::{LaplaceLoss, LaplaceMetric, LaplaceNumber, make_laplace, make_laplace_in};
 pub use laplace_threshold::make_laplace_threshold;
+pub use new_function::new_function;
 pub use noise::{NoiseMeasure, make_noise};
 pub use noise_threshold::{NoiseThresholdMeasure, make_noise_threshold};
 pub use noisy_max::make_noisy_max;
@@ -138,6 +141,7 @@ pub use selection::SelectionMeasure;
 pub use sparse_vector::{Query, make_sparse_vector, sparse_vector_scales};
 pub use temperature::Temperature;
 pub use threshold::{ThresholdMeasure, ThresholdNumber};
+pub use user_measurement::make_user_measurement;
 
 #[cfg(test)]
 mod privacy;

@@ -3,13 +3,12 @@
 use opendp_core::arith::Number;
 use opendp_core::{
     Atom, AtomDomain, Error, Function, LInfDistance, MaxDivergence, Measurement, MetricOn,
-    PrivacyMap, RangeDistance, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence,
-    register,
+    RangeDistance, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence, register,
 };
 
 use crate::gumbel_max::{ScoreMetric, selection_accuracy};
 use crate::samplers::{Optimize, Score};
-use crate::selection::choose_some;
+use crate::selection::{choose_some, loss_of_choices};
 use crate::{Scale, SelectionMeasure};
 
 /// Make a measurement that chooses the index of a good score.
@@ -39,7 +38,8 @@ use crate::{Scale, SelectionMeasure};
 /// With `r = range / scale`, rounded up, the loss is `r` under the max-divergence and `r^2 / 8`,
 /// each operation rounded up, under zero-concentrated divergence. `range` is `d_in` under the range
 /// distance and under a `monotonic` L-infinity distance, and `d_in + d_in`, rounded up, under any
-/// other. The loss is 0 for 0, and at scale 0 infinite for all else.
+/// other. The loss is 0 for 0, and at scale 0 infinite for all else. The exact bound, which counts
+/// against a budget, is the fraction itself.
 ///
 /// # Proof
 /// Let `s` be the scale, `u` and `v` the scores of neighbours, negated for `negate`, which changes
@@ -115,7 +115,7 @@ where
         let empty = || Error::FailedFunction("the vector of scores is empty".into());
         chosen.first().copied().ok_or_else(empty)
     });
-    let map = PrivacyMap::new(move |d_in: &M::Distance| MO::loss(metric.loss(d_in, scale)?, 1));
+    let map = loss_of_choices::<M, MO>(metric, scale, 1);
     Ok(Measurement::new(input, output_measure.0, function, map)
         .with_accuracy(move |alpha| selection_accuracy(scale, size, alpha)))
 }

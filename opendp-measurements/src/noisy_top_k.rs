@@ -3,13 +3,12 @@
 use opendp_core::arith::Number;
 use opendp_core::{
     Atom, AtomDomain, Error, Function, LInfDistance, MaxDivergence, Measurement, MetricOn,
-    PrivacyMap, RangeDistance, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence,
-    register,
+    RangeDistance, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence, register,
 };
 
 use crate::gumbel_max::ScoreMetric;
 use crate::samplers::{Optimize, Score};
-use crate::selection::choose_some;
+use crate::selection::{choose_some, loss_of_choices};
 use crate::{Scale, SelectionMeasure};
 
 /// Make a measurement that chooses the indices of several good scores, in the order of choice.
@@ -105,7 +104,7 @@ where
     let optimize = if negate { Optimize::Min } else { Optimize::Max };
     let function =
         Function::map(move |scores: &Vec<T>| choose_some::<MO, T>(scores, k, scale, optimize));
-    let map = PrivacyMap::new(move |d_in: &M::Distance| MO::loss(metric.loss(d_in, scale)?, k));
+    let map = loss_of_choices::<M, MO>(metric, scale, k);
     Ok(Measurement::new(input, output_measure.0, function, map))
 }
 

@@ -2,11 +2,12 @@
 
 use std::cmp::Ordering;
 
-use opendp_core::arith::{Directed, InfCast, Number};
+use opendp_core::arith::{Directed, Exact, InfCast, Number};
 use opendp_core::random::{NoEntropy, RandomSource, with_secure};
-use opendp_core::{MaxDivergence, Measure, Result, ZeroConcentratedDivergence};
+use opendp_core::{MaxDivergence, Measure, PrivacyMap, Result, ZeroConcentratedDivergence};
 
 use crate::Scale;
+use crate::gumbel_max::ScoreMetric;
 use crate::numbers::all_finite;
 use crate::samplers::{Optimize, Score, exponential_top_k, gumbel_top_k};
 
@@ -33,6 +34,33 @@ pub trait SelectionMeasure: Measure<Distance = f64> {
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
     fn loss(range: f64, k: usize) -> Result<f64>;
+    /// Bound it as [`loss`](SelectionMeasure::loss) does, as an exact number. The default is the float.
+    ///
+    /// # Errors
+    /// Those of [`loss`](SelectionMeasure::loss).
+    fn exact_loss(range: &Exact, k: usize) -> Result<Exact> {
+        Exact::from_f64(Self::loss(range.to_f64_up(), k)?)
+    }
+}
+
+/// The map of choosing `k` indices.
+pub(crate) fn loss_of_choices<M: ScoreMetric, MO: SelectionMeasure>(
+    metric: M,
+    scale: Scale,
+    k: usize,
+) -> PrivacyMap<M, MO> {
+    let same = metric.clone();
+    PrivacyMap::new(move |d_in: &M::Distance| MO::loss(metric.loss(d_in, scale)?, k)).with_exact(
+        move |d_in| {
+            let range = same.exact_loss(d_in, scale)?;
+            // Nothing is lost without a choice, even without noise.
+            Ok(vec![if k == 0 { Exact::ZERO } else { MO::exact_loss(&range, k)? }])
+        },
+    )
+}
+/// A count as an exact number, rounded up beyond 2^53.
+fn count(k: usize) -> Result<Exact> {
+    Exact::from_f64(f64::inf_cast(k)?)
 }
 
 impl SelectionMeasure for MaxDivergence {
@@ -49,6 +77,9 @@ impl SelectionMeasure for MaxDivergence {
     fn loss(range: f64, k: usize) -> Result<f64> {
         at_ends(range, k, || range.inf_mul(f64::inf_cast(k)?))
     }
+    fn exact_loss(range: &Exact, k: usize) -> Result<Exact> {
+        Ok(range.times(&count(k)?))
+    }
 }
 impl SelectionMeasure for ZeroConcentratedDivergence {
     fn choose<T: Score, S: RandomSource>(
@@ -63,6 +94,9 @@ impl SelectionMeasure for ZeroConcentratedDivergence {
     /// `k range^2 / 8`.
     fn loss(range: f64, k: usize) -> Result<f64> {
         at_ends(range, k, || range.inf_mul(range)?.inf_mul(f64::inf_cast(k)?)?.inf_div(8.0))
+    }
+    fn exact_loss(range: &Exact, k: usize) -> Result<Exact> {
+        Ok(range.times(range).times(&count(k)?).over(&Exact::from_f64(8.0)?))
     }
 }
 

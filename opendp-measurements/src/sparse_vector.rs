@@ -1,10 +1,11 @@
 //! Whether queries, asked one after the other, exceed a threshold.
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number};
+use opendp_core::erased::{AnyDomain, AnyMetric};
 use opendp_core::random::with_secure;
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Distance, Domain, Error, Function, MaxDivergence,
-    Measurement, Metric, PrivacyMap, Queryable, Result, Space, Transformation,
+    Measurement, Metric, PrivacyMap, Queryable, Result, Space, Transformation, register,
 };
 
 use crate::Scale;
@@ -54,7 +55,7 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// number by 0 is infinite. The number of answers below does not enter.
 ///
 /// # Proof
-/// (Lyu, Su, Li 2017, Theorem 2 and 3, for Algorithm 1 of theirs; this is it, with the noise of
+/// (Lyu, Su, Li 2017, for the first algorithm of theirs; this is it, with the noise of
 /// [`NoisyThreshold`].) Let `x`, `y` be `d_in`-close. Fix the analyst and a sequence of answers.
 /// This fixes the queries `q_1, ..., q_n`, because each is a function of the answers before it, and
 /// so are refusals. Let `A` be the set of those that are answered `true`; there are at most `limit`.
@@ -134,6 +135,7 @@ where
     Q: Distance + Number,
     f64: InfCast<Q>,
 {
+    let d_in = input.metric().settle(d_in).map_err(|error| error.at("argument `d_in`"))?;
     d_in.check()?;
     sensitivity.check()?;
     let threshold = Threshold::new(threshold, limit, scales)?;
@@ -167,12 +169,26 @@ where
     Ok(Measurement::new(input, MaxDivergence, function, map))
 }
 
+macro_rules! register_sparse_vector {
+    ($($t:ty: $($q:ty)*;)*) => {$($(
+        register! {
+            "sparse_vector.rs": make_sparse_vector(
+                input, d_in, sensitivity, threshold, limit, scales, monotonic = false
+            )
+                for DI in [AnyDomain], MI in [AnyMetric], T in [$t], Q in [$q];
+        }
+    )*)*};
+}
+register_sparse_vector! {
+    i32: i32 f64; i64: i64 f64; u32: u32 f64; u64: u64 f64; usize: usize f64; f32: f32 f64; f64: f64;
+}
+
 /// Find the scales at which [`make_sparse_vector`] or
 /// [`make_above_threshold`](crate::make_above_threshold) loses at most `epsilon`.
 ///
 /// The threshold gets the share `1 / (1 + m^(2/3))` of it, where `m` is `2 limit`, or `limit` for
 /// `monotonic` queries, and the queries get the rest: nearly the split for which the difference of
-/// noisy query and noisy threshold has the least variance (Lyu, Su, Li 2017, section 4.2). Each
+/// noisy query and noisy threshold has the least variance (Lyu, Su, Li 2017, on the allocation of a budget). Each
 /// quotient is rounded so that the loss of these scales, as an exact number, is at most `epsilon`.
 ///
 /// # Errors

@@ -75,15 +75,19 @@ impl Entry {
     ///
     /// What is added while the program runs, such as a user's own closure, is trusted. What is
     /// linked is proved if its documentation has a section `# Proof`; domains, metrics, measures and
-    /// functions of a release have nothing to prove.
+    /// functions of a release have nothing to prove. What has a section `# Trust` says there what
+    /// its user vouches for.
     pub fn proved(&self) -> bool {
         match (&self.documentation, self.kind) {
             (Documentation::Text(_), _) => false,
-            (_, Kind::Transformation | Kind::Measurement | Kind::Odometer) => {
-                self.documentation().lines().any(|line| line == "# Proof")
-            }
+            _ if self.has("# Trust") => false,
+            (_, Kind::Transformation | Kind::Measurement | Kind::Odometer) => self.has("# Proof"),
             _ => true,
         }
+    }
+    /// Whether the documentation has a section of this title.
+    fn has(&self, title: &str) -> bool {
+        self.documentation().lines().any(|line| line == title)
     }
     /// Decode the arguments and call the constructor.
     ///

@@ -126,6 +126,7 @@ mod table;
 mod tally;
 mod uniform;
 mod unordered;
+mod user_transformation;
 mod variance;
 
 pub use alpha::Alpha;
@@ -192,4 +193,5 @@ pub use sum_of_squared_deviations::make_sum_of_squared_deviations;
 pub use summation::{Pairwise, Sequential, Summation};
 pub use tally::Tally;
 pub use unordered::{OrderedMetric, make_unordered};
+pub use user_transformation::make_user_transformation;
 pub use variance::{make_sized_bounded_variance, make_variance};

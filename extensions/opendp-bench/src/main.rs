@@ -8,6 +8,8 @@
 mod folds;
 mod incumbent;
 mod incumbent_folds;
+mod incumbent_interaction;
+mod interaction;
 mod leakage;
 mod lookups;
 mod noise;
@@ -63,6 +65,7 @@ fn main() -> Result<()> {
     selection::choices(&mut table)?;
     response::responses(&mut table)?;
     folds::folds(&mut table, cli.rows)?;
+    interaction::talks(&mut table)?;
     lookups::resolution(&mut table)?;
     println!("{}", if cli.json { table.json().to_string() } else { table.text() });
     Ok(())

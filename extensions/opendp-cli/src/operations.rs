@@ -37,15 +37,17 @@ pub(crate) fn invoke(made: &Constructed, arg: &Json, repeat: Option<usize>) -> R
         Constructed::Transformation(t) => t.invoke(arg).map(|out| out.to_json()),
         Constructed::Measurement(m) => m.invoke(arg).and_then(|out| complete(&out)),
         Constructed::Function(f) => f.eval(arg).map(|out| out.to_json()),
-        other => Err(Error::NotImplemented(format!("a {} does not run", other.kind().name()))),
+        other => {
+            Err(Error::NotImplemented(format!("{} does not run", other.kind().with_article())))
+        }
     };
     let domain = match made {
         Constructed::Transformation(t) => t.input().domain(),
         Constructed::Measurement(m) => m.input().domain(),
         other => {
             return Err(Error::NotImplemented(format!(
-                "a {} takes no value from JSON",
-                other.kind().name()
+                "{} takes no value from JSON",
+                other.kind().with_article()
             )));
         }
     };
@@ -77,8 +79,9 @@ pub(crate) fn profile(made: &Constructed, d_in: &Json) -> Result<PrivacyProfile>
             let d_in = m.input().metric().decode(d_in).map_err(|error| error.at("d_in"))?;
             m.measure().profile(&m.map(&d_in)?)
         }
-        other => {
-            Err(Error::NotImplemented(format!("a {} has no privacy profile", other.kind().name())))
-        }
+        other => Err(Error::NotImplemented(format!(
+            "{} has no privacy profile",
+            other.kind().with_article()
+        ))),
     }
 }

@@ -21,14 +21,11 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     /// Erase all types. The stages run as fast as before: dispatch is once a chunk.
     #[inline(never)]
     pub fn erase(&self) -> AnyTransformation {
-        let map = self.map.clone();
         Transformation {
             input: self.input.erase(),
             output: self.output.erase(),
             function: self.function.erase(),
-            map: StabilityMap::new(move |d: &AnyDistance| {
-                Ok(AnyDistance::new(map.eval(d.downcast_ref()?)?))
-            }),
+            map: self.map.erase(),
         }
     }
 }
@@ -36,15 +33,11 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// Erase all types.
     #[inline(never)]
     pub fn erase(&self) -> AnyMeasurement {
-        let map = self.map.clone();
         Measurement {
             input: self.input.erase(),
             measure: AnyMeasure::new(self.measure.clone()),
             function: self.function.erase(),
-            map: PrivacyMap::new(move |d: &AnyDistance| {
-                Ok(AnyDistance::new(map.eval(d.downcast_ref()?)?))
-            })
-            .exact_as(&self.map, |d: &AnyDistance| d.downcast_ref().cloned()),
+            map: self.map.erase(),
             accuracy: self.accuracy.clone(),
         }
     }
@@ -169,7 +162,15 @@ impl Kind {
     }
 }
 macro_rules! kinds {
-    ($($kind:ident $get:ident -> $t:ty),*) => {
+    ($($kind:ident $get:ident $article:literal -> $t:ty),*) => {
+        impl Kind {
+            /// The name of the kind with its article, for messages.
+            pub fn with_article(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => concat!($article, " ", stringify!($get))),*
+                }
+            }
+        }
         impl Constructed {
             /// The kind of the object.
             pub fn kind(&self) -> Kind {
@@ -178,7 +179,7 @@ macro_rules! kinds {
                 }
             }
             $(
-                #[doc = concat!("Take the object as a ", stringify!($get), ".")]
+                #[doc = concat!("Take the object as ", $article, " ", stringify!($get), ".")]
                 ///
                 /// # Errors
                 /// `FailedCast` when it is of another kind.
@@ -186,8 +187,9 @@ macro_rules! kinds {
                     match self {
                         Constructed::$kind(made) => Ok(made),
                         other => Err(Error::FailedCast(format!(
-                            concat!("expected a ", stringify!($get), ", found a {}"),
-                            other.kind().name()
+                            "expected {}, found {}",
+                            Kind::$kind.with_article(),
+                            other.kind().with_article()
                         ))),
                     }
                 }
@@ -201,13 +203,13 @@ macro_rules! kinds {
     };
 }
 kinds! {
-    Domain domain -> AnyDomain,
-    Metric metric -> AnyMetric,
-    Measure measure -> AnyMeasure,
-    Transformation transformation -> AnyTransformation,
-    Measurement measurement -> AnyMeasurement,
-    Function function -> AnyFunction,
-    Odometer odometer -> AnyOdometer
+    Domain domain "a" -> AnyDomain,
+    Metric metric "a" -> AnyMetric,
+    Measure measure "a" -> AnyMeasure,
+    Transformation transformation "a" -> AnyTransformation,
+    Measurement measurement "a" -> AnyMeasurement,
+    Function function "a" -> AnyFunction,
+    Odometer odometer "an" -> AnyOdometer
 }
 
 impl Constructed {
@@ -248,7 +250,7 @@ fn decode_in(space: &Space<AnyDomain, AnyMetric>, d_in: &Json) -> Result<AnyDist
 }
 #[cold]
 fn no_map(made: &Constructed) -> Error {
-    Error::NotImplemented(format!("a {} has no map", made.kind().name()))
+    Error::NotImplemented(format!("{} has no map", made.kind().with_article()))
 }
 
 #[cfg(test)]
@@ -282,6 +284,8 @@ mod tests {
         assert!(made.map(&"x".into()).unwrap_err().to_string().contains("d_in"));
         assert!(made.check(&3.into(), &"x".into()).unwrap_err().to_string().contains("d_out"));
         let domain = Constructed::from(add_one().input().domain().clone());
+        let odometer = domain.clone().odometer().unwrap_err().to_string();
+        assert!(odometer.contains("expected an odometer, found a domain"), "{odometer}");
         assert_eq!(domain.map(&3.into()).unwrap_err().kind(), "NotImplemented");
         assert_eq!(domain.measurement().unwrap_err().kind(), "FailedCast");
     }

@@ -235,11 +235,17 @@ impl Metric for AnyMetric {
     fn to_json(&self) -> Json {
         self.0.json()
     }
+    fn settle(&self, distance: AnyDistance) -> Result<AnyDistance> {
+        distance.written().map_or(Ok(distance.clone()), |json| self.decode(json))
+    }
 }
 impl Measure for AnyMeasure {
     type Distance = AnyDistance;
     fn to_json(&self) -> Json {
         self.0.json()
+    }
+    fn settle(&self, loss: AnyDistance) -> Result<AnyDistance> {
+        loss.written().map_or(Ok(loss.clone()), |json| self.decode(json))
     }
     fn compose(&self, losses: &[AnyDistance]) -> Result<AnyDistance> {
         self.0.total(losses)

@@ -242,6 +242,10 @@ impl AnyDistance {
             None => AnyDistance(Arc::new(distance)),
         }
     }
+    /// What was written, if nobody has settled yet what distance it is.
+    pub(super) fn written(&self) -> Option<&Json> {
+        self.downcast_ref::<Written>().ok().map(|Written(json)| json)
+    }
     /// Look inside.
     ///
     /// # Errors
@@ -268,10 +272,46 @@ impl Codec for AnyDistance {
     fn to_json(&self) -> Json {
         self.0.json()
     }
+    /// The type of an erased distance is not in its JSON. What is read is no distance yet: the metric
+    /// or the measure [settles](crate::Metric::settle) it.
+    fn from_json(json: &Json) -> Result<Self> {
+        Ok(AnyDistance::new(Written(json.clone())))
+    }
+}
+
+/// A distance as it was written, before its type is known.
+#[derive(Clone, Debug)]
+struct Written(Json);
+
+#[cold]
+fn unsettled<T>() -> Result<T> {
+    Err(Error::FailedCast(
+        "the type of an erased distance is not in its JSON; decode it by its metric".into(),
+    ))
+}
+/// Everything fails: nothing may take it for a distance.
+impl Distance for Written {
+    fn at_most(&self, _: &Self) -> Result<bool> {
+        unsettled()
+    }
+    fn check(&self) -> Result<()> {
+        unsettled()
+    }
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+}
+impl Codec for Written {
+    fn to_json(&self) -> Json {
+        self.0.clone()
+    }
     fn from_json(_: &Json) -> Result<Self> {
-        Err(Error::FailedCast(
-            "the type of an erased distance is not in its JSON; decode it by its metric".into(),
-        ))
+        unsettled()
+    }
+}
+impl Named for Written {
+    fn type_name() -> TypeName {
+        TypeName::plain("Json")
     }
 }
 impl fmt::Debug for AnyDistance {

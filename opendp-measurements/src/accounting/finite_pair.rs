@@ -121,7 +121,7 @@ impl DominatingPair for RandomizedResponsePair {
 
 /// Any mechanism that is `(epsilon, delta)`-differentially private, and no more is known of it.
 ///
-/// Such a mechanism is a post-processing of this pair (Kairouz, Oh, Viswanath 2015, Theorem 3.4).
+/// Such a mechanism is a post-processing of this pair (Kairouz, Oh, Viswanath 2015).
 /// With delta 0, powers of it are optimal composition of pure differential privacy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrivatePair {

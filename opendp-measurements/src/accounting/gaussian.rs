@@ -167,7 +167,7 @@ pub fn gaussian_mu(epsilon: f64, delta: f64) -> Result<Certified> {
 }
 
 /// The trade-off function of a normal shift: the smallest error of the second kind that a test
-/// between `N(0, 1)` and `N(mu, 1)` has at a size of `alpha` (Dong, Roth, Su 2022, equation 6).
+/// between `N(0, 1)` and `N(mu, 1)` has at a size of `alpha` (Dong, Roth, Su 2022).
 ///
 /// # Errors
 /// `InvalidDistance` when `mu` is negative or `alpha` is not from 0 to 1.

@@ -13,7 +13,7 @@ const ERROR: f64 = 256.0 * U;
 /// Vectors under the L1 distance are dominated by one number: the trade-off function of the shift
 /// by `a + b` of a log-concave density is `T_b(1 - T_a)`, and for a product of two shifts, in two
 /// coordinates, the same expression is a lower bound, for one test can follow the other (compare
-/// Dong, Roth, Su 2022, Theorem 2.14).
+/// Dong, Roth, Su 2022, on log-concave noise).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaplacePair {
     /// The sensitivity divided by the scale.
@@ -61,7 +61,7 @@ impl DominatingPair for LaplacePair {
 ///
 /// Its profile is at most `(a - sqrt(r))^2 / (a^2 - 1)` at `r = e^x` for `a = e^(epsilon / 2)`: the
 /// largest value of `p (1 - r e^-t)` over the two-point losses `t`, `t - epsilon` that a bounded
-/// range allows, with `p = (a^2 - e^t) / (a^2 - 1)` (Dong, Durfee, Rogers 2020, Lemma 3.2). This is
+/// range allows, with `p = (a^2 - e^t) / (a^2 - 1)` (Dong, Durfee, Rogers 2020). This is
 /// the profile of a loss of density `a e^(x / 2) / (2 (a^2 - 1))` between the ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoundedRangePair {

@@ -190,8 +190,8 @@ pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
 /// every other: `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)` at each `x` below epsilon, and delta
 /// from there on.
 ///
-/// It is that of the randomized response that dominates the mechanism (Kairouz, Oh, Viswanath 2015,
-/// Theorem 2.4), so that no better one can be had.
+/// It is that of the randomized response that dominates the mechanism (Kairouz, Oh, Viswanath 2015), so
+/// that no better one can be had.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or NaN, or delta is not from 0 to 1.

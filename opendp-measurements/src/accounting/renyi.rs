@@ -94,7 +94,7 @@ pub fn concentrated_epsilon(rho: f64, delta: f64) -> Result<f64> {
 /// `rho = epsilon tanh(epsilon / 2)`, rounded up, which is at most `epsilon^2 / 2`.
 ///
 /// It is the best such bound. Randomized response that keeps its bit with probability
-/// `e^epsilon / (1 + e^epsilon)` dominates the mechanism (Kairouz, Oh, Viswanath 2015, Theorem 2.2).
+/// `e^epsilon / (1 + e^epsilon)` dominates the mechanism (Kairouz, Oh, Viswanath 2015).
 /// Its Renyi divergence of order `a` is `(g(a) - g(1)) / (a - 1)` with
 /// `g(a) = ln cosh((a - 1/2) epsilon)`. As a function of `s = (a - 1/2)^2`, `g` is
 /// `ln cosh(sqrt(s) epsilon)`, whose derivative `epsilon tanh(sqrt(s) epsilon) / (2 sqrt(s))`

@@ -89,6 +89,7 @@ where
             "d_mids: expected the loss of at least one question, found none".into(),
         ));
     }
+    let d_in = input.metric().settle(d_in).map_err(|error| error.at("argument `d_in`"))?;
     d_in.check()?;
     let d_mids: Vec<MO::Distance> =
         d_mids.into_iter().map(|d_mid| comparable(&measure, d_mid)).collect::<Result<_>>()?;
@@ -117,7 +118,9 @@ register_interactive! {
 
 /// Make a loss one that others can be compared with.
 fn comparable<MO: Measure>(measure: &MO, d_mid: MO::Distance) -> Result<MO::Distance> {
-    d_mid.check().map_err(|error| error.at("argument `d_mids`"))?;
+    let at = |error: Error| error.at("argument `d_mids`");
+    let d_mid = measure.settle(d_mid).map_err(at)?;
+    d_mid.check().map_err(at)?;
     match d_mid.at_most(&d_mid) {
         Err(Error::NotImplemented(_)) => measure.join(&measure.split(&d_mid)?),
         _ => Ok(d_mid),

@@ -87,12 +87,12 @@ where
         other => other,
     })?;
 
-    let functions: Vec<_> = measurements.iter().map(|member| member.function().clone()).collect();
-    let interaction = measure.interaction();
+    let measurements: Arc<[_]> = measurements.into();
+    let (members, interaction) = (measurements.clone(), measure.interaction());
     let function = Function::map(move |data| {
-        in_turn(interaction, functions.iter().map(|function| || function.eval(data)))
+        in_turn(interaction, members.iter().map(|member| || member.invoke(data)))
     });
-    let map = total(&measure, measurements.clone());
+    let map = total(&measure, &measurements);
     let accuracy = move |alpha| {
         let each = measurements.iter().map(|member| member.accuracy(alpha));
         Ok(each.collect::<Result<Vec<_>>>()?.concat())
@@ -108,7 +108,7 @@ register! {
 /// Compose the losses of members, as they are rounded and, where losses add up, exactly.
 fn total<DI, MI, MO, TO>(
     measure: &MO,
-    members: Vec<Measurement<DI, MI, MO, TO>>,
+    measurements: &Arc<[Measurement<DI, MI, MO, TO>]>,
 ) -> PrivacyMap<MI, MO>
 where
     DI: Domain,
@@ -116,8 +116,7 @@ where
     MO: Measure,
     TO: Carrier,
 {
-    let (members, all) = (Arc::new(members), measure.clone());
-    let same = members.clone();
+    let (members, all) = (measurements.clone(), measure.clone());
     let map = PrivacyMap::new(move |d_in| {
         let losses = members.iter().map(|member| member.map(d_in));
         all.compose(&losses.collect::<Result<Vec<_>>>()?)
@@ -125,10 +124,10 @@ where
     if measure.parts().is_err() {
         return map;
     }
-    let measure = measure.clone();
+    let (members, measure) = (measurements.clone(), measure.clone());
     map.with_exact(move |d_in| {
         let mut ledger = Ledger::new(measure.clone())?;
-        for member in same.iter() {
+        for member in members.iter() {
             ledger.charge(&member.exact_map(d_in)?)?;
         }
         Ok(ledger.exact_total().to_vec())

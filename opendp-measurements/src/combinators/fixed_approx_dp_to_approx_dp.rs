@@ -33,7 +33,7 @@ impl FixedMeasure for Approximate<MaxDivergence> {}
 /// Every pair of distributions that is `(epsilon, delta)`-close in both directions is made from one
 /// of four outcomes by a randomized function: with probability delta an outcome tells all, and
 /// otherwise it is that of a randomized response of loss epsilon (Kairouz, Oh, Viswanath 2015,
-/// Theorem 2.4). Its delta at `x` is the one above, and no function increases it.
+/// the dominating mechanism of their composition theorem). Its delta at `x` is the one above, and no function increases it.
 ///
 /// # Errors
 /// From the map: those of the measurement's.

@@ -2,24 +2,28 @@
 
 use std::sync::Arc;
 
+use opendp_core::arith::Exact;
+use opendp_core::erased::AnyValue;
 use opendp_core::{
-    Carrier, DatasetMetric, Domain, Error, Function, Measure, Measurement, Metric, MetricOn,
-    PrivacyMap, Result, Space, VectorDomain,
+    AtomDomain, Carrier, DatasetMetric, Domain, Error, Function, InsertDeleteDistance,
+    MaxDivergence, Measure, Measurement, Metric, MetricOn, PrivacyMap, Result, Space,
+    SymmetricDistance, VectorDomain, ZeroConcentratedDivergence, register,
 };
 
 use super::composition::{in_turn, same};
+use super::parts::Parts;
 
 /// Make a measurement that splits the rows of a data set and releases something of each part.
 ///
 /// # Arguments
 /// * `input` - data sets of any size, under a distance that counts rows added and removed
-/// * `part` - the part that a row belongs to, from 0; rows without a part are left out
+/// * `part` - the part that each row belongs to; rows without a part are left out
 /// * `measurements` - one measurement for each part
 ///
 /// # Precondition
 /// The measurements start from `input`, and have the same measure. The size of data sets is not
 /// part of the domain, and `part` decides each row by itself. The number of parts is public: it is
-/// that of the measurements.
+/// that of the measurements, which is that of the categories, or one more than that of the edges.
 ///
 /// # Postcondition
 /// The release is the list of the releases of the parts. A part keeps the order of its rows. All
@@ -48,7 +52,7 @@ use super::composition::{in_turn, same};
 /// and of `map_i(j)`; each composition is rounded up.
 ///
 /// # Errors
-/// * `MakeMeasurement` when there are no measurements, when the measure does not compose, when the
+/// * `MakeMeasurement` when there are no measurements, or not as many as parts, when the measure does not compose, when the
 ///   metric counts replaced rows, or the domain fixes the number of rows
 /// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when a measurement does not fit
 /// * those of the measurements and of their maps
@@ -56,7 +60,7 @@ use super::composition::{in_turn, same};
 /// # Example
 /// ```
 /// use opendp_core::*;
-/// use opendp_measurements::{Scale, make_laplace, make_parallel_composition};
+/// use opendp_measurements::{Parts, Scale, make_laplace, make_parallel_composition};
 /// let ages = VectorDomain::new(AtomDomain::<i32>::default());
 /// let people = Space::new(ages, SymmetricDistance)?;
 /// let counts = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
@@ -69,7 +73,7 @@ use super::composition::{in_turn, same};
 /// let noisy = count.then(|count| make_laplace(count, Scale::new(1.0)?, None))?;
 /// let decades = make_parallel_composition(
 ///     people,
-///     |age: &i32| usize::try_from(age / 10).ok(),
+///     Parts::edges((1..10).map(|decade| 10 * decade).collect())?,
 ///     vec![noisy; 10],
 /// )?;
 /// assert_eq!(decades.map(&1)?, 1.0); // and not 10
@@ -79,7 +83,7 @@ use super::composition::{in_turn, same};
 /// ```
 pub fn make_parallel_composition<E, M, MO, TO>(
     input: Space<VectorDomain<E>, M>,
-    part: impl Fn(&E::Carrier) -> Option<usize> + Send + Sync + 'static,
+    part: Parts<E::Carrier>,
     measurements: Vec<Measurement<VectorDomain<E>, M, MO, TO>>,
 ) -> Result<Measurement<VectorDomain<E>, M, MO, Vec<TO>>>
 where
@@ -93,6 +97,14 @@ where
     let Some(first) = measurements.first() else {
         return no("measurements: expected one for each part, found none");
     };
+    if let Some(parts) = part.count()
+        && parts != measurements.len()
+    {
+        return Err(Error::MakeMeasurement(format!(
+            "measurements: expected one for each of {parts} parts, found {}",
+            measurements.len()
+        )));
+    }
     if M::SIZED || input.domain().size().is_some() {
         return no(
             "input: expected data sets of any size, under a distance that counts rows added \
@@ -118,7 +130,7 @@ where
     let function = Function::map(move |data: &Vec<E::Carrier>| {
         let mut parts = vec![Vec::new(); members.len()];
         for row in data {
-            if let Some(rows) = part(row).and_then(|place| parts.get_mut(place)) {
+            if let Some(rows) = part.of(row).and_then(|place| parts.get_mut(place)) {
                 rows.push(row.clone());
             }
         }
@@ -128,14 +140,51 @@ where
         )
     });
     let (members, total) = (measurements.clone(), measure.clone());
-    let map = PrivacyMap::new(move |d_in: &u32| {
+    let worst = move |d_in: &u32| {
         worst_split(&total, members.len(), *d_in, |place, d| members[place].map(&d))
-    });
+    };
+    let mut map = PrivacyMap::new(worst.clone());
+    if measure.parts() == Ok(1) {
+        let members = measurements.clone();
+        map = map.with_exact(move |d_in| match d_in {
+            1 => worst_of(&members).map(|worst| vec![worst]),
+            _ => Ok(vec![Exact::from_f64(worst(d_in)?)?]),
+        });
+    }
     let accuracy = move |alpha| {
         let each = measurements.iter().map(|member| member.accuracy(alpha));
         Ok(each.collect::<Result<Vec<_>>>()?.concat())
     };
     Ok(Measurement::new(input, measure, function, map).with_accuracy(accuracy))
+}
+register! {
+    "parallel_composition.rs": make_parallel_composition(input, part, measurements)
+        for E in [
+                AtomDomain<bool>, AtomDomain<i32>, AtomDomain<i64>, AtomDomain<u32>,
+                AtomDomain<u64>, AtomDomain<f32>, AtomDomain<f64>, AtomDomain<String>,
+            ],
+            M in [SymmetricDistance, InsertDeleteDistance],
+            MO in [MaxDivergence, ZeroConcentratedDivergence],
+            TO in [AnyValue];
+}
+
+/// The largest exact loss of a member for one row.
+fn worst_of<DI, MI, MO, TO>(members: &[Measurement<DI, MI, MO, TO>]) -> Result<Exact>
+where
+    DI: Domain,
+    MI: Metric<Distance = u32>,
+    MO: Measure,
+    TO: Carrier,
+{
+    let mut worst = Exact::ZERO;
+    for member in members {
+        for loss in member.exact_map(&1)? {
+            if worst < loss {
+                worst = loss;
+            }
+        }
+    }
+    Ok(worst)
 }
 
 /// The most steps that are spent on the exact maximum over all splits.
@@ -185,8 +234,8 @@ fn worst_split<MO: Measure<Distance = f64>>(
 #[cfg(test)]
 mod tests {
     use opendp_core::{
-        AbsoluteDistance, AtomDomain, ChangeOneDistance, MaxDivergence, Queryable, StabilityMap,
-        SymmetricDistance, Transformation, ZeroConcentratedDivergence,
+        AbsoluteDistance, Arg, Args, ChangeOneDistance, Constructed, Made, Queryable, Registration,
+        StabilityMap, TheMetric, Transformation,
     };
 
     use super::*;
@@ -210,8 +259,8 @@ mod tests {
         let map = PrivacyMap::new(move |d: &u32| Ok(losses[*d as usize]));
         Measurement::new(rows(), MaxDivergence, Function::map(|_| Ok(0)), map)
     }
-    fn last_digit(row: &i32) -> Option<usize> {
-        usize::try_from(row % 10).ok()
+    fn last_digit() -> Parts<i32> {
+        Parts::by(|row| usize::try_from(row % 10).ok())
     }
 
     #[test]
@@ -219,7 +268,7 @@ mod tests {
         let list = Function::map(|rows: &Vec<i32>| Ok(rows.clone()));
         let map = PrivacyMap::new(|_: &u32| Ok(f64::INFINITY));
         let show = Measurement::new(rows(), MaxDivergence, list, map);
-        let parts = make_parallel_composition(rows(), last_digit, vec![show; 3]).unwrap();
+        let parts = make_parallel_composition(rows(), last_digit(), vec![show; 3]).unwrap();
         let released = parts.invoke(&vec![11, 2, 1, 7, 30, -5, 21, 12]).unwrap();
         assert_eq!(released, [vec![30], vec![11, 1, 21], vec![2, 12]]);
         assert_eq!(parts.invoke(&vec![]).unwrap(), vec![Vec::<i32>::new(); 3]);
@@ -227,25 +276,66 @@ mod tests {
     #[test]
     fn loses_as_much_as_the_worst_part() {
         let members = vec![laplace(2.0), laplace(1.0), laplace(4.0)];
-        let parts = make_parallel_composition(rows(), last_digit, members).unwrap();
+        let parts = make_parallel_composition(rows(), last_digit(), members).unwrap();
         let losses = [0, 1, 2, 9].map(|d| parts.map(&d).unwrap());
         assert_eq!(losses, [0.0, 1.0, 2.0, 9.0]);
         let gauss =
             count().then(|count| make_gaussian(count, Scale::new(1.0).unwrap(), None)).unwrap();
-        let parts = make_parallel_composition(rows(), last_digit, vec![gauss; 5]).unwrap();
+        let parts = make_parallel_composition(rows(), last_digit(), vec![gauss; 5]).unwrap();
         assert_eq!([1, 4].map(|d| parts.map(&d).unwrap()), [0.5, 8.0], "all rows in one part");
         assert_eq!(*parts.measure(), ZeroConcentratedDivergence);
+    }
+    #[test]
+    fn ten_tenths_of_parts_are_one() {
+        let tenths = vec![laplace(10.0), laplace(20.0)];
+        let tenths = make_parallel_composition(rows(), last_digit(), tenths).unwrap();
+        let ten = crate::make_composition(vec![tenths.clone(); 10]).unwrap();
+        assert_eq!(ten.exact_map(&1).unwrap(), ["1".parse().unwrap()]);
+        // The control: two rows may be in two parts, whose losses are added as floats.
+        let two = tenths.exact_map(&2).unwrap();
+        assert_eq!(two, [Exact::from_f64(tenths.map(&2).unwrap()).unwrap()]);
+    }
+    #[test]
+    fn is_made_by_name_for_parts_that_are_written() {
+        let registration = |measure: &str| {
+            let named = |r: &&Registration| {
+                r.names.contains(&"make_parallel_composition")
+                    && (r.output)().to_string().contains(measure)
+                    && (r.output)().to_string().contains("AtomDomain<i32>>, Sym")
+            };
+            Registration::all().find(named).unwrap()
+        };
+        let member = |scale| Arg::from(Constructed::from(laplace(scale).erase()));
+        let args = |part, members| {
+            Args::new()
+                .with("input", &rows().erase())
+                .with("part", part)
+                .with("measurements", Arg::List(members))
+        };
+        let members = || vec![member(1.0), member(2.0), member(4.0)];
+        let by_age = args(serde_json::json!({"edges": [18, 65]}), members());
+        let made = (registration("MaxDivergence").construct)(&by_age).unwrap();
+        assert_eq!(made.map(&1.into()), Ok(serde_json::json!(1.0)));
+        let made = made.measurement().unwrap();
+        let answers = made.invoke(&opendp_core::erased::AnyValue::new(vec![17, 18, 70]));
+        assert_eq!(answers.unwrap().downcast::<Vec<AnyValue>>().unwrap().len(), 3);
+        let two = args(serde_json::json!({"categories": [0, 1]}), members());
+        let error = (registration("MaxDivergence").construct)(&two).unwrap_err();
+        assert_eq!(error.kind(), "MakeMeasurement");
+        let error = (registration("ZeroConc").construct)(&by_age).unwrap_err();
+        assert_eq!(error.kind(), "Argument");
+        assert!(TheMetric(SymmetricDistance).erased().metric().is_ok());
     }
     #[test]
     fn looks_at_all_splits() {
         // A part that is changed at all loses 1, however often: then splits are worst.
         let members = vec![costing(&[7.0, 1.0, 1.0, 1.0]); 2];
-        let parts = make_parallel_composition(rows(), last_digit, members).unwrap();
+        let parts = make_parallel_composition(rows(), last_digit(), members).unwrap();
         let losses = [0, 1, 2, 3].map(|d| parts.map(&d).unwrap());
         assert_eq!(losses, [0.0, 1.0, 2.0, 2.0]);
         // A map may fall; a bound for fewer rows is one for the split, too.
         let members = vec![costing(&[0.0, 2.0, 1.0]), costing(&[0.0, 0.5, 0.25])];
-        let parts = make_parallel_composition(rows(), last_digit, members).unwrap();
+        let parts = make_parallel_composition(rows(), last_digit(), members).unwrap();
         assert_eq!(parts.map(&2).unwrap(), 2.5);
     }
     #[test]
@@ -286,7 +376,7 @@ mod tests {
         });
         let map = PrivacyMap::new(|_: &u32| Ok(1.0));
         let talk = Measurement::new(rows(), MaxDivergence, talk, map);
-        let parts = make_parallel_composition(rows(), last_digit, vec![talk; 2]).unwrap();
+        let parts = make_parallel_composition(rows(), last_digit(), vec![talk; 2]).unwrap();
         let both = parts.invoke(&vec![0, 1, 11]).unwrap();
         let asked = [both[0].ask(&1), both[1].ask(&1), both[0].ask(&1)];
         assert_eq!(asked, [Ok(0), Ok(1), Ok(-1)]);
@@ -294,22 +384,22 @@ mod tests {
     #[test]
     fn refuses_spaces_in_which_a_row_is_in_two_parts() {
         let none: Vec<Member<MaxDivergence>> = Vec::new();
-        let error = make_parallel_composition(rows(), last_digit, none).unwrap_err();
+        let error = make_parallel_composition(rows(), last_digit(), none).unwrap_err();
         assert_eq!(error.kind(), "MakeMeasurement");
         // A row that is replaced may leave one part and enter another, whose sizes then change.
         let sized = VectorDomain::new(AtomDomain::<i32>::default()).with_size(3);
         let space = Space::new(sized.clone(), ChangeOneDistance).unwrap();
         let map = PrivacyMap::new(|_: &u32| Ok(1.0));
         let member = Measurement::new(space.clone(), MaxDivergence, Function::map(|_| Ok(0)), map);
-        let error = make_parallel_composition(space, last_digit, vec![member]).unwrap_err();
+        let error = make_parallel_composition(space, last_digit(), vec![member]).unwrap_err();
         assert_eq!(error.kind(), "MakeMeasurement");
         let space = Space::new(sized, SymmetricDistance).unwrap();
-        let error = make_parallel_composition(space, last_digit, vec![laplace(1.0)]).unwrap_err();
+        let error = make_parallel_composition(space, last_digit(), vec![laplace(1.0)]).unwrap_err();
         assert_eq!(error.kind(), "MakeMeasurement");
         let bounds = opendp_core::Bounds::new(0, 9).unwrap();
         let other = VectorDomain::new(AtomDomain::bounded(bounds));
         let other = Space::new(other, SymmetricDistance).unwrap();
-        let error = make_parallel_composition(other, last_digit, vec![laplace(1.0)]).unwrap_err();
+        let error = make_parallel_composition(other, last_digit(), vec![laplace(1.0)]).unwrap_err();
         assert!(error.kind() == "DomainMismatch" && error.to_string().contains("[0]"));
     }
 }

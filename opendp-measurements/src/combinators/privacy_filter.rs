@@ -96,6 +96,9 @@ where
     MI: Metric,
     MO: Measure,
 {
+    let d_in =
+        odometer.input().metric().settle(d_in).map_err(|error| error.at("argument `d_in`"))?;
+    let d_out = odometer.measure().settle(d_out).map_err(|error| error.at("argument `d_out`"))?;
     d_in.check()?;
     let account = Ledger::with_budget(odometer.measure().clone(), &d_out)
         .map_err(|error| error.at("argument `d_out`"))?;

@@ -106,8 +106,8 @@ impl CandidateMeasure for AnyMeasure {
 ///
 /// *Pure.* `f` is at least 0, so `P <= e^epsilon Q`. And `q <= e^epsilon p`, so `E <= e^epsilon D`.
 /// Hence `P / D <= e^(2 epsilon) Q / E`. With `g = 0` this supposes that `D` is not 0; it is 0 only
-/// if `p = 0`, which is so for both of them or for none. (Liu, Talwar 2019, Theorem 3.1, with no
-/// limit on the number of rounds.)
+/// if `p = 0`, which is so for both of them or for none. (Liu, Talwar 2019, their
+/// algorithm for a known threshold, with no limit on the number of rounds.)
 ///
 /// *Approximate.* `f` is within 0 and 1, so `P <= e^epsilon Q + delta`, and
 /// `E <= g + (1 - g) (e^epsilon p + delta) <= e^epsilon D + (1 - g) delta`. Since `D >= g`,

@@ -200,3 +200,50 @@ fn is_registered_for_both_measures() {
     let wrong = args.clone().with("scale", json!(-1));
     assert_eq!((one.construct)(&wrong).unwrap_err().kind(), "MakeMeasurement");
 }
+
+#[test]
+fn a_budget_of_one_has_room_for_exactly_ten_tenths() {
+    let tenth = under::<f64, _, _>(linf(true), MaxDivergence, 10.0, false);
+    let space = tenth.input().clone();
+    let odometer =
+        crate::make_fully_adaptive_composition(space, TheMeasure(MaxDivergence)).unwrap();
+    let session = crate::make_privacy_filter(odometer, 1.0, 1.0).unwrap();
+    let session = session.invoke(&vec![0.0, 1.0]).unwrap();
+    let fit = (0..12).filter(|_| session.ask(&tenth).is_ok()).count();
+    assert_eq!((fit, session.left().unwrap()), (10, 0.0));
+    // The control: the loss as a float is more than a tenth, and nine of it fit.
+    let float = tenth.map(&1.0).unwrap();
+    let nine = (0..12).fold((0, 1.0_f64), |(fit, left), _| {
+        if float <= left { (fit + 1, (left - float).next_down()) } else { (fit, left) }
+    });
+    assert_eq!(nine.0, 9);
+}
+#[test]
+fn the_exact_loss_is_the_one_that_the_map_rounds_up() {
+    let check = |exact: Vec<opendp_core::arith::Exact>, rounded: f64| {
+        let exact = exact[0].to_f64_up();
+        assert!(exact <= rounded && rounded <= exact * (1.0 + 1e-15), "{exact} {rounded}");
+    };
+    for d_in in [0.0, 5e-324, 0.1, 1.0, 3.0, 1e300] {
+        for scale in [0.0, 0.3, 1.0, 7.0, 1e200] {
+            for monotonic in [false, true] {
+                let pure = under::<f64, _, _>(linf(monotonic), MaxDivergence, scale, false);
+                check(pure.exact_map(&d_in).unwrap(), pure.map(&d_in).unwrap());
+                let rho =
+                    under::<f64, _, _>(linf(monotonic), ZeroConcentratedDivergence, scale, false);
+                if let Ok(rounded) = rho.map(&d_in)
+                    && (1e-290 < rounded || rounded == 0.0)
+                {
+                    check(rho.exact_map(&d_in).unwrap(), rounded);
+                }
+            }
+        }
+    }
+    for (k, scale) in [(0, 0.0), (0, 1.0), (1, 3.0), (7, 3.0)] {
+        let input =
+            Space::new(VectorDomain::new(AtomDomain::<i32>::default()), RangeDistance::new());
+        let (measure, scale) = (TheMeasure(MaxDivergence), Scale::new(scale).unwrap());
+        let top = crate::make_noisy_top_k(input.unwrap(), measure, k, scale, false).unwrap();
+        check(top.exact_map(&2).unwrap(), top.map(&2).unwrap());
+    }
+}

@@ -259,7 +259,7 @@ impl<'a> Builder<'a> {
         key: &str,
         value: &Json,
     ) -> Result<Arg> {
-        if key == "input" && value.get("domain").is_some() {
+        if matches!(key, "input" | "output") && value.get("domain").is_some() {
             return self.space(value);
         }
         let json = Arg::Json(value.clone());
@@ -315,8 +315,8 @@ pub(super) fn join(chain: Option<Constructed>, next: Constructed) -> Result<Cons
 }
 #[cold]
 fn cannot_follow(next: Kind, chain: Option<Kind>) -> Error {
-    let before = chain.map_or("the space".to_owned(), |kind| format!("a {}", kind.name()));
-    Error::argument("chain", format!("a {} cannot follow {before}", next.name()))
+    let before = chain.map_or("the space", Kind::with_article);
+    Error::argument("chain", format!("{} cannot follow {before}", next.with_article()))
 }
 
 impl Entry {

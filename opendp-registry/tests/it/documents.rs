@@ -1,7 +1,10 @@
 //! Pipeline documents in the native form.
 
-use opendp_core::erased::AnyValue;
-use opendp_core::{Codec, Domain, Measure, Metric};
+use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
+use opendp_core::{
+    AbsoluteDistance, AtomDomain, Codec, Domain, Measure, Metric, Queryable, Session,
+    Transformation,
+};
 use serde_json::{Value as Json, json};
 
 use crate::{build, map, measurement, transformation};
@@ -205,7 +208,76 @@ fn conversations_are_built_from_documents() {
     assert_eq!(map(&filter, json!(2)), Ok(json!([1.0, 1e-6_f64.next_up()])));
     assert_eq!(map(&filter, json!(3)).unwrap_err().kind(), "FailedMap");
     let opened = filter.measurement().unwrap().invoke(&AnyValue::new(vec![1, 2, 3])).unwrap();
-    assert_eq!(opened.inner_type().head(), "Session");
+    let session: AnySession = opened.downcast().unwrap();
+    let sums = json!({
+        "space": {"domain": domain, "metric": "symmetric_distance"},
+        "chain": [{"clamp": {"bounds": [0, 10]}}, "sum", {"laplace": {"scale": 80.0}}],
+    });
+    let pure = build(sums.clone()).unwrap().measurement().unwrap();
+    assert_eq!(session.ask(&pure).unwrap_err().kind(), "MeasureMismatch");
+    let both = json!({"constructor": "make_approximate", "args": {"measurement": sums}});
+    let question = build(both).unwrap().measurement().unwrap();
+    for _ in 0..4 {
+        session.ask(&question).unwrap();
+    }
+    assert_eq!(session.left().unwrap().to_json(), json!([0.0, 1e-6]));
+    assert_eq!(session.ask(&question).unwrap_err().kind(), "BudgetExceeded");
+}
+type AnySession = Session<AnyDomain, AnyMetric, AnyMeasure>;
+#[test]
+fn conversations_are_about_any_space_that_is_one() {
+    let filter = |domain: Json, metric: Json, d_in: Json, d_out: Json| {
+        build(json!({"constructor": "make_privacy_filter", "args": {
+            "odometer": {"constructor": "make_fully_adaptive_composition", "args": {
+                "input_domain": domain, "input_metric": metric,
+                "output_measure": "zero_concentrated_divergence",
+            }},
+            "d_in": d_in, "d_out": d_out,
+        }}))
+    };
+    let frames = json!({"dataframe_domain": {"col_names": ["a"], "element_domains": [{"atom_domain": {"T": "i32"}}]}});
+    let texts = json!({"vector_domain": {"option_domain": {"element_domain": {"atom_domain": {"T": "String"}}}}});
+    let number = json!({"atom_domain": {"T": "f64", "nan": false}});
+    let absolute = json!({"absolute_distance": {"T": "f64"}});
+    for (domain, metric, d_in) in [
+        (frames, json!("symmetric_distance"), json!(1)),
+        (texts, json!("insert_delete_distance"), json!(1)),
+        (number.clone(), absolute.clone(), json!(0.5)),
+    ] {
+        let made = filter(domain, metric, d_in.clone(), json!(0.25)).unwrap();
+        assert_eq!(map(&made, d_in), Ok(json!(0.25)));
+    }
+    // What is no space is none here either, and a distance is read by its metric.
+    let texts = json!({"vector_domain": {"atom_domain": {"T": "String"}}});
+    let error = filter(texts.clone(), json!("hamming_distance"), json!(1), json!(0.25));
+    assert_eq!(error.unwrap_err().kind(), "MetricSpace");
+    let error = filter(texts.clone(), absolute, json!(1), json!(0.25)).unwrap_err();
+    assert_eq!(error.kind(), "MetricSpace");
+    let error = filter(texts.clone(), json!("symmetric_distance"), json!(0.5), json!(0.25));
+    assert!(error.unwrap_err().to_string().contains("`d_in`"));
+    let error = filter(texts, json!("symmetric_distance"), json!(1), json!("much")).unwrap_err();
+    assert!(error.to_string().contains("`d_out`"), "{error}");
+}
+#[test]
+fn a_sparse_vector_asks_transformations_of_documents() {
+    type Query = Transformation<AnyDomain, AnyMetric, AtomDomain<i32>, AbsoluteDistance<i32>>;
+    let made = build(json!({"space": integers(), "chain": [{"sparse_vector": {
+        "d_in": 1, "sensitivity": 1, "threshold": 500, "limit": 1, "scales": [4.0, 8.0],
+        "T": "i32", "Q": "i32",
+    }}]}))
+    .unwrap();
+    assert_eq!(map(&made, json!(1)), Ok(json!(0.5)));
+    let data = AnyValue::new(vec![7; 1000]);
+    let many = made.measurement().unwrap().invoke(&data).unwrap();
+    let many: Queryable<Query, bool> = many.downcast().unwrap();
+    let count = |value: i32| -> Query {
+        let chain = json!([{"filter_values": {"values": [value]}}, {"count": {"TO": "i32"}}]);
+        let made = transformation(json!({"space": integers(), "chain": chain}));
+        made.typed().unwrap()
+    };
+    assert_eq!(many.ask(&count(8)), Ok(false));
+    assert_eq!(many.ask(&count(7)), Ok(true));
+    assert_eq!(many.ask(&count(7)).unwrap_err().kind(), "BudgetExceeded");
 }
 #[test]
 fn a_composition_repeats_members_and_is_tight_in_profiles() {

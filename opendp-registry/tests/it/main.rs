@@ -17,6 +17,7 @@ mod members;
 mod resolution;
 mod signatures;
 mod solving;
+mod user;
 
 use opendp_analysis as _;
 use opendp_core::erased::{AnyMeasurement, AnyTransformation};

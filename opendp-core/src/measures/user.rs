@@ -1,0 +1,89 @@
+//! Privacy measures that are described while the program runs.
+
+use serde_json::Value as Json;
+
+use crate::domains::described;
+use crate::{Measure, Result, TheMeasure, named, register};
+
+/// A privacy measure of which only its user knows what it measures.
+///
+/// In Rust a type of one's own that implements [`Measure`] is better, and can compose. Of this one
+/// nothing is known: losses are numbers, they do not compose, they have no profile, and two measures
+/// are the same if they have one identifier and one descriptor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UserDivergence {
+    identifier: String,
+    descriptor: Json,
+}
+impl UserDivergence {
+    /// Name a measure.
+    pub fn new(identifier: impl Into<String>) -> Self {
+        UserDivergence { identifier: identifier.into(), descriptor: Json::Null }
+    }
+    /// Add a descriptor, by which measures of one identifier are told apart.
+    #[must_use]
+    pub fn with_descriptor(mut self, descriptor: Json) -> Self {
+        self.descriptor = descriptor;
+        self
+    }
+    /// The identifier.
+    pub fn identifier(&self) -> &str {
+        &self.identifier
+    }
+}
+impl Measure for UserDivergence {
+    type Distance = f64;
+    fn to_json(&self) -> Json {
+        described("user_divergence", &self.identifier, &self.descriptor)
+    }
+}
+named!(UserDivergence as "UserDivergence");
+
+/// Name a privacy measure that only its user knows.
+///
+/// # Arguments
+/// * `identifier` - the name of the measure
+/// * `descriptor` - more by which measures of one identifier are told apart
+///
+/// # Trust
+/// Everything about it. Losses do not compose, so that nothing but its user's own measurements
+/// states a loss in it.
+///
+/// # Errors
+/// None.
+///
+/// ```
+/// # use opendp_core::{Measure, descriptors::user_divergence};
+/// let measure = user_divergence("bits of mutual information".into(), None)?.0;
+/// assert_eq!(measure.compose(&[0.5]).unwrap_err().kind(), "NotImplemented");
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn user_divergence(
+    identifier: String,
+    descriptor: Option<Json>,
+) -> Result<TheMeasure<UserDivergence>> {
+    let measure = UserDivergence::new(identifier);
+    Ok(TheMeasure(measure.with_descriptor(descriptor.unwrap_or_default())))
+}
+register! { "user.rs": user_divergence(identifier, descriptor = null); }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Ledger, Sampled};
+
+    #[test]
+    fn is_compared_by_name_and_descriptor() {
+        let one = UserDivergence::new("bits");
+        assert_eq!(one, UserDivergence::new("bits"));
+        assert_ne!(one, UserDivergence::new("bits").with_descriptor(json!([1])));
+        assert_eq!(one.to_json(), json!({"user_divergence": {"identifier": "bits"}}));
+    }
+    #[test]
+    fn nothing_adds_it_up() {
+        assert_eq!(Ledger::new(UserDivergence::new("x")).unwrap_err().kind(), "NotImplemented");
+        assert!(Sampled(UserDivergence::new("x")).profile(&1.0).is_err());
+    }
+}

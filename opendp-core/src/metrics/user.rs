@@ -1,0 +1,118 @@
+//! Metrics that are described while the program runs.
+
+use serde_json::Value as Json;
+
+use crate::arith::Number;
+use crate::domains::{UserDomain, described};
+use crate::{
+    AbsoluteDistance, ChangeOneDistance, DiscreteDistance, Distance, Domain, HammingDistance,
+    InsertDeleteDistance, L0PInfDistance, LInfDistance, LpDistance, Metric, MetricOn,
+    RangeDistance, Result, SymmetricDistance, TheMetric, named, register,
+};
+
+/// A metric of which only its user knows what it measures.
+///
+/// In Rust a type of one's own that implements [`Metric`] is better. Nothing is proved of this one:
+/// it measures any domain, and two metrics are the same if they have one identifier and one
+/// descriptor. Distances are numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UserDistance {
+    identifier: String,
+    descriptor: Json,
+}
+impl UserDistance {
+    /// Name a metric.
+    pub fn new(identifier: impl Into<String>) -> Self {
+        UserDistance { identifier: identifier.into(), descriptor: Json::Null }
+    }
+    /// Add a descriptor, by which metrics of one identifier are told apart.
+    #[must_use]
+    pub fn with_descriptor(mut self, descriptor: Json) -> Self {
+        self.descriptor = descriptor;
+        self
+    }
+    /// The identifier.
+    pub fn identifier(&self) -> &str {
+        &self.identifier
+    }
+}
+impl Metric for UserDistance {
+    type Distance = f64;
+    fn to_json(&self) -> Json {
+        described("user_distance", &self.identifier, &self.descriptor)
+    }
+}
+impl<D: Domain> MetricOn<D> for UserDistance {}
+named!(UserDistance as "UserDistance");
+
+/// Any metric measures a user's domain, on trust.
+macro_rules! measures_user_domains {
+    ($($metric:ty)*) => {
+        $(impl MetricOn<UserDomain> for $metric {})*
+    };
+}
+measures_user_domains! {
+    SymmetricDistance InsertDeleteDistance ChangeOneDistance HammingDistance DiscreteDistance
+}
+impl<Q: Distance + Number> MetricOn<UserDomain> for AbsoluteDistance<Q> {}
+impl<Q: Distance + Number> MetricOn<UserDomain> for LInfDistance<Q> {}
+impl<Q: Distance + Number> MetricOn<UserDomain> for RangeDistance<Q> {}
+impl<const P: usize, Q: Distance + Number> MetricOn<UserDomain> for LpDistance<P, Q> where
+    LpDistance<P, Q>: Metric
+{
+}
+impl<const P: usize, M: Metric> MetricOn<UserDomain> for L0PInfDistance<P, M> where
+    L0PInfDistance<P, M>: Metric
+{
+}
+
+/// Name a metric that only its user knows.
+///
+/// # Arguments
+/// * `identifier` - the name of the metric
+/// * `descriptor` - more by which metrics of one identifier are told apart
+///
+/// # Trust
+/// Everything about it: it measures any domain, and stability maps say what they like of it.
+///
+/// # Errors
+/// None.
+///
+/// ```
+/// # use opendp_core::{Space, AtomDomain, descriptors::user_distance};
+/// let edits = user_distance("edits of a text".into(), None)?.0;
+/// assert!(Space::new(AtomDomain::<String>::default(), edits).is_ok());
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn user_distance(
+    identifier: String,
+    descriptor: Option<Json>,
+) -> Result<TheMetric<UserDistance>> {
+    let metric = UserDistance::new(identifier);
+    Ok(TheMetric(metric.with_descriptor(descriptor.unwrap_or_default())))
+}
+register! { "user.rs": user_distance(identifier, descriptor = null); }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{AtomDomain, Space};
+
+    #[test]
+    fn is_compared_by_name_and_descriptor() {
+        let one = UserDistance::new("edits");
+        assert_eq!(one, UserDistance::new("edits"));
+        assert_ne!(one, UserDistance::new("moves"));
+        assert_ne!(one, one.clone().with_descriptor(json!(1)));
+        assert_eq!(one.to_json(), json!({"user_distance": {"identifier": "edits"}}));
+    }
+    #[test]
+    fn measures_any_domain_and_users_domains_have_any_metric() {
+        assert!(Space::new(AtomDomain::<f64>::default(), UserDistance::new("edits")).is_ok());
+        assert!(Space::new(UserDomain::new("sets", |_| true), ChangeOneDistance).is_ok());
+        // The control: others are checked.
+        assert!(Space::new(AtomDomain::<f64>::default(), AbsoluteDistance::<f64>::new()).is_err());
+    }
+}

@@ -1,0 +1,152 @@
+//! Which part of a data set a row belongs to.
+
+use std::{cmp::Ordering, fmt, sync::Arc};
+
+use opendp_core::{Atom, Codec, Error, Result, named};
+use serde_json::{Value as Json, json};
+
+type Place<T> = Arc<dyn Fn(&T) -> Option<usize> + Send + Sync>;
+
+/// Which part of a data set a row belongs to, from 0, if to any.
+///
+/// It is decided for each row by itself, and whatever else is known of the data is not in it.
+/// Documents write `{"categories": [...]}` or `{"edges": [...]}`.
+///
+/// ```
+/// # use opendp_measurements::Parts;
+/// let ages = Parts::edges(vec![18, 65])?;
+/// assert_eq!([17, 18, 64, 65].map(|age| ages.of(&age)), [Some(0), Some(1), Some(1), Some(2)]);
+/// let towns = Parts::categories(vec!["Bonn".to_owned(), "Ulm".to_owned()])?;
+/// assert_eq!((towns.of(&"Ulm".into()), towns.of(&"Rome".into())), (Some(1), None));
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Parts<T> {
+    place: Place<T>,
+    count: Option<usize>,
+    written: Json,
+}
+impl<T> Parts<T> {
+    /// Let a function decide.
+    pub fn by(place: impl Fn(&T) -> Option<usize> + Send + Sync + 'static) -> Self {
+        Parts { place: Arc::new(place), count: None, written: Json::Null }
+    }
+    /// The part of a row.
+    pub fn of(&self, row: &T) -> Option<usize> {
+        (self.place)(row)
+    }
+    /// How many parts there are, where that is known.
+    pub fn count(&self) -> Option<usize> {
+        self.count
+    }
+}
+impl<T: Atom> Parts<T> {
+    /// Make a part for each of some values, and leave out rows that have none of them.
+    ///
+    /// # Errors
+    /// `MakeMeasurement` when a value stands there twice, or equals nothing, as NaN does.
+    pub fn categories(categories: Vec<T>) -> Result<Self> {
+        let written = json!({"categories": categories.to_json()});
+        let mut places: Vec<(T, usize)> = categories.into_iter().zip(0..).collect();
+        places.sort_by(|(left, _), (right, _)| order(left, right));
+        increasing("categories", places.iter().map(|(value, _)| value))?;
+        let count = Some(places.len());
+        let place = move |row: &T| {
+            let found = places.binary_search_by(|(value, _)| order(value, row)).ok()?;
+            places.get(found).filter(|(value, _)| value == row).map(|(_, place)| *place)
+        };
+        Ok(Parts { place: Arc::new(place), count, written })
+    }
+    /// Make a part for the rows below the first edge, one from each edge up to the next, which
+    /// belongs to the next part, and one for those from the last edge on. NaN is in no part.
+    ///
+    /// # Errors
+    /// `MakeMeasurement` unless the edges increase.
+    pub fn edges(edges: Vec<T>) -> Result<Self> {
+        let written = json!({"edges": edges.to_json()});
+        increasing("edges", edges.iter())?;
+        let count = Some(edges.len() + 1);
+        let place = move |row: &T| {
+            row.partial_cmp(row)?;
+            Some(edges.partition_point(|edge| edge <= row))
+        };
+        Ok(Parts { place: Arc::new(place), count, written })
+    }
+}
+/// Values that are not comparable are equal here, and refused afterwards.
+fn order<T: PartialOrd>(left: &T, right: &T) -> Ordering {
+    left.partial_cmp(right).unwrap_or(Ordering::Equal)
+}
+fn increasing<'a, T: Atom>(name: &str, values: impl Iterator<Item = &'a T>) -> Result<()> {
+    let mut last: Option<&T> = None;
+    for value in values {
+        if value.partial_cmp(value).is_none() || last.is_some_and(|last| !(last < value)) {
+            let reason = format!("{name}: expected different numbers or texts, edges in order");
+            return Err(Error::MakeMeasurement(reason));
+        }
+        last = Some(value);
+    }
+    Ok(())
+}
+impl<T> fmt::Debug for Parts<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts").field("count", &self.count).finish_non_exhaustive()
+    }
+}
+/// A function is written as null, and cannot be read.
+impl<T: Atom> Codec for Parts<T> {
+    fn to_json(&self) -> Json {
+        self.written.clone()
+    }
+    fn from_json(json: &Json) -> Result<Self> {
+        let mut entries = json.as_object().into_iter().flatten();
+        match (entries.next(), entries.next()) {
+            (Some((kind, values)), None) if kind == "categories" => {
+                Parts::categories(Vec::from_json(values)?)
+            }
+            (Some((kind, values)), None) if kind == "edges" => {
+                Parts::edges(Vec::from_json(values)?)
+            }
+            _ => Err(Error::FailedCast(
+                "expected an object with `categories` or with `edges`".to_owned(),
+            )),
+        }
+    }
+}
+named!(Parts<T> as "Parts");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_in_one_part_or_in_none() {
+        let edges = Parts::edges(vec![-1.5, 0.0, 2.5]).unwrap();
+        let rows = [f64::NEG_INFINITY, -1.5, -0.0, 2.4, 2.5, f64::INFINITY];
+        assert_eq!(rows.map(|row| edges.of(&row)), [0, 1, 2, 2, 3, 3].map(Some));
+        assert_eq!((edges.of(&f64::NAN), edges.count()), (None, Some(4)));
+        let values = Parts::categories(vec![3.0, -1.0, 0.0]).unwrap();
+        let rows = [3.0, -1.0, -0.0, 1.0, f64::NAN];
+        assert_eq!(rows.map(|row| values.of(&row)), [Some(0), Some(1), Some(2), None, None]);
+        let odd = Parts::by(|row: &i32| (row % 2 == 1).then_some(0));
+        assert_eq!((odd.of(&7), odd.of(&8), odd.count()), (Some(0), None, None));
+    }
+    #[test]
+    fn refuses_what_does_not_decide() {
+        for bad in [vec![1.0, 1.0], vec![f64::NAN], vec![0.0, f64::NAN, 1.0], vec![0.0, -0.0]] {
+            assert_eq!(Parts::categories(bad.clone()).unwrap_err().kind(), "MakeMeasurement");
+            assert_eq!(Parts::edges(bad).unwrap_err().kind(), "MakeMeasurement");
+        }
+        assert_eq!(Parts::edges(vec![2, 1]).unwrap_err().kind(), "MakeMeasurement");
+        assert_eq!(Parts::<i32>::edges(vec![]).unwrap().count(), Some(1));
+    }
+    #[test]
+    fn is_read_as_it_is_written() {
+        for json in [json!({"categories": ["b", "a"]}), json!({"edges": ["a", "b"]})] {
+            assert_eq!(Parts::<String>::from_json(&json).unwrap().to_json(), json);
+        }
+        for bad in [json!({"edges": [1], "categories": [1]}), json!([1]), json!({"edges": ["x"]})] {
+            assert_eq!(Parts::<i32>::from_json(&bad).unwrap_err().kind(), "FailedCast");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Measurements of which only their users know why they are private.
+
+use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
+use opendp_core::{
+    Carrier, Domain, Function, Measure, Measurement, Metric, PrivacyMap, Result, Space, TheMeasure,
+    register,
+};
+
+/// Make a measurement of a function and a privacy map that its user vouches for.
+///
+/// # Arguments
+/// * `input` - the space that it starts from
+/// * `output_measure` - what the loss is measured by
+/// * `function` - how a release is drawn
+/// * `privacy_map` - the most that a release loses, given a distance of inputs
+///
+/// # Precondition
+/// Every call of the function draws fresh randomness of good quality, and fails for no member of the
+/// input domain.
+///
+/// # Postcondition
+/// The function is the one that is given.
+///
+/// # Map
+/// The one that is given, and the exact bound that it states, if any.
+///
+/// # Trust
+/// Nothing here can be proved: the precondition, and that releases of `d_in`-close members are at most
+/// `privacy_map(d_in)` apart in the measure, are promises of whoever writes the two. Everything that
+/// counts this loss, such as a composition or a budget, rests on them.
+///
+/// # Errors
+/// None of its own: those of the function and of the map.
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::make_user_measurement;
+/// let bits = Space::new(AtomDomain::<bool>::default(), DiscreteDistance)?;
+/// let nothing = Function::map(|_: &bool| Ok(0));
+/// let map = PrivacyMap::new(|_: &u32| Ok(0.0));
+/// let silent = make_user_measurement(bits, TheMeasure(MaxDivergence), nothing, map)?;
+/// assert_eq!((silent.invoke(&true)?, silent.map(&1)?), (0, 0.0));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_user_measurement<DI, MI, MO, TO>(
+    input: Space<DI, MI>,
+    output_measure: TheMeasure<MO>,
+    function: Function<DI::Carrier, TO>,
+    privacy_map: PrivacyMap<MI, MO>,
+) -> Result<Measurement<DI, MI, MO, TO>>
+where
+    DI: Domain,
+    MI: Metric,
+    MO: Measure,
+    TO: Carrier,
+{
+    Ok(Measurement::new(input, output_measure.0, function, privacy_map))
+}
+register! {
+    "user_measurement.rs": make_user_measurement(input, output_measure, function, privacy_map)
+        for DI in [AnyDomain], MI in [AnyMetric], MO in [AnyMeasure], TO in [AnyValue];
+}
+
+#[cfg(test)]
+mod tests {
+    use opendp_core::arith::Exact;
+    use opendp_core::erased::{AnyDistance, AnyMeasurement};
+    use opendp_core::{
+        Arg, Args, AtomDomain, Constructed, DiscreteDistance, Made, MaxDivergence, Registration,
+        UserDivergence, ZeroConcentratedDivergence,
+    };
+
+    use super::*;
+    use crate::make_composition;
+
+    fn construct<M: Measure>(measure: M, map: PrivacyMap<DiscreteDistance, M>) -> AnyMeasurement {
+        let bits = Space::new(AtomDomain::<bool>::default(), DiscreteDistance).unwrap();
+        let args = Args::new()
+            .with("input", &bits.erase())
+            .with("output_measure", TheMeasure(measure).erased())
+            .with("function", Constructed::from(Function::map(|_: &bool| Ok(7)).erase()))
+            .with_value("privacy_map", map.erase());
+        let mut all = Registration::all();
+        let made = all.find(|r| r.names.contains(&"make_user_measurement")).unwrap();
+        (made.construct)(&args).unwrap().measurement().unwrap()
+    }
+
+    #[test]
+    fn is_made_of_values_whose_types_are_erased_and_composes() {
+        let third = || "1".parse::<Exact>().unwrap().over(&"3".parse().unwrap());
+        let map = PrivacyMap::new(|_: &u32| Ok(0.34)).with_exact(move |_| Ok(vec![third()]));
+        let made = construct(MaxDivergence, map);
+        let answer = made.invoke(&AnyValue::new(true)).unwrap();
+        assert_eq!(answer.downcast::<i32>().unwrap(), 7);
+        let one = AnyDistance::new(1_u32);
+        assert_eq!(*made.map(&one).unwrap().downcast_ref::<f64>().unwrap(), 0.34);
+        let thrice = make_composition(vec![made; 3]).unwrap();
+        assert_eq!(thrice.exact_map(&one).unwrap(), ["1".parse().unwrap()]);
+    }
+    #[test]
+    fn a_measure_of_ones_own_joins_nothing_else() {
+        let own = || construct(UserDivergence::new("bits"), PrivacyMap::new(|_: &u32| Ok(0.5)));
+        let error = make_composition(vec![own(), own()]).unwrap_err();
+        assert_eq!(error.kind(), "MakeMeasurement");
+        let rho = construct(ZeroConcentratedDivergence, PrivacyMap::new(|_: &u32| Ok(0.5)));
+        let error = make_composition(vec![rho, own()]).unwrap_err();
+        assert_eq!(error.kind(), "MeasureMismatch");
+    }
+    #[test]
+    fn a_map_for_another_distance_or_measure_is_found_when_it_is_evaluated() {
+        let bits = Space::new(AtomDomain::<bool>::default(), DiscreteDistance).unwrap();
+        let map: PrivacyMap<opendp_core::AbsoluteDistance<f64>, MaxDivergence> =
+            PrivacyMap::new(|d: &f64| Ok(*d));
+        let function = Function::map(|_: &bool| Ok(7)).erase();
+        let measure = TheMeasure(opendp_core::erased::AnyMeasure::from(TheMeasure(MaxDivergence)));
+        let made = make_user_measurement(bits.erase(), measure, function, map.erase()).unwrap();
+        let one = made.input().metric().decode(&1.into()).unwrap();
+        assert_eq!(made.map(&one).unwrap_err().kind(), "FailedCast");
+        assert!(matches!(Arg::value(map.erase()), Arg::Value(_)));
+    }
+}
