@@ -181,13 +181,18 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     if kills == 0 || !broken {
         if 0 < kills {
             let ledger = Ledger::open_existing(&path).unwrap();
-            assert!(Loss::epsilon("10000").unwrap().parts() < ledger.remaining("b").unwrap().parts());
+            assert!(
+                Loss::epsilon("10000").unwrap().parts() < ledger.remaining("b").unwrap().parts()
+            );
             take_all_but(REST, &ledger);
         }
         // Every request is made again to the end, as a careful caller does.
         for mut spender in running {
             assert!(spender.child.wait().unwrap().success());
-            assert!(spender.reader.join().unwrap(), "a process that was not killed comes to its end");
+            assert!(
+                spender.reader.join().unwrap(),
+                "a process that was not killed comes to its end"
+            );
         }
     } else {
         for mut spender in running {
