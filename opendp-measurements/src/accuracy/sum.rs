@@ -52,8 +52,8 @@ const OUTSIDE: f64 = 1e-9;
 
 /// Find a `t` with `P[|S| > t] <= alpha` for the weighted sum `S` of independent noises.
 ///
-/// It is never below the least one. It is above it by some 0.01 % for up to thirty terms that are
-/// not integers on a common lattice, and by more for more of them: 0.4 % for a thousand; where all
+/// It is never below the least one. It is above it by some 0.03 % for up to thirty terms that are
+/// not integers on a common lattice, and by more for more of them: 0.6 % for a thousand; where all
 /// are integers with rational weights of a small common denominator it is the least one, unless
 /// rounding decides. It is at most the sum of the noises' own quantiles at `alpha / n`.
 ///
