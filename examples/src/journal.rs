@@ -70,6 +70,7 @@ fn write(entry: &Entry) -> String {
         "threshold": entry.threshold,
         "accuracy": entry.accuracy,
         "in_ranks": entry.error_in == ErrorIn::Ranks,
+        "in_counts": entry.error_in == ErrorIn::Counts,
         "left": left,
     })
     .to_string()
@@ -88,7 +89,11 @@ fn read(kept: &str, loss: &[Exact]) -> Result<Entry> {
         threshold: kept["threshold"].as_i64(),
         loss: loss.to_vec(),
         accuracy: kept["accuracy"].as_f64(),
-        error_in: if kept["in_ranks"] == true { ErrorIn::Ranks } else { ErrorIn::Value },
+        error_in: match (&kept["in_ranks"], &kept["in_counts"]) {
+            (Json::Bool(true), _) => ErrorIn::Ranks,
+            (_, Json::Bool(true)) => ErrorIn::Counts,
+            _ => ErrorIn::Value,
+        },
         left: left.collect::<Result<_>>()?,
     })
 }

@@ -20,16 +20,16 @@
 //! [`gaussian_delta`] and its siblings need no grid: they are certified to the last digit.
 
 mod account;
-mod convolution;
+pub(crate) mod convolution;
 mod curve_pair;
-mod discrete_loss;
-mod elementary;
+pub(crate) mod discrete_loss;
+pub(crate) mod elementary;
 mod finite_pair;
 mod gaussian;
 mod gaussian_pair;
 mod laplace_pair;
 mod normal;
-mod normal_mass;
+pub(crate) mod normal_mass;
 mod pair;
 mod profile;
 mod renyi;

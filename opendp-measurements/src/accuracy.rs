@@ -1,4 +1,42 @@
-//! What all bounds on the error of a release share.
+//! How far releases are from the truth: of one noise, of sums of independent noises, of several
+//! releases at once.
+//!
+//! Each release of additive noise is the true number and a [`Noise`] of known distribution. What is
+//! computed from releases by adding, subtracting and multiplying by rational numbers is the true
+//! result and a weighted sum of independent noises, of which [`sum_of`] bounds the quantiles: far
+//! tighter than the sum of their quantiles, and certain. [`largest_of`] bounds all of several
+//! errors at once. An [`Estimate`] keeps a number together with the noises that are in it, so that a
+//! noise that enters twice is not taken for two.
+//!
+//! ```
+//! use opendp_measurements::Scale;
+//! use opendp_measurements::accuracy::{Noise, Term, largest_of, sum_of};
+//! // 100 noisy counts, and their total.
+//! let counts = [Term::new(Noise::discrete_laplace(Scale::new(10.0)?)).times(100)];
+//! assert_eq!(sum_of(&counts, 0.05)?, 277.0); // one count alone: 30; the sum of all bounds: 3000
+//! assert_eq!(largest_of(&counts, 0.05)?, 76.0); // all of them at once
+//! # Ok::<(), opendp_core::Error>(())
+//! ```
+//!
+//! # How it computes, and why the bounds hold
+//! All these noises are symmetric, and so are their weighted sums, so that `P[|S| > t] = 2 P[S > t]`.
+//! Every noise is rounded *up* to a grid: the sum can only grow. (Where all noises are integers with
+//! rational weights, there is a grid on which nothing is rounded.) The measures on the grid are
+//! convolved by the transforms of the [accounting](crate::accounting): tilted, with every error of
+//! the transform, of the window and of the masses bounded from above and added. Grid, tilt and window
+//! are chosen by heuristics, which decide how tight the bound is and not whether it holds. The result
+//! is never above the sum of the noises' own quantiles at `alpha / n`, the union bound.
+
+mod estimate;
+mod grid;
+mod noise;
+mod sum;
+mod weight;
+
+pub use estimate::{Estimate, simultaneous};
+pub use noise::Noise;
+pub use sum::{Term, largest_of, sum_of};
+pub use weight::Weight;
 
 use opendp_core::{Error, Result};
 

@@ -68,7 +68,7 @@
 
 mod above_threshold;
 pub mod accounting;
-mod accuracy;
+pub mod accuracy;
 mod alp_queryable;
 mod canonical_noise;
 mod combinators;

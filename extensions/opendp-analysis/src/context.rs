@@ -8,8 +8,8 @@
 //! table. Answers will hardly tell whether all of these rows are in it or none.
 //!
 //! **How well.** A [`Budget`] for all answers together: [an epsilon](Budget::epsilon); [an epsilon
-//! and a delta](Budget::epsilon_delta); or [a rho](Budget::rho), which buys more questions with
-//! Gaussian noise. Smaller is more private; an epsilon of 1 is a common choice.
+//! and a delta](Budget::epsilon_delta), which Gaussian noise can spend, too; or [a
+//! rho](Budget::rho), which buys more questions with Gaussian noise. Smaller is more private; an epsilon of 1 is a common choice.
 //!
 //! **For how much.** A [`Split`]: [evenly](Split::evenly) over a number of questions, [by
 //! weights](Split::by_weights), or [as you go](Split::as_you_go).
@@ -83,6 +83,26 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
+//! # Computing with answers
+//!
+//! Sums, differences, multiples and quotients of answers have intervals, too, which are tighter than
+//! the answers' own intervals added up: errors partly cancel. An answer gives its
+//! [estimate](Answer::estimate), a number together with its noise:
+//!
+//! ```
+//! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+//! use opendp_measurements::accuracy::Estimate;
+//! # let table = Table::new().with("age", (0..1000).map(|i| i % 90).collect::<Vec<i64>>())?;
+//! # let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon(1.0)?);
+//! # let context = Context::new(table, unit, budget, Split::evenly(1)?)?;
+//! let ages = context.query().column::<i64>("age").histogram((0..90).collect());
+//! let counts = ages.laplace()?.release()?;
+//! assert_eq!(counts.accuracy, Some(3.0));
+//! let adults = Estimate::sum(&counts.estimates()?[18..90])?;
+//! assert_eq!(adults.accuracy(0.05)?, 23.0); // not 3 for each of 72 ages, which is 216
+//! # Ok::<(), opendp_core::Error>(())
+//! ```
+//!
 //! # What is refused
 //!
 //! A statistic that nobody could release says what is missing:
@@ -138,7 +158,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Ledger, Measure, Result, Space, SymmetricDistance};
 
-pub use budget::{Accounted, Budget, Noisy, WithDelta};
+pub use budget::{Accounted, Budget, Noisy, WithDelta, WithGaussian};
 pub use query::Query;
 pub use question::{Answer, Question};
 pub use report::{Entry, ErrorIn, Journal, Report};

@@ -230,6 +230,37 @@ impl Convolution {
         let weights = weight(self.tilt, one) - weight(self.tilt + 1.0, two);
         ((one * a - two * b).max(0.0), rounding, weights.abs() * 1.000_001 + 1.0)
     }
+    /// Bound the mass above `x` from above, for losses bounded from above.
+    pub(crate) fn tail_above(&self, x: f64) -> f64 {
+        let x = x - self.shift * (1.0 + 1e-9);
+        let place = (x / self.step).floor() + 1.0 - self.first as f64;
+        let mut inside = 0.0;
+        if place < self.mass.len() as f64 {
+            let index = place.max(0.0) as i64;
+            let gap = ((self.first + index) as f64 * self.step - x).max(0.0);
+            let one = exp(-self.tilt * gap);
+            let tail = one * self.suffixes[index as usize].0;
+            let terms = (self.mass.len() as i64 - index) as f64;
+            // Horner's rule, as below.
+            let horizon = terms.min(40.0 / (self.tilt * self.step));
+            let weights = if 0.0 < self.tilt {
+                let ratio = exp_m1(-self.tilt * self.step * terms);
+                one * ratio / exp_m1(-self.tilt * self.step)
+            } else {
+                terms
+            };
+            inside = tail * (1.0 + U * (32.0 + 16.0 * horizon));
+            inside += self.error * (weights * 1.000_001 + 1.0);
+        }
+        // Outside, what is above x has e^(-t d) of at most 1.
+        let tail = self.factor(x, 1.0) * (inside + self.outside) + self.infinite;
+        let below_window = x < self.first as f64 * self.step;
+        if below_window || !(tail < 1.0) { 1.0 } else { tail * (1.0 + 8.0 * U) }
+    }
+    /// The index of the first loss of the window, and how many there are.
+    pub(crate) fn places(&self) -> (i64, usize) {
+        (self.first, self.mass.len())
+    }
     fn factor(&self, epsilon: f64, sign: f64) -> f64 {
         let exponent = self.scale - self.tilt * epsilon;
         let error = self.scale_error + 8.0 * U * (self.scale.abs() + (self.tilt * epsilon).abs());

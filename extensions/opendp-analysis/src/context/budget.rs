@@ -1,23 +1,25 @@
 //! How much may be lost, and in which measure.
 
+use std::any::TypeId;
+
 use opendp_core::arith::Exact;
 use opendp_core::arith::Number;
 use opendp_core::{
     AbsoluteDistance, Approximate, Atom, AtomDomain, Distance, Domain, Error, L1Distance,
-    L2Distance, MaxDivergence, Measure, Measurement, Metric, MetricOn, Result, Space, TheMeasure,
-    VectorDomain, ZeroConcentratedDivergence,
+    L2Distance, MaxDivergence, Measure, Measurement, Metric, MetricOn, Result,
+    SmoothedMaxDivergence, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence,
 };
+use opendp_measurements::accuracy::Noise;
 use opendp_measurements::{
-    NoiseMeasure, Numbers, Scale, SelectionMeasure, ThresholdMeasure, make_noise,
+    GaussianLoss, GaussianNumber, NoiseMeasure, Numbers, Scale, SelectionMeasure, ThresholdMeasure,
+    make_fix_delta, make_gaussian_in, make_noise,
 };
 use opendp_transformations::Norm;
 
 /// A privacy measure in which a [`Context`](crate::Context) keeps a budget.
 ///
 /// This is the seam for further ones: a measure says which mechanisms it has
-/// ([`Base`](Accounted::Base)), and how their losses are losses of its own. To let Gaussian noise
-/// spend an epsilon and a delta, for instance, takes a measure with the base
-/// `ZeroConcentratedDivergence` whose [`lift`](Accounted::lift) is the conversion.
+/// ([`Base`](Accounted::Base)), and how their losses are losses of its own.
 ///
 /// An implementation claims that a mechanism of the loss `d` in the base has the loss `lift(d)`.
 pub trait Accounted: Measure + Default {
@@ -42,6 +44,14 @@ pub trait Accounted: Measure + Default {
     /// # Errors
     /// Those of the conversion.
     fn lift_exact(loss: Vec<Exact>) -> Result<Vec<Exact>>;
+    /// Convert a loss of epsilon and delta, where the measure has both.
+    ///
+    /// # Errors
+    /// `NotImplemented` where it has not.
+    fn lift_approximate(loss: (f64, f64)) -> Result<Self::Distance> {
+        let _ = loss;
+        Err(Error::NotImplemented("this budget has no delta".into()))
+    }
 }
 impl Accounted for MaxDivergence {
     type Base = MaxDivergence;
@@ -80,6 +90,27 @@ impl Accounted for Approximate<MaxDivergence> {
         loss.push(Exact::ZERO);
         Ok(loss)
     }
+    fn lift_approximate(loss: (f64, f64)) -> Result<(f64, f64)> {
+        Ok(loss)
+    }
+}
+
+/// A budget that Gaussian noise can be paid from.
+#[diagnostic::on_unimplemented(
+    message = "Gaussian noise takes a budget with a rho, or with an epsilon and a delta",
+    note = "make it with `Budget::rho(0.5)` or `Budget::epsilon_delta(1.0, 1e-6)`"
+)]
+pub trait WithGaussian: Accounted {
+    /// Whether each query takes a delta, all of its share: it gets the noise whose epsilon at this
+    /// delta is its share of epsilon. The shares add up (Dwork, Rothblum, Vadhan 2010, basic
+    /// composition; for questions in view of answers: Rogers, Roth, Ullman, Vadhan 2016).
+    const TAKES_DELTA: bool;
+}
+impl WithGaussian for ZeroConcentratedDivergence {
+    const TAKES_DELTA: bool = false;
+}
+impl WithGaussian for Approximate<MaxDivergence> {
+    const TAKES_DELTA: bool = true;
 }
 
 /// A budget that has a delta, from which keys that are not public can be paid.
@@ -101,6 +132,19 @@ pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
         space: Space<AtomDomain<Self>, AbsoluteDistance<Self>>,
         scale: Scale,
     ) -> Result<Measurement<AtomDomain<Self>, AbsoluteDistance<Self>, MO::Base, Self>>;
+    /// Make the measurement that adds Gaussian noise, for its loss at a delta.
+    ///
+    /// # Errors
+    /// Those of [`make_gaussian_in`] and [`make_fix_delta`].
+    fn noisy_at_delta(
+        space: Space<AtomDomain<Self>, AbsoluteDistance<Self>>,
+        scale: Scale,
+        delta: f64,
+    ) -> Result<
+        Measurement<AtomDomain<Self>, AbsoluteDistance<Self>, Approximate<MaxDivergence>, Self>,
+    >;
+    /// The distribution of the noise.
+    fn noise(scale: Scale, gaussian: bool) -> Noise;
 }
 impl<N, MO> Noisy<MO> for N
 where
@@ -109,12 +153,32 @@ where
     AtomDomain<N>: Numbers + Domain<Carrier = N>,
     AbsoluteDistance<N>: MetricOn<AtomDomain<N>>,
     MO::Base: NoiseMeasure<AtomDomain<N>, AbsoluteDistance<N>>,
+    <AtomDomain<N> as Numbers>::Number: GaussianNumber,
+    AbsoluteDistance<N>: GaussianLoss<SmoothedMaxDivergence>,
 {
     fn noisy(
         space: Space<AtomDomain<N>, AbsoluteDistance<N>>,
         scale: Scale,
     ) -> Result<Measurement<AtomDomain<N>, AbsoluteDistance<N>, MO::Base, N>> {
         make_noise(space, TheMeasure(MO::Base::default()), scale, None)
+    }
+    fn noisy_at_delta(
+        space: Space<AtomDomain<N>, AbsoluteDistance<N>>,
+        scale: Scale,
+        delta: f64,
+    ) -> Result<Measurement<AtomDomain<N>, AbsoluteDistance<N>, Approximate<MaxDivergence>, N>>
+    {
+        let profile = make_gaussian_in::<_, _, SmoothedMaxDivergence>(space, scale, None)?;
+        make_fix_delta(profile, delta)
+    }
+    fn noise(scale: Scale, gaussian: bool) -> Noise {
+        let real = [TypeId::of::<f32>(), TypeId::of::<f64>()].contains(&TypeId::of::<N>());
+        match (real, gaussian) {
+            (true, true) => Noise::gaussian(scale),
+            (true, false) => Noise::laplace(scale),
+            (false, true) => Noise::discrete_gaussian(scale),
+            (false, false) => Noise::discrete_laplace(scale),
+        }
     }
 }
 

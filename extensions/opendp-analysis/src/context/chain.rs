@@ -2,10 +2,12 @@
 
 use opendp_core::arith::Exact;
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, Carrier, Domain, Error, Function, L1Distance, Measure,
-    Measurement, Metric, PrivacyMap, RangeDistance, Result, Space, StabilityMap, SymmetricDistance,
-    Transformation, VectorDomain,
+    AbsoluteDistance, Approximate, Atom, AtomDomain, Carrier, Domain, Error, Function, L1Distance,
+    L2Distance, MaxDivergence, Measure, Measurement, Metric, MetricOn, PrivacyMap, RangeDistance,
+    Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
 };
+
+use opendp_transformations::Norm;
 
 use super::question::OfTable;
 use super::{Accounted, Table, TableDomain};
@@ -90,6 +92,18 @@ pub(super) fn as_scores(
     Ok(Transformation::new(counts, scores, same, StabilityMap::new(|d_in| Ok(*d_in))))
 }
 
+/// See counts under another norm as ones under the L2 norm, which is at most as large.
+pub(super) fn as_euclidean<M>(
+    counts: Space<Column<i64>, M>,
+) -> Result<Transformation<Column<i64>, M, Column<i64>, L2Distance<i64>>>
+where
+    M: Norm + Metric<Distance = i64> + MetricOn<Column<i64>>,
+{
+    let euclidean = Space::new(counts.domain().clone(), L2Distance::default())?;
+    let same = Function::map(|counts: &Vec<i64>| Ok(counts.clone()));
+    Ok(Transformation::new(counts, euclidean, same, StabilityMap::new(|d_in| Ok(*d_in))))
+}
+
 /// Make a measurement of tables from one of rows, which the rows of a [`Source`] keep 1-stable.
 pub(super) fn of_table<D, MB, MO, TO>(
     space: &Space<TableDomain, SymmetricDistance>,
@@ -128,4 +142,23 @@ where
     TO: Carrier,
 {
     of_table(space, release, run, MO::lift, MO::lift_exact)
+}
+/// Make a measurement of tables from one of rows whose loss is an epsilon and a delta.
+pub(super) fn of_approximate<D, MO, TO>(
+    space: &Space<TableDomain, SymmetricDistance>,
+    release: Measurement<D, SymmetricDistance, Approximate<MaxDivergence>, TO>,
+    run: impl Fn(
+        &Measurement<D, SymmetricDistance, Approximate<MaxDivergence>, TO>,
+        &Table,
+    ) -> Result<TO>
+    + Send
+    + Sync
+    + 'static,
+) -> OfTable<MO, TO>
+where
+    D: Domain,
+    MO: Accounted,
+    TO: Carrier,
+{
+    of_table(space, release, run, MO::lift_approximate, Ok)
 }

@@ -8,7 +8,7 @@ use opendp_core::{
 };
 use opendp_transformations::make_count;
 
-use super::chain::{Chain, of_base};
+use super::chain::{Chain, of_approximate, of_base};
 use super::question::{Build, Plan};
 use super::report::ErrorIn;
 use super::table::Source;
@@ -73,6 +73,14 @@ impl<'c, MO: Accounted> Query<'c, MO> {
             let count = make_count::<_, _, i64>(Space::new(rows, SymmetricDistance)?)?;
             let space = self.context.space().clone();
             Ok(Box::new(move |dials| {
+                if let Some(delta) = dials.delta {
+                    let noisy =
+                        |count| <i64 as Noisy<MO>>::noisy_at_delta(count, dials.scale, delta);
+                    let (release, source) = (count.then(noisy)?, source.clone());
+                    return Ok(of_approximate(&space, release, move |release, table| {
+                        release.invoke(&source.records(table)?)
+                    }));
+                }
                 let release = count.then(|count| <i64 as Noisy<MO>>::noisy(count, dials.scale))?;
                 let source = source.clone();
                 Ok(of_base(&space, release, move |release, table| {
@@ -81,7 +89,9 @@ impl<'c, MO: Accounted> Query<'c, MO> {
             }))
         };
         let build = build();
-        Statistic::new(self.plan("count".to_owned(), MO::NOISE, build))
+        let mut plan = self.plan("count".to_owned(), MO::NOISE, build);
+        plan.noise = Some(<i64 as Noisy<MO>>::noise);
+        Statistic::new(plan)
     }
     pub(super) fn plan<TO: Carrier>(
         self,
@@ -96,6 +106,7 @@ impl<'c, MO: Accounted> Query<'c, MO> {
             mechanism,
             error_in: ErrorIn::Value,
             threshold: false,
+            noise: None,
             bound: None,
             build: self.failed.map_or(build, Err),
         }

@@ -1,10 +1,12 @@
 //! Questions whose noise is known: what they cost, how accurate they are, and their answers.
 
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 
-use opendp_core::arith::Exact;
+use opendp_core::arith::{Directed, Exact};
 use opendp_core::search::binary_search;
 use opendp_core::{Carrier, Error, Measurement, Result, SymmetricDistance};
+use opendp_measurements::accuracy::{Estimate, Noise};
 use opendp_measurements::{Released, Scale, confidence_interval};
 
 use super::report::{Entry, ErrorIn};
@@ -22,6 +24,8 @@ pub(crate) type Bound = Box<dyn Fn(Scale, f64) -> Result<f64> + Send + Sync>;
 pub(crate) struct Dials {
     pub(crate) scale: Scale,
     pub(crate) threshold: i64,
+    /// The delta that Gaussian noise takes, under a budget that has one.
+    pub(crate) delta: Option<f64>,
 }
 /// A threshold that hides all keys, and costs no delta.
 const HIGH: i64 = 1 << 53;
@@ -35,6 +39,8 @@ pub(crate) struct Plan<'c, MO: Accounted, TO: Carrier> {
     pub(crate) error_in: ErrorIn,
     /// Whether there is a threshold to be found, too.
     pub(crate) threshold: bool,
+    /// The distribution of the noise on each number, where that is what it is.
+    pub(crate) noise: Option<fn(Scale, bool) -> Noise>,
     pub(crate) bound: Option<Bound>,
     pub(crate) build: Result<Build<MO, TO>>,
 }
@@ -48,12 +54,12 @@ impl<'c, MO: Accounted, TO: Carrier> Plan<'c, MO, TO> {
         };
         let parts = if self.threshold { 1 } else { share.len() };
         let enough = |scale: f64| {
-            let dials = Dials { scale: Scale::new(scale)?, threshold: HIGH };
+            let dials = Dials { scale: Scale::new(scale)?, threshold: HIGH, delta: None };
             Ok(fits(&loss(dials)?, parts))
         };
         let scale =
             if enough(0.0)? { 0.0 } else { binary_search(enough, None).map_err(too_small)? };
-        let mut dials = Dials { scale: Scale::new(scale)?, threshold: HIGH };
+        let mut dials = Dials { scale: Scale::new(scale)?, threshold: HIGH, delta: None };
         // Where the account has to round the loss, a little more noise makes up for it.
         for _ in 0..64 {
             if self.context.would_admit(&loss(dials)?) {
@@ -72,12 +78,57 @@ impl<'c, MO: Accounted, TO: Carrier> Plan<'c, MO, TO> {
             question.threshold = threshold;
             question.bound = self.bound;
             question.error_in = self.error_in;
+            question.noise = self.noise;
+        })
+    }
+    /// Find the least Gaussian noise, to four digits, that fits the share with all of its delta.
+    pub(crate) fn solve_at_delta(self) -> Result<Question<'c, MO, TO>> {
+        let (build, share) = (self.build?, self.share?);
+        let delta = share.get(1).map_or(0.0, Exact::to_f64_down);
+        if !(0.0 < delta) {
+            return Err(Error::BudgetExceeded(
+                "Gaussian noise takes some delta, and none is left to this query; nothing was run. \
+                 Or take `.laplace()`, which takes none"
+                    .into(),
+            ));
+        }
+        let dials = |scale: f64| -> Result<Dials> {
+            Ok(Dials { scale: Scale::new(scale)?, threshold: HIGH, delta: Some(delta) })
+        };
+        let loss = |scale| build(dials(scale)?)?.exact_map(&self.context.unit().distance());
+        // Noise may be so small that its loss is no number.
+        let fits = |scale: f64| {
+            loss(scale).is_ok_and(|loss| loss.iter().zip(&share).all(|(loss, share)| loss <= share))
+        };
+        let (mut low, mut high) = (1.0, 1.0);
+        if fits(high) {
+            while 1e-150 < low && fits(low) {
+                (low, high) = (low / 4.0, low);
+            }
+        } else {
+            while !fits(high) {
+                if 1e150 < high {
+                    loss(high)?;
+                    return Err(too_small(Error::Search(String::new())));
+                }
+                (low, high) = (high, high * 4.0);
+            }
+        }
+        while low * 1.0001 < high {
+            let middle = low + (high - low) / 2.0;
+            if fits(middle) { high = middle } else { low = middle }
+        }
+        let noise = self.noise;
+        Question::new(self.context, build(dials(high)?)?, self.words, "Gaussian", |question| {
+            question.scale = Scale::new(high).unwrap_or(question.scale);
+            question.error_in = self.error_in;
+            question.noise = noise;
         })
     }
     /// Take the noise that the analyst says, if it fits the share.
     pub(crate) fn of_scale(self, scale: f64) -> Result<Question<'c, MO, TO>> {
         let (build, share) = (self.build?, self.share?);
-        let mut dials = Dials { scale: Scale::new(scale)?, threshold: HIGH };
+        let mut dials = Dials { scale: Scale::new(scale)?, threshold: HIGH, delta: None };
         let loss = |dials| build(dials)?.exact_map(&self.context.unit().distance());
         let fits = |loss: &[Exact]| loss.iter().zip(&share).all(|(loss, share)| loss <= share);
         if self.threshold {
@@ -99,6 +150,7 @@ impl<'c, MO: Accounted, TO: Carrier> Plan<'c, MO, TO> {
             question.threshold = threshold;
             question.bound = self.bound;
             question.error_in = self.error_in;
+            question.noise = self.noise;
         })
     }
 }
@@ -138,6 +190,7 @@ pub struct Question<'c, MO: Accounted, TO: Carrier> {
     threshold: Option<i64>,
     error_in: ErrorIn,
     bound: Option<Bound>,
+    noise: Option<fn(Scale, bool) -> Noise>,
     exact: Vec<Exact>,
 }
 impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
@@ -159,6 +212,7 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
             threshold: None,
             error_in,
             bound: None,
+            noise: None,
             exact,
         };
         finish(&mut question);
@@ -227,7 +281,12 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
             left,
         })?;
         let value = self.measurement.invoke(self.context.table())?;
-        Ok(Answer { value, accuracy, measurement: self.measurement })
+        let noise = self.noise.map(|noise| noise(self.scale, self.mechanism == "Gaussian"));
+        // Except with probability 1, the error is what rounding adds.
+        let slack = self.measurement.accuracy(1.0).ok().and_then(|bounds| bounds.first().copied());
+        let noise = noise.zip(slack.flatten()).map(|(noise, slack)| noise.and_at_most(slack));
+        let estimates = Arc::new(OnceLock::new());
+        Ok(Answer { value, accuracy, measurement: self.measurement, noise, estimates })
     }
 }
 impl<MO: Accounted, TO: Carrier> fmt::Debug for Question<'_, MO, TO> {
@@ -249,6 +308,64 @@ pub struct Answer<MO: Accounted, TO: Carrier> {
     /// known; see [`Question::accuracy`].
     pub accuracy: Option<f64>,
     measurement: OfTable<MO, TO>,
+    noise: Option<Noise>,
+    /// Made once, so that the noise of a number is the same one wherever it goes.
+    estimates: Arc<OnceLock<Vec<Estimate>>>,
+}
+impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
+    /// Put the numbers, each between two floats, together with their noises.
+    fn estimates_of(&self, numbers: &[(f64, f64)]) -> Result<&[Estimate]> {
+        let Some(noise) = self.noise else {
+            return Err(Error::NotImplemented(
+                "the error of this answer has no distribution that could be added to others".into(),
+            ));
+        };
+        if let Some(made) = self.estimates.get() {
+            return Ok(made);
+        }
+        let made = numbers.iter().map(|(low, high)| {
+            let value = low + (high - low) / 2.0;
+            // A float that was released stands for the numbers that round to it.
+            let rounding = high.inf_sub(value)?.max(value.inf_sub(*low)?);
+            let rounding = noise.slack().inf_add(rounding)?;
+            Ok(Estimate::released(value, noise.and_at_most(rounding)))
+        });
+        let made = made.collect::<Result<Vec<_>>>()?;
+        Ok(self.estimates.get_or_init(|| made))
+    }
+}
+impl<MO: Accounted, TO: Released<Intervals = (f64, f64)>> Answer<MO, TO> {
+    /// Take the number together with its noise, to compute with: sums, differences, multiples and
+    /// quotients of answers have intervals, too.
+    ///
+    /// ```
+    /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+    /// # let table = Table::new().with("income", vec![3e4; 1000])?;
+    /// # let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon_delta(1.0, 1e-6)?);
+    /// let context = Context::new(table, unit, budget, Split::evenly(2)?)?;
+    /// let incomes = context.query().column("income").impute(0.0).clamp(0.0, 50_000.0);
+    /// let total = incomes.sum().gaussian()?.release()?.estimate()?;
+    /// let people = context.query().count().gaussian()?.release()?.estimate()?;
+    /// let (lower, upper) = total.quotient(&people, 1e-9)?;
+    /// assert!(lower < 3e4 && 3e4 < upper); // but with probability 1e-9
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `NotImplemented` when it was chosen among candidates.
+    pub fn estimate(&self) -> Result<Estimate> {
+        let made = self.estimates_of(&[self.value.intervals(&[Some(0.0)])?])?;
+        made.first().cloned().ok_or_else(|| Error::FailedFunction("there is no number".into()))
+    }
+}
+impl<MO: Accounted, TO: Released<Intervals = Vec<(f64, f64)>>> Answer<MO, TO> {
+    /// Take the numbers together with their noises, to compute with.
+    ///
+    /// # Errors
+    /// `NotImplemented` when they were chosen among candidates.
+    pub fn estimates(&self) -> Result<&[Estimate]> {
+        self.estimates_of(&self.value.intervals(&[Some(0.0)])?)
+    }
 }
 impl<MO: Accounted, TO: Released> Answer<MO, TO> {
     /// Put an interval around the number that holds the true one except with probability `alpha`;

@@ -16,6 +16,8 @@ pub enum ErrorIn {
     Value,
     /// In ranks: how many rows a candidate for a quantile is off.
     Ranks,
+    /// In rows: how many fewer a chosen category has than a better one that was not.
+    Counts,
 }
 /// One release, as it stands in a [`Report`] and is given to a [`Journal`].
 #[derive(Clone, Debug)]
@@ -83,6 +85,7 @@ impl<MO: Accounted> Report<MO> {
                 "accuracy_in": match entry.error_in {
                     ErrorIn::Value => "value",
                     ErrorIn::Ranks => "ranks",
+                    ErrorIn::Counts => "counts",
                 },
                 "left": parts::<MO>(&entry.left, Exact::to_f64_down),
             })
@@ -128,6 +131,7 @@ impl<MO: Accounted> fmt::Display for Report<MO> {
             let error = match entry.error_in {
                 ErrorIn::Value => error,
                 ErrorIn::Ranks => format!("{error} ranks"),
+                ErrorIn::Counts => format!("{error} rows"),
             };
             let (query, scale) = (&entry.query, short(entry.scale));
             write!(f, "{query:<width$} {scale:>12} {error:>14}")?;

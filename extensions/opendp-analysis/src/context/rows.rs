@@ -5,10 +5,12 @@ use std::fmt;
 
 use opendp_core::arith::{Directed, DirectedFloat, Float, InfCast, Number};
 use opendp_core::{
-    Atom, Bounds, Carrier, Distance, Function, L1Distance, Result, SymmetricDistance, TheMeasure,
-    Transformation,
+    Atom, Bounds, Carrier, Distance, Function, L1Distance, Result, SmoothedMaxDivergence,
+    SymmetricDistance, TheMeasure, Transformation,
 };
-use opendp_measurements::{Scale, make_laplace_threshold, make_noise, make_noisy_top_k};
+use opendp_measurements::{
+    Scale, make_fix_delta, make_gaussian_in, make_laplace_threshold, make_noise, make_noisy_top_k,
+};
 use opendp_transformations::{
     Alpha, Key, Summand, make_clamp, make_count, make_count_by, make_count_by_categories,
     make_filter, make_find_bin, make_impute_constant, make_mean, make_resize,
@@ -16,7 +18,8 @@ use opendp_transformations::{
 };
 
 use super::chain::{
-    Chain, Column, ColumnSpace, Total, as_scores, bounded, of_base, of_table, sized, wrong,
+    Chain, Column, ColumnSpace, Total, as_euclidean, as_scores, bounded, of_approximate, of_base,
+    of_table, sized, wrong,
 };
 use super::question::{Build, Dials, Plan};
 use super::report::ErrorIn;
@@ -149,7 +152,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let build = |query: &Query<'c, MO>, chain: &Chain<T>| -> Result<Build<MO, _>> {
             let counts = chain.total(make_count_by::<_, _, i64>)?;
             let (space, source) = (query.context.space().clone(), query.source.clone());
-            Ok(Box::new(move |Dials { scale, threshold }| {
+            Ok(Box::new(move |Dials { scale, threshold, .. }| {
                 let release = counts.then(|counts| {
                     make_laplace_threshold::<_, _, _, MO>(counts, scale, threshold, None)
                 })?;
@@ -219,6 +222,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     where
         T: Key,
     {
+        let choices = categories.len();
         let build = |query: &Query<'c, MO>, chain: &Chain<T>| -> Result<Build<MO, Vec<T>>> {
             let (names, space) = (categories.clone(), query.context.space().clone());
             let source = query.source.clone();
@@ -242,7 +246,18 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                 }))
             }))
         };
-        Choice::new(self.plan(&format!("top {k}"), "selection", build))
+        // With exponential noise, all of it is below `scale ln(n / alpha)` except with probability
+        // alpha, and then none that was chosen can be farther below one that was not. With Gumbel
+        // noise the race is `k` choices one after the other (Durfee, Rogers 2019, Lemma 4.2), and
+        // each is farther below the best that is left with probability `n exp(-t / scale)` at most.
+        let chances = choices.saturating_mul(if MO::NOISE == "Laplace" { 1 } else { k.max(1) });
+        let mut plan = self.plan(&format!("top {k}"), "selection", build);
+        plan.error_in = ErrorIn::Counts;
+        plan.bound = Some(Box::new(move |scale: Scale, alpha: f64| {
+            let logarithm = f64::inf_cast(chances)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
+            logarithm.max(0.0).inf_mul(scale.value())
+        }));
+        Choice::new(plan)
     }
 
     /// Add noise to a number.
@@ -252,17 +267,27 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         total: impl FnOnce(&str, &Chain<T>) -> Result<Total<T, N>>,
     ) -> Statistic<'c, MO, N> {
         let name = self.name.clone();
-        Statistic::new(self.plan(what, MO::NOISE, |query, chain| {
+        let mut plan = self.plan(what, MO::NOISE, |query, chain| {
             let (space, source) = (query.context.space().clone(), query.source.clone());
             let total = total(&name, chain)?;
             Ok(Box::new(move |dials| {
-                let release = total.then(|number| N::noisy(number, dials.scale))?;
                 let source = source.clone();
+                if let Some(delta) = dials.delta {
+                    let noisy = |number| N::noisy_at_delta(number, dials.scale, delta);
+                    return Ok(of_approximate(
+                        &space,
+                        total.then(noisy)?,
+                        move |release, table| release.invoke(&*source.rows(table)?),
+                    ));
+                }
+                let release = total.then(|number| N::noisy(number, dials.scale))?;
                 Ok(of_base(&space, release, move |release, table| {
                     release.invoke(&*source.rows(table)?)
                 }))
             }))
-        }))
+        });
+        plan.noise = Some(N::noise);
+        Statistic::new(plan)
     }
     /// Add noise to counts.
     fn counts(
@@ -274,10 +299,25 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             Transformation<Column<T>, SymmetricDistance, Column<i64>, MO::Norm>,
         >,
     ) -> Statistic<'c, MO, Vec<i64>> {
-        Statistic::new(self.plan(what, MO::NOISE, |query, chain| {
+        let mut plan = self.plan(what, MO::NOISE, |query, chain| {
             let (space, source) = (query.context.space().clone(), query.source.clone());
             let counts = counts(chain)?;
             Ok(Box::new(move |dials| {
+                if let Some(delta) = dials.delta {
+                    let noisy = |counts| -> Result<_> {
+                        let profile = make_gaussian_in::<_, _, SmoothedMaxDivergence>(
+                            counts,
+                            dials.scale,
+                            None,
+                        )?;
+                        make_fix_delta(profile, delta)
+                    };
+                    let release = counts.then(as_euclidean)?.then(noisy)?;
+                    let source = source.clone();
+                    return Ok(of_approximate(&space, release, move |release, table| {
+                        release.invoke(&*source.rows(table)?)
+                    }));
+                }
                 let measure = TheMeasure(MO::Base::default());
                 let release =
                     counts.then(|counts| make_noise(counts, measure, dials.scale, None))?;
@@ -286,7 +326,9 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                     release.invoke(&*source.rows(table)?)
                 }))
             }))
-        }))
+        });
+        plan.noise = Some(<i64 as Noisy<MO>>::noise);
+        Statistic::new(plan)
     }
     fn plan<TO: Carrier>(
         self,

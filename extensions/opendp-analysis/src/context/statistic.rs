@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use opendp_core::{Carrier, MaxDivergence, Result, ZeroConcentratedDivergence};
+use opendp_core::{Carrier, MaxDivergence, Result};
 
-use super::Accounted;
 use super::question::{Plan, Question};
+use super::{Accounted, WithGaussian};
 
 /// A statistic that takes noise.
 pub struct Statistic<'c, MO: Accounted, TO: Carrier>(Plan<'c, MO, TO>);
@@ -40,13 +40,17 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     }
     /// Find the least Gaussian noise that fits the query's share of the budget.
     ///
+    /// Under an epsilon and a delta, it is the noise whose epsilon, at the query's share of delta, is
+    /// its share of epsilon, to four digits: exactly accounted for single numbers, and by
+    /// zero-concentrated privacy for several integers.
+    ///
     /// # Errors
-    /// Those of [`noise`](Statistic::noise).
+    /// Those of [`noise`](Statistic::noise); `BudgetExceeded` when no delta is left.
     pub fn gaussian(self) -> Result<Question<'c, MO, TO>>
     where
-        MO: Accounted<Base = ZeroConcentratedDivergence>,
+        MO: WithGaussian,
     {
-        self.noise()
+        if MO::TAKES_DELTA { self.0.solve_at_delta() } else { self.noise() }
     }
 }
 /// A choice among candidates, by noisy scores.

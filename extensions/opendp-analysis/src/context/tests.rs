@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opendp_core::{Approximate, MaxDivergence, ZeroConcentratedDivergence};
+use opendp_measurements::accuracy::Estimate;
 
 use super::*;
 
@@ -296,11 +297,101 @@ fn accuracy_is_kept_as_often_as_promised() {
         ranks + 10.0 < ((age - 50).abs() * 10) as f64
     };
     assert!((0..1000).filter(wide).count() < 157);
-    let all = context.query().column::<i64>("age").top_k(2, vec![1, 2, 3]).choose().unwrap();
-    assert_eq!(all.accuracy(0.1).unwrap_err().kind(), "NotImplemented");
     for bad in [0.0, -1.0, 1.5, f64::NAN] {
         assert_eq!(question.accuracy(bad).unwrap_err().kind(), "InvalidDistance");
     }
+}
+#[test]
+fn chosen_categories_are_as_good_as_promised() {
+    // Two categories have ten rows, and the others none: to choose another is to miss by ten.
+    let categories = || [5, 6].into_iter().chain(100..118).collect::<Vec<i64>>();
+    fn look<MO: Accounted>(budget: Budget<MO>, categories: Vec<i64>) -> (f64, usize) {
+        let context = context(Ok(budget), Split::evenly(1));
+        let ages = context.query().column::<i64>("age");
+        let question = ages.top_k(2, categories).choose().unwrap();
+        let chosen = || question.measurement().invoke(context.table()).unwrap();
+        let missed = (0..2000).filter(|_: &i32| chosen().iter().any(|age| 100 <= *age));
+        (question.accuracy(0.1).unwrap(), missed.count())
+    }
+    // Of 2000 draws 200 may miss, and six standard deviations are 80.
+    let at = |amount| look(Budget::epsilon(amount).unwrap(), categories());
+    let epsilon = 10.0 * at(10.0).0 / 9.99;
+    let (bound, missed) = at(epsilon);
+    assert!(9.9 < bound && bound < 10.0 && missed < 280, "{bound} {missed}");
+    assert!(280 < at(epsilon / 4.0).1, "the control: four times the noise");
+    let at = |amount| look(Budget::rho(amount).unwrap(), categories());
+    let rho = 10.0 * (at(10.0).0 / 9.99).powi(2);
+    let (bound, missed) = at(rho);
+    assert!(9.9 < bound && bound < 10.0 && missed < 280, "{bound} {missed}");
+    assert!(280 < at(rho / 16.0).1, "the control: four times the noise");
+    let context = pure(1.0, 1);
+    let chosen = context.query().column::<i64>("age").top_k(2, vec![1, 2, 3]).choose().unwrap();
+    chosen.release().unwrap();
+    let report = context.report();
+    assert_eq!(report.entries()[0].error_in, ErrorIn::Counts);
+    assert!(report.to_string().contains(" rows"), "{report}");
+}
+#[test]
+fn gaussian_noise_spends_an_epsilon_and_a_delta() {
+    use opendp_measurements::accounting::gaussian_delta;
+    let context = context(Budget::epsilon_delta(1.5, 3e-6), Split::evenly(3));
+    // A number: the least noise there is, to four digits.
+    let sum = || incomes(&context).sum();
+    let most = sum().laplace().unwrap().scale() * 0.5;
+    let question = sum().gaussian().unwrap();
+    let (epsilon, delta) = question.loss().unwrap();
+    assert!(0.4999 < epsilon && epsilon <= 0.5 && delta <= 1e-6 && 0.999e-6 < delta);
+    let exact = |scale: f64| gaussian_delta(most / scale, 0.5).unwrap();
+    assert!(exact(question.scale()).upper <= 1e-6 * (1.0 + 1e-9));
+    assert!(1e-6 < exact(question.scale() * 0.999).lower, "less noise would not do");
+    question.release().unwrap();
+    // Integers: much the same.
+    let question = context.query().count().gaussian().unwrap();
+    assert!(gaussian_delta(4.0 / question.scale(), 0.5).unwrap().lower < 1.01e-6);
+    assert!(1e-6 < gaussian_delta(4.0 / (question.scale() * 0.98), 0.5).unwrap().lower);
+    question.release().unwrap();
+    // Several integers.
+    let question = incomes(&context).histogram_between(vec![0.0, 5000.0]).gaussian().unwrap();
+    assert!(1e-6 < gaussian_delta(4.0 / (question.scale() * 0.8), 0.5).unwrap().lower);
+    let (epsilon, delta) = question.loss().unwrap();
+    assert!(0.4999 < epsilon && epsilon <= 0.500_1 && delta <= 1.000_1e-6);
+    let answer = question.release().unwrap();
+    assert_eq!(answer.estimates().unwrap().len(), 3);
+    let report = context.report();
+    assert!(report.exact_total().iter().zip(&report.budget).all(|(spent, most)| spent <= most));
+    assert!(report.left[0].to_f64_up() < 1e-3);
+    assert!(report.entries().iter().all(|entry| entry.mechanism == "Gaussian"));
+    assert!(report.entries().iter().all(|entry| entry.accuracy.is_some()));
+    assert_eq!(context.query().count().gaussian().unwrap_err().kind(), "BudgetExceeded");
+    let no_delta = super::tests::context(Budget::epsilon_delta(1.0, 0.0), Split::evenly(1));
+    let error = no_delta.query().count().gaussian().unwrap_err().to_string();
+    assert!(error.contains("takes some delta"), "{error}");
+}
+#[test]
+fn what_is_computed_from_answers_has_an_interval() {
+    let context = pure(2.0, 2);
+    let counts = context.query().column::<i64>("age").histogram((0..100).collect());
+    let answer = counts.laplace().unwrap().release().unwrap();
+    let cells = answer.estimates().unwrap();
+    let adults = Estimate::sum(&cells[18..100]).unwrap();
+    let (low, high) = adults.interval(1e-9).unwrap();
+    assert!(low <= 820.0 && 820.0 <= high);
+    // Far less than all the intervals of the cells added up.
+    let one = cells[20].accuracy(0.05).unwrap();
+    assert!(adults.accuracy(0.05).unwrap() < 0.3 * 82.0 * one);
+    assert_eq!(one, answer.accuracy.unwrap());
+    // The same noise, wherever it goes.
+    let nothing = cells[3].minus(&answer.estimates().unwrap()[3]).unwrap();
+    assert_eq!(nothing.accuracy(0.05), Ok(0.0));
+    let copy = answer.clone();
+    assert_eq!(copy.estimates().unwrap()[3].minus(&cells[3]).unwrap().accuracy(0.05), Ok(0.0));
+    let sum = incomes(&context).sum().laplace().unwrap().release().unwrap();
+    let (low, high) = sum.estimate().unwrap().quotient(&adults, 1e-9).unwrap();
+    assert!(low <= 4_950_000.0 / 820.0 && 4_950_000.0 / 820.0 <= high);
+    assert!(
+        (sum.estimate().unwrap().accuracy(0.05).unwrap() / sum.accuracy.unwrap() - 1.0).abs()
+            < 1e-9
+    );
 }
 
 /// A journal that has room for so many entries.

@@ -6,23 +6,30 @@ use std::{
     os::unix::process::ExitStatusExt,
     path::Path,
     process::{Child, Command, Stdio},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::Duration,
 };
 
-use opendp_core::Result;
-use opendp_ledger::{Ledger, Loss, Request};
+use opendp_core::arith::Exact;
+use opendp_ledger::{Ledger, Loss, Notion, Request};
 
 const PROCESSES: usize = 8;
 const SIGKILL: i32 = 9;
 const KILLS: usize = 200;
-/// The budget has room for so many releases.
-const ROOM: usize = 1500;
-/// So many ids are asked for, each by two processes.
-const IDS: usize = 20_000;
-/// The control's budget has room for all that it asks for: so many ids where nothing is killed.
+/// Where processes are killed, the budget outlasts them: there is room for so many releases.
+const AMPLE: usize = 1_000_000;
+/// After the last kill all but so many places are taken at once, so that the rest can be exhausted.
+const REST: usize = 300;
+/// Without kills, the budget has room for all that is asked for: so many ids.
 const CALM_IDS: usize = 200;
+/// A process that was started again asks for the last so many ids of its lane again.
+const AGAIN: usize = 10;
+/// After a refusal a process asks for so many more, which must be refused, too.
+const IN_VAIN: usize = 25;
 
 /// Not a test by itself: a process that asks for releases, and tells which it was given.
 #[test]
@@ -32,86 +39,122 @@ fn helper_spender() {
     let (lane, broken) = (number("LEDGER_LANE"), number("LEDGER_BROKEN") == 1);
     let ids = number("LEDGER_IDS");
     let ledger = Ledger::open_existing(&path).unwrap();
-    // Two processes share a lane of ids. After a restart all are asked for again. Where the control
-    // releases first, each has its own, so that nothing but a kill can show it.
+    // Two processes share a lane of ids. After a restart the last ones are asked for again. Where the
+    // control releases first, each has its own, so that nothing but a kill can show it.
     let (first, step) = match broken {
         true => (lane, PROCESSES),
         false => (lane / 2, PROCESSES / 2),
     };
+    let first = first + number("LEDGER_FROM").saturating_sub(first) / step * step;
+    let mut refused = 0;
     for i in (first..ids).step_by(step) {
         let id = format!("r{i}");
         // Every process computes something else, and each time again.
         let value = (std::process::id() as u64) << 20 | i as u64;
-        let say = |value: u64| {
+        let say = |value: u64, age: &str| {
             let mut out = std::io::stdout().lock();
-            writeln!(out, "\ngranted {id} {value}").unwrap();
+            writeln!(out, "\ngranted {id} {value} {age}").unwrap();
             out.flush().unwrap();
         };
         let request = Request::of_loss(&id, Loss::epsilon("0.1").unwrap());
-        let granted: Result<u64> = ledger
-            .release("b", &request, || {
-                if broken {
-                    // A ledger that lets the release out first.
-                    say(value);
-                }
-                Ok(value)
-            })
-            .and_then(|release| release.value());
+        let granted = ledger.release("b", &request, || {
+            if broken {
+                // A ledger that lets the release out first.
+                say(value, "new");
+            }
+            Ok(value)
+        });
         match granted {
-            Ok(value) => say(value),
-            Err(error) if error.kind() == "BudgetExceeded" => {}
+            Ok(release) => {
+                assert_eq!(refused, 0, "granted after the budget was exhausted");
+                say(release.value().unwrap(), if release.repeated() { "old" } else { "new" });
+            }
+            Err(error) if error.kind() == "BudgetExceeded" => refused += 1,
             Err(error) => panic!("{error}"),
+        }
+        if refused == IN_VAIN {
+            break;
         }
     }
     println!("\ndone");
 }
 
-type Told = Arc<Mutex<Vec<(String, u64)>>>;
+/// The releases that were told, and the highest id of each process.
+type Told = Arc<Mutex<(Vec<(String, u64)>, [usize; PROCESSES])>>;
 
-fn spender(
-    path: &Path,
-    lane: usize,
-    (broken, ids): (bool, usize),
-    told: &Told,
-) -> (Child, thread::JoinHandle<bool>) {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["crash::helper_spender", "--exact", "--nocapture"])
-        .env("LEDGER_SPENDER", path)
-        .env("LEDGER_LANE", lane.to_string())
-        .env("LEDGER_BROKEN", u8::from(broken).to_string())
-        .env("LEDGER_IDS", ids.to_string())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let (out, told) = (child.stdout.take().unwrap(), told.clone());
-    let reader = thread::spawn(move || {
-        let mut done = false;
-        for line in BufReader::new(out).lines().map_while(|line| line.ok()) {
-            done |= line == "done";
-            let words: Vec<&str> = line.split(' ').collect();
-            if let ["granted", id, value] = words[..]
-                && let Ok(value) = value.parse()
-            {
-                told.lock().unwrap().push((id.to_owned(), value));
+/// A process that spends, and what it says.
+struct Spender {
+    child: Child,
+    /// Whether it was charged for a release since it was started.
+    spending: Arc<AtomicBool>,
+    reader: thread::JoinHandle<bool>,
+}
+impl Spender {
+    fn start(path: &Path, lane: usize, (broken, ids): (bool, usize), told: &Told) -> Self {
+        let from = told.lock().unwrap().1[lane].saturating_sub(AGAIN * PROCESSES);
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["crash::helper_spender", "--exact", "--nocapture"])
+            .env("LEDGER_SPENDER", path)
+            .env("LEDGER_LANE", lane.to_string())
+            .env("LEDGER_BROKEN", u8::from(broken).to_string())
+            .env("LEDGER_IDS", ids.to_string())
+            .env("LEDGER_FROM", from.to_string())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let (out, told) = (child.stdout.take().unwrap(), told.clone());
+        let spending = Arc::new(AtomicBool::new(false));
+        let spends = spending.clone();
+        let reader = thread::spawn(move || {
+            let mut done = false;
+            for line in BufReader::new(out).lines().map_while(|line| line.ok()) {
+                done |= line == "done";
+                let words: Vec<&str> = line.split(' ').collect();
+                if let ["granted", id, value, age @ ("new" | "old")] = words[..]
+                    && let Ok(value) = value.parse()
+                {
+                    let mut told = told.lock().unwrap();
+                    told.0.push((id.to_owned(), value));
+                    told.1[lane] = id[1..].parse().unwrap();
+                    spends.fetch_or(age == "new", Ordering::SeqCst);
+                }
             }
+            done
+        });
+        Spender { child, spending, reader }
+    }
+    /// Kill it, and tell whether that is what it died of.
+    fn kill(&mut self) -> bool {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap().signal() == Some(SIGKILL)
+    }
+}
+/// Take all that is left but for some places, while others spend.
+fn take_all_but(places: usize, ledger: &Ledger) {
+    let rest: Exact = format!("{}", places as f64 / 10.0).parse().unwrap();
+    for attempt in 0..100 {
+        let left = ledger.remaining("b").unwrap();
+        let most = Loss::exact(Notion::Pure, vec![left.parts()[0].minus(&rest)]).unwrap();
+        let request = Request::of_loss(&format!("most {attempt}"), most);
+        // The others may have been faster.
+        if ledger.release("b", &request, || Ok(0_u64)).is_ok() {
+            return;
         }
-        done
-    });
-    (child, reader)
+    }
+    panic!("the others were always faster");
 }
 
 /// Let processes spend, kill `kills` of them, and tell what is wrong with what was released.
 fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("storm.ledger");
-    let ids = if kills == 0 { CALM_IDS } else { IDS };
-    let room = if broken { ids } else { ROOM };
+    let (ids, room) = if kills == 0 { (CALM_IDS, CALM_IDS) } else { (AMPLE, AMPLE) };
     let total = Loss::epsilon(&format!("{}", room as f64 / 10.0)).unwrap();
     Ledger::open(&path).unwrap().create("b", &total).unwrap();
     let told = Told::default();
-    let mut running: Vec<_> =
-        (0..PROCESSES).map(|lane| spender(&path, lane, (broken, ids), &told)).collect();
+    let start = |lane| Spender::start(&path, lane, (broken, ids), &told);
+    let mut running: Vec<Spender> = (0..PROCESSES).map(start).collect();
     // Any source of numbers will do that visits many instants.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ u64::from(std::process::id());
     let mut random = |below: u64| {
@@ -121,45 +164,56 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
         state % below
     };
     let mut readers = Vec::new();
-    let (mut killed, mut attempts) = (0, 0);
-    while killed < kills {
-        attempts += 1;
-        assert!(attempts < 20 * kills, "the processes end before they can be killed");
-        thread::sleep(Duration::from_micros(random(40_000)));
+    for _ in 0..kills {
         let lane = random(PROCESSES as u64) as usize;
-        let (mut child, reader) =
-            std::mem::replace(&mut running[lane], spender(&path, lane, (broken, ids), &told));
-        child.kill().unwrap();
-        // One that had come to its end by itself was not killed.
-        killed += usize::from(child.wait().unwrap().signal() == Some(SIGKILL));
-        readers.push(reader);
+        // Only one that spends is killed, at any instant of its next few spends.
+        let mut patience = 60_000;
+        while !running[lane].spending.load(Ordering::SeqCst) {
+            patience -= 1;
+            assert!(0 < patience, "a process does not get to spend");
+            thread::sleep(Duration::from_millis(1));
+        }
+        thread::sleep(Duration::from_micros(random(20_000)));
+        let mut spender = std::mem::replace(&mut running[lane], start(lane));
+        assert!(spender.kill(), "a process has ended while there was budget");
+        readers.push(spender.reader);
     }
-    if !broken || kills == 0 {
+    if kills == 0 || !broken {
+        if 0 < kills {
+            let ledger = Ledger::open_existing(&path).unwrap();
+            assert!(
+                Loss::epsilon("10000").unwrap().parts() < ledger.remaining("b").unwrap().parts()
+            );
+            take_all_but(REST, &ledger);
+        }
         // Every request is made again to the end, as a careful caller does.
-        for (mut child, reader) in running {
-            assert!(child.wait().unwrap().success());
-            assert!(reader.join().unwrap(), "a process that was not killed comes to its end");
+        for mut spender in running {
+            assert!(spender.child.wait().unwrap().success());
+            assert!(
+                spender.reader.join().unwrap(),
+                "a process that was not killed comes to its end"
+            );
         }
     } else {
-        for (mut child, reader) in running {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            readers.push(reader);
+        for mut spender in running {
+            spender.kill();
+            readers.push(spender.reader);
         }
     }
     for reader in readers {
-        let _ = reader.join();
+        assert!(!reader.join().unwrap(), "a process that was killed did not come to its end");
     }
 
     let ledger = Ledger::open_to_read(&path).unwrap();
     let history = ledger.history("b").unwrap();
     let mut wrong = Vec::new();
     let account = ledger.account("b").unwrap();
-    if room < history.len() || account.remaining().parts()[0] > account.total.parts()[0] {
+    // The history was checked to add up to what is spent, exactly.
+    if account.total.parts() < account.spent.parts() {
         wrong.push("more was spent than the budget".to_owned());
     }
-    if !broken && history.len() != ROOM {
-        wrong.push(format!("{} releases instead of {ROOM}", history.len()));
+    if 0 < kills && !broken && account.spent != account.total {
+        wrong.push(format!("{} is left of a budget that was exhausted", account.remaining()));
     }
     let written: HashMap<&str, &str> =
         history.iter().map(|entry| (&*entry.id, &*entry.release)).collect();
@@ -167,7 +221,7 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
         wrong.push("an id was charged twice".to_owned());
     }
     let told = told.lock().unwrap();
-    for (id, value) in told.iter() {
+    for (id, value) in &told.0 {
         if written.get(id.as_str()) != Some(&value.to_string().as_str()) {
             wrong.push(format!(
                 "{id} was released as {value}, and is {:?}",
@@ -175,14 +229,16 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
             ));
         }
     }
-    (wrong, told.len())
+    (wrong, history.len())
 }
 
 #[test]
 fn no_kill_loses_a_spend_or_charges_twice() {
-    let (wrong, told) = storm(KILLS, false);
+    let (wrong, spends) = storm(KILLS, false);
     assert!(wrong.is_empty(), "{wrong:?}");
-    assert!(ROOM <= told, "{told}");
+    // Each that was killed had been charged for a release.
+    assert!(KILLS + 1 < spends, "{spends}");
+    println!("{KILLS} kills among {spends} spends");
 }
 #[test]
 fn the_storm_finds_a_ledger_that_releases_first() {

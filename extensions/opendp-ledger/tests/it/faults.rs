@@ -157,6 +157,56 @@ fn a_read_only_file_releases_nothing() {
 fn is_root(read_only: &Path) -> bool {
     OpenOptions::new().append(true).open(read_only).is_ok()
 }
+/// Not a test by itself: what `a_file_that_may_not_grow_releases_nothing` runs under a limit.
+#[test]
+fn helper_small_files() {
+    let Ok(path) = std::env::var("LEDGER_SMALL") else { return };
+    let ledger = Ledger::open_existing(&path).unwrap();
+    let long = |id: usize| {
+        let request = Request::of_loss(&format!("r{id}"), Loss::epsilon("0.0001").unwrap());
+        ledger.release("b", &request, || Ok("x".repeat(1500)))
+    };
+    let mut granted = 0;
+    let error = loop {
+        match long(granted) {
+            Ok(release) => {
+                assert!(!release.repeated());
+                granted += 1;
+            }
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(error.ends_with("nothing was released"), "{error}");
+    assert!(long(granted).is_err(), "nor is it when it is tried again");
+    assert!(long(0).unwrap().repeated(), "what was released before is still given");
+    println!("\ngranted {granted}: {error}");
+}
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_grow_releases_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("l");
+    drop(new(&path));
+    // The system refuses to write beyond half a megabyte in any file.
+    let output = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 1024; exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap())
+        .args(["faults::helper_small_files", "--exact", "--nocapture"])
+        .env("LEDGER_SMALL", &path)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let granted = said.lines().find_map(|line| line.strip_prefix("granted ")).unwrap();
+    let granted: usize = granted.split(':').next().unwrap().parse().unwrap();
+    assert!(5 < granted && granted < 500, "{said}");
+    // All that was released is there, and nothing else; with room again it goes on.
+    let ledger = Ledger::open_existing(&path).unwrap();
+    assert_eq!(ledger.history("b").unwrap().len(), 1 + granted);
+    let request = Request::of_loss(&format!("r{granted}"), Loss::epsilon("0.0001").unwrap());
+    assert!(!ledger.release("b", &request, || Ok("x".repeat(1500))).unwrap().repeated());
+    assert_eq!(ledger.history("b").unwrap().len(), 2 + granted);
+}
 #[test]
 fn a_log_that_was_cut_off_loses_no_seal() {
     // The write-ahead log is what a crash leaves; its last frame may be torn.

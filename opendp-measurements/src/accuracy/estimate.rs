@@ -1,0 +1,236 @@
+//! Numbers together with the noises that are in them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use opendp_core::arith::{Directed, DirectedFloat, InfCast};
+use opendp_core::{Error, Result};
+
+use super::check;
+use super::noise::Noise;
+use super::sum::{Term, sum_of};
+use super::weight::Weight;
+
+/// A number that was released, or computed from such, and the noises that are in it.
+///
+/// Each [`released`](Estimate::released) number has a noise of its own. Sums, differences and
+/// multiples keep track of every one, so that what enters twice counts twice, and what cancels does
+/// not count.
+///
+/// ```
+/// use opendp_measurements::Scale;
+/// use opendp_measurements::accuracy::{Estimate, Noise};
+/// let noise = Noise::discrete_laplace(Scale::new(10.0)?);
+/// let (north, south) = (Estimate::released(520.0, noise), Estimate::released(480.0, noise));
+/// assert_eq!(north.interval(0.05)?, (490.0, 550.0));
+/// let all = north.plus(&south)?;
+/// assert_eq!(all.interval(0.05)?, (959.0, 1041.0));
+/// // All less the south is the north again, with the noise of the north alone.
+/// assert_eq!(all.minus(&south)?.interval(0.05)?, (490.0, 550.0));
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Estimate {
+    value: f64,
+    noises: Vec<(u64, Weight, Noise)>,
+    /// Bounds what rounding did to the value.
+    rounding: f64,
+}
+impl Estimate {
+    /// A number that was released, with a noise that is independent of all others.
+    pub fn released(value: f64, noise: Noise) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let name = NEXT.fetch_add(1, Ordering::Relaxed);
+        Estimate { value, noises: vec![(name, Weight::ONE, noise)], rounding: 0.0 }
+    }
+    /// A number that is public.
+    pub fn public(value: f64) -> Self {
+        Estimate { value, noises: Vec::new(), rounding: 0.0 }
+    }
+    /// The number.
+    pub fn value(&self) -> f64 {
+        self.value
+    }
+    /// Add another.
+    ///
+    /// # Errors
+    /// `Overflow` when the sum exceeds all floats, or a weight has too many digits.
+    pub fn plus(&self, other: &Estimate) -> Result<Self> {
+        let mut noises = self.noises.clone();
+        for (name, weight, noise) in &other.noises {
+            match noises.binary_search_by_key(name, |(name, ..)| *name) {
+                Ok(place) => noises[place].1 = noises[place].1.plus(*weight)?,
+                Err(place) => noises.insert(place, (*name, *weight, *noise)),
+            }
+        }
+        noises.retain(|(_, weight, _)| !weight.is_zero());
+        let (low, high) = (self.value.neg_inf_add(other.value)?, self.value.inf_add(other.value)?);
+        let rounding = self.rounding.inf_add(other.rounding)?.inf_add(high.inf_sub(low)?)?;
+        Ok(Estimate { value: high, noises, rounding })
+    }
+    /// Subtract another.
+    ///
+    /// # Errors
+    /// Those of [`plus`](Estimate::plus).
+    pub fn minus(&self, other: &Estimate) -> Result<Self> {
+        self.plus(&other.times(-1)?)
+    }
+    /// Multiply by a rational number.
+    ///
+    /// # Errors
+    /// Those of [`plus`](Estimate::plus).
+    pub fn times(&self, weight: impl Into<Weight>) -> Result<Self> {
+        let weight = weight.into();
+        let (value, error) = weight.apply(self.value)?;
+        let noises = self.noises.iter().filter(|_| !weight.is_zero());
+        let noises = noises.map(|(name, own, noise)| Ok((*name, own.times(weight)?, *noise)));
+        let rounding = self.rounding.inf_mul(weight.magnitude_up()?)?.inf_add(error)?;
+        Ok(Estimate { value, noises: noises.collect::<Result<_>>()?, rounding })
+    }
+    /// Add any number of them.
+    ///
+    /// # Errors
+    /// Those of [`plus`](Estimate::plus).
+    pub fn sum<'a>(all: impl IntoIterator<Item = &'a Estimate>) -> Result<Self> {
+        all.into_iter().try_fold(Estimate::public(0.0), |sum, each| sum.plus(each))
+    }
+    /// Bound how far the number is from the true one, except with probability `alpha`.
+    ///
+    /// # Errors
+    /// Those of [`sum_of`].
+    pub fn accuracy(&self, alpha: f64) -> Result<f64> {
+        let terms =
+            self.noises.iter().map(|(_, weight, noise)| Term::new(*noise).weighted(*weight));
+        sum_of(&terms.collect::<Vec<_>>(), alpha)?.inf_add(self.rounding)
+    }
+    /// Find an interval that contains the true number except with probability `alpha`, over the
+    /// noise.
+    ///
+    /// # Errors
+    /// Those of [`sum_of`].
+    pub fn interval(&self, alpha: f64) -> Result<(f64, f64)> {
+        let bound = self.accuracy(alpha)?;
+        let lower = self.value.neg_inf_sub(bound).unwrap_or(f64::NEG_INFINITY);
+        Ok((lower, self.value.inf_add(bound).unwrap_or(f64::INFINITY)))
+    }
+    /// Find an interval that contains the quotient of the true numbers, such as a mean from a sum
+    /// and a count, except with probability `alpha`. It is all numbers where the divisor may be 0.
+    ///
+    /// Both numbers are in their [`simultaneous`] intervals except with probability `alpha`, and then
+    /// the quotient is between the quotients of their ends.
+    ///
+    /// # Errors
+    /// Those of [`sum_of`].
+    pub fn quotient(&self, divisor: &Estimate, alpha: f64) -> Result<(f64, f64)> {
+        let both = simultaneous(&[self, divisor], alpha)?;
+        let ((a, b), (c, d)) = (both[0], both[1]);
+        let ends = [a, b, c, d];
+        if !(0.0 < c || d < 0.0) || ends.iter().any(|end| !end.is_finite()) {
+            return Ok((f64::NEG_INFINITY, f64::INFINITY));
+        }
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for above in [a, b] {
+            for below in [c, d] {
+                let sign = if (above < 0.0) == (below < 0.0) { 1.0 } else { -1.0 };
+                let up = above.inf_div(below).unwrap_or(sign * f64::INFINITY);
+                let down = above.neg_inf_div(below).unwrap_or(sign * f64::INFINITY);
+                (low, high) = (low.min(down), high.max(up));
+            }
+        }
+        Ok((low, high))
+    }
+    fn shares_noise(&self, other: &Estimate) -> bool {
+        let names = |noises: &[(u64, Weight, Noise)], name: u64| {
+            noises.binary_search_by_key(&name, |(name, ..)| *name).is_ok()
+        };
+        self.noises.iter().any(|(name, ..)| names(&other.noises, *name))
+    }
+}
+
+/// Find intervals that *all* contain the true numbers, except with probability `alpha`.
+///
+/// Where no two have a noise in common they are independent, and each gets `1 - (1 - alpha)^(1/n)`;
+/// else each gets `alpha / n`, by the union bound.
+///
+/// # Errors
+/// Those of [`sum_of`].
+pub fn simultaneous(estimates: &[&Estimate], alpha: f64) -> Result<Vec<(f64, f64)>> {
+    check(alpha)?;
+    let independent = estimates
+        .iter()
+        .enumerate()
+        .all(|(place, one)| estimates[..place].iter().all(|other| !one.shares_noise(other)));
+    let count = f64::inf_cast(estimates.len().max(1))?;
+    let share = if independent && alpha < 1.0 {
+        // 1 - exp(ln(1 - alpha) / n), rounded down.
+        let each = (-alpha).inf_ln_1p()?.inf_div(count)?;
+        -(each.inf_exp_m1()?)
+    } else {
+        alpha.neg_inf_div(count)?
+    };
+    if !(0.0 < share) {
+        return Err(Error::InvalidDistance(format!(
+            "alpha ({alpha:?}) is too small for so many estimates"
+        )));
+    }
+    estimates.iter().map(|estimate| estimate.interval(share)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scale;
+
+    fn laplace(value: f64, scale: f64) -> Estimate {
+        Estimate::released(value, Noise::laplace(Scale::new(scale).unwrap()))
+    }
+
+    #[test]
+    fn a_noise_that_enters_twice_counts_twice() {
+        let (one, other) = (laplace(3.0, 1.0), laplace(3.0, 1.0));
+        let alone = one.accuracy(0.05).unwrap();
+        let twice = one.plus(&one).unwrap();
+        assert_eq!(twice.value(), 6.0);
+        assert!((twice.accuracy(0.05).unwrap() / (2.0 * alone) - 1.0).abs() < 1e-12);
+        // The control: another noise is partly cancelled.
+        let two = one.plus(&other).unwrap();
+        assert!(two.accuracy(0.05).unwrap() < 1.7 * alone);
+        let nothing = twice.minus(&one).unwrap().minus(&one).unwrap();
+        assert_eq!(nothing.interval(0.05), Ok((0.0, 0.0)));
+        let half = two.times(Weight::new(1, 2).unwrap()).unwrap();
+        let error = half.accuracy(0.05).unwrap() * 2.0 / two.accuracy(0.05).unwrap();
+        assert!((error - 1.0).abs() < 1e-12, "{error}");
+    }
+    #[test]
+    fn rounding_of_the_value_is_within_the_interval() {
+        let third = Weight::new(1, 3).unwrap();
+        let sum =
+            Estimate::public(1.0).times(third).unwrap().plus(&Estimate::public(1e17)).unwrap();
+        let (low, high) = sum.interval(0.5).unwrap();
+        assert!(low <= 1e17 && 1e17 < high && high < 1e17 + 100.0);
+        assert_eq!(Estimate::public(-2.0).times(third).unwrap().value() * 3.0, -2.0);
+        let all = Estimate::sum([&Estimate::public(1.0), &Estimate::public(2.0)]).unwrap();
+        assert_eq!(all.interval(0.1), Ok((3.0, 3.0)));
+    }
+    #[test]
+    fn intervals_of_all_at_once_know_what_is_independent() {
+        let (one, other) = (laplace(0.0, 1.0), laplace(0.0, 1.0));
+        let apart = simultaneous(&[&one, &other], 0.5).unwrap();
+        // 1 - sqrt(1/2), against 1/4 by the union bound.
+        assert!((apart[0].1 - -(1.0 - 0.5_f64.sqrt()).ln()).abs() < 1e-12);
+        let sum = one.plus(&other).unwrap();
+        let joined = simultaneous(&[&one, &sum], 0.5).unwrap();
+        assert!((joined[0].1 - 4_f64.ln()).abs() < 1e-12);
+    }
+    #[test]
+    fn a_quotient_is_between_the_quotients_of_the_ends() {
+        let (sum, count) = (laplace(-500.0, 1.0), laplace(100.0, 1.0));
+        let ends = simultaneous(&[&sum, &count], 0.05).unwrap();
+        let (low, high) = sum.quotient(&count, 0.05).unwrap();
+        assert!((low - ends[0].0 / ends[1].0).abs() < 1e-9 && low < -5.0);
+        assert!((high - ends[0].1 / ends[1].1).abs() < 1e-9 && -5.0 < high);
+        let few = laplace(2.0, 1.0);
+        assert_eq!(sum.quotient(&few, 0.05), Ok((f64::NEG_INFINITY, f64::INFINITY)));
+        let both = few.quotient(&count, 0.05).unwrap();
+        assert!(both.0 < 0.0 && 0.02 < both.1);
+    }
+}

@@ -1,0 +1,111 @@
+//! The distribution of one noise.
+
+use opendp_core::Result;
+use opendp_core::arith::Directed;
+
+use crate::tails::{
+    discrete_gaussian_tail, discrete_laplacian_tail, gaussian_tail, laplacian_tail,
+};
+use crate::{Scale, gaussian_accuracy, laplace_accuracy};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    Laplace,
+    Gaussian,
+    DiscreteLaplace,
+    DiscreteGaussian,
+}
+impl Kind {
+    pub(super) fn is_discrete(self) -> bool {
+        matches!(self, Kind::DiscreteLaplace | Kind::DiscreteGaussian)
+    }
+    pub(super) fn is_laplace(self) -> bool {
+        matches!(self, Kind::Laplace | Kind::DiscreteLaplace)
+    }
+}
+
+/// The distribution of the difference between a released number and the true one.
+///
+/// Noise that is cut off, at bounds or at the ends of an integer type, is none of these: its own
+/// quantiles are bounded by theirs, those of sums are not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Noise {
+    pub(super) kind: Kind,
+    pub(super) scale: f64,
+    /// Bounds what rounding to a lattice adds.
+    pub(super) slack: f64,
+}
+impl Noise {
+    fn new(kind: Kind, scale: Scale) -> Self {
+        Noise { kind, scale: scale.value(), slack: 0.0 }
+    }
+    /// Noise of the density `exp(-|z| / scale) / (2 scale)`.
+    pub fn laplace(scale: Scale) -> Self {
+        Noise::new(Kind::Laplace, scale)
+    }
+    /// Noise of the normal distribution of standard deviation `scale`.
+    pub fn gaussian(scale: Scale) -> Self {
+        Noise::new(Kind::Gaussian, scale)
+    }
+    /// Integers of probability proportional to `exp(-|z| / scale)`, also called geometric noise.
+    pub fn discrete_laplace(scale: Scale) -> Self {
+        Noise::new(Kind::DiscreteLaplace, scale)
+    }
+    /// Integers of probability proportional to `exp(-z^2 / (2 scale^2))`.
+    pub fn discrete_gaussian(scale: Scale) -> Self {
+        Noise::new(Kind::DiscreteGaussian, scale)
+    }
+    /// Add an error of at most so much, as from rounding to a lattice. It need not be independent.
+    #[must_use]
+    pub fn and_at_most(mut self, slack: f64) -> Self {
+        self.slack = slack.abs();
+        self
+    }
+    /// What rounding adds at most.
+    pub fn slack(&self) -> f64 {
+        self.slack
+    }
+    /// Find a `t`, close to the least one, with `P[|Z| > t] <= alpha`.
+    ///
+    /// # Errors
+    /// `InvalidDistance` when `alpha` is not in `(0, 1]`; `Overflow` when it exceeds all floats.
+    pub fn quantile(&self, alpha: f64) -> Result<f64> {
+        super::check(alpha)?;
+        let scale = Scale::new(self.scale)?;
+        let noise = match self.kind {
+            Kind::Laplace => laplace_accuracy::negative_ln(alpha)?.inf_mul(self.scale)?,
+            Kind::Gaussian => gaussian_accuracy::quantile(alpha)?.inf_mul(self.scale)?,
+            Kind::DiscreteLaplace => laplace_accuracy::discrete_accuracy(scale, alpha)?,
+            Kind::DiscreteGaussian => gaussian_accuracy::discrete_accuracy(scale, alpha)?,
+        };
+        noise.max(0.0).inf_add(self.slack)
+    }
+    /// Bound `P[|Z| > t]` from above.
+    ///
+    /// # Errors
+    /// `InvalidDistance` when `t` is not finite.
+    pub fn beyond(&self, t: f64) -> Result<f64> {
+        let t = t.neg_inf_sub(self.slack)?;
+        if t < 0.0 {
+            return Ok(1.0);
+        }
+        if self.scale == 0.0 {
+            return Ok(0.0);
+        }
+        let scale = Scale::new(self.scale)?;
+        // A float that has no next integer is beyond all that matters.
+        let next = t.floor().neg_inf_add(1.0)?;
+        let tail = match self.kind {
+            Kind::Laplace => laplacian_tail(scale, t)?,
+            Kind::Gaussian => gaussian_tail(scale, t)?,
+            Kind::DiscreteLaplace => discrete_laplacian_tail(scale, next)?,
+            Kind::DiscreteGaussian => discrete_gaussian_tail(scale, next)?,
+        };
+        Ok((2.0 * tail).min(1.0))
+    }
+    /// About the variance.
+    pub(super) fn variance(&self) -> f64 {
+        let square = self.scale * self.scale;
+        if self.kind.is_laplace() { 2.0 * square } else { square }
+    }
+}

@@ -1,0 +1,212 @@
+use opendp_core::random::Seeded;
+
+use super::*;
+use crate::Scale;
+use crate::samplers::{discrete_gaussian, discrete_laplace};
+
+fn scale(scale: f64) -> Scale {
+    Scale::new(scale).unwrap()
+}
+fn term(noise: fn(Scale) -> Noise, s: f64) -> Term {
+    Term::new(noise(scale(s)))
+}
+fn weight(numerator: i64, denominator: i64) -> Weight {
+    Weight::new(numerator, denominator).unwrap()
+}
+/// The root of a decreasing function.
+fn root(tail: impl Fn(f64) -> f64, alpha: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1e6);
+    for _ in 0..200 {
+        let middle = (low + high) / 2.0;
+        if tail(middle) <= alpha { high = middle } else { low = middle }
+    }
+    high
+}
+/// Whether a bound is one, and close to the exact value.
+fn certain(found: f64, exact: f64, by: f64) -> bool {
+    exact * (1.0 - 1e-12) <= found && found <= exact * (1.0 + by)
+}
+
+#[test]
+fn two_laplaces_have_the_tail_of_the_closed_form() {
+    // The density of the sum is (1 + |x|) exp(-|x|) / 4.
+    let tail = |t: f64| (2.0 + t) * (-t).exp() / 2.0;
+    for alpha in [0.9, 0.5, 0.05, 1e-3, 1e-9, 1e-30, 1e-100] {
+        let exact = root(tail, alpha);
+        for s in [1.0, 0.3, 1e-60, 7e80] {
+            let found = sum_of(&[term(Noise::laplace, s).times(2)], alpha).unwrap();
+            assert!(certain(found, exact * s, 5e-4), "{alpha} {s}: {found} {}", exact * s);
+            // The check has teeth: the quantile of one noise with twice the scale is none.
+            assert!(!certain(root(|t| (-t / 2.0).exp(), alpha) * s, exact * s, 5e-4));
+        }
+    }
+    // Scales 1 and 2: the density is (2 exp(-|x| / 2) - exp(-|x|)) / 6.
+    let tail = |t: f64| (4.0 * (-t / 2.0).exp() - (-t).exp()) / 3.0;
+    for alpha in [0.5, 0.05, 1e-9] {
+        let terms = [term(Noise::laplace, 1.0), term(Noise::laplace, 1.0).weighted(-2)];
+        let found = sum_of(&terms, alpha).unwrap();
+        assert!(certain(found, root(tail, alpha), 5e-4), "{alpha}: {found}");
+    }
+}
+#[test]
+fn gaussians_add_up_to_a_gaussian() {
+    let terms = [
+        term(Noise::gaussian, 1.0).weighted(3),
+        term(Noise::gaussian, 8.0).weighted(weight(-1, 2)),
+        term(Noise::gaussian, 4.0).times(9),
+    ];
+    for alpha in [0.5, 0.05, 1e-6, 1e-20, 1e-200] {
+        let exact = 13.0 * Noise::gaussian(scale(1.0)).quantile(alpha).unwrap();
+        let found = sum_of(&terms, alpha).unwrap();
+        assert!(certain(found, exact, 3e-4), "{alpha}: {found} {exact}");
+    }
+    // Many of them, where rounding shows.
+    let many = [term(Noise::gaussian, 1.0).times(10_000)];
+    assert!(certain(sum_of(&many, 0.05).unwrap(), 195.996_398, 0.05));
+}
+
+/// The masses of a noise times an integer, by summation, on -reach..=reach.
+fn masses(gaussian: bool, s: f64, weight: i64, reach: i64) -> Vec<f64> {
+    let mass = |k: i64| {
+        let x = k as f64 / s;
+        if gaussian { (-x * x / 2.0).exp() } else { (-x.abs()).exp() }
+    };
+    let total: f64 = (-2000..=2000).map(mass).sum();
+    let at = |j: i64| if j % weight == 0 { mass(j / weight) / total } else { 0.0 };
+    (-reach..=reach).map(at).collect()
+}
+fn convolve(a: &[f64], b: &[f64]) -> Vec<f64> {
+    let reach = (a.len() / 2) as i64;
+    let mut sum = vec![0.0; a.len()];
+    for (i, x) in a.iter().enumerate().filter(|(_, x)| **x != 0.0) {
+        for (j, y) in b.iter().enumerate() {
+            let place = i as i64 + j as i64 - reach;
+            if (0..a.len() as i64).contains(&place) {
+                sum[place as usize] += x * y;
+            }
+        }
+    }
+    sum
+}
+#[test]
+fn integers_have_the_least_bound_there_is() {
+    let reach = 800;
+    let parts =
+        [masses(false, 2.0, 1, reach), masses(false, 5.0, 3, reach), masses(true, 1.5, 2, reach)];
+    let sum = convolve(&convolve(&parts[0], &parts[1]), &parts[2]);
+    let beyond = |t: i64| -> f64 {
+        let mass = |j: i64| sum[(reach + j) as usize];
+        (t + 1..=reach).map(|j| mass(j) + mass(-j)).sum()
+    };
+    for by in [weight(1, 1), weight(1, 3), weight(-5, 7)] {
+        let terms = [
+            term(Noise::discrete_laplace, 2.0).weighted(by),
+            term(Noise::discrete_laplace, 5.0).weighted(by.times(Weight::from(-3)).unwrap()),
+            term(Noise::discrete_gaussian, 1.5).weighted(by.times(Weight::from(2)).unwrap()),
+        ];
+        for alpha in [0.8, 0.3, 0.05, 1e-4, 1e-8] {
+            let least = (0..reach).find(|t| beyond(*t) <= alpha).unwrap();
+            let unit = by.magnitude_up().unwrap();
+            let found = sum_of(&terms, alpha).unwrap();
+            assert!((found / unit - least as f64).abs() < 1e-9, "{alpha}: {found} {least}");
+        }
+    }
+}
+#[test]
+fn small_scales_leave_nothing() {
+    for noise in [Noise::discrete_laplace, Noise::discrete_gaussian] {
+        for s in [1e-300, 1e-5, 0.1] {
+            assert_eq!(sum_of(&[term(noise, s).times(5)], 0.01), Ok(0.0), "{s}");
+        }
+    }
+    let nothing = term(Noise::laplace, 0.0).times(7);
+    assert_eq!(sum_of(&[nothing, nothing], 0.01), Ok(0.0));
+    assert_eq!(sum_of(&[], 0.01), Ok(0.0));
+    // What rounding adds is never forgotten.
+    let rounded = Term::new(Noise::laplace(scale(0.0)).and_at_most(0.25)).weighted(-3).times(2);
+    assert_eq!(sum_of(&[rounded, nothing], 0.01), Ok(1.5));
+}
+#[test]
+fn large_integers_are_close_to_real_numbers() {
+    for (integers, reals) in [
+        (Noise::discrete_laplace as fn(Scale) -> Noise, Noise::laplace as fn(Scale) -> Noise),
+        (Noise::discrete_gaussian, Noise::gaussian),
+    ] {
+        for s in [300.0, 20_000.0, 1e9] {
+            let sum = |noise| sum_of(&[term(noise, s).times(3)], 0.05).unwrap();
+            let (found, near) = (sum(integers), sum(reals));
+            assert!((found / near - 1.0).abs() < 5e-3, "{s}: {found} {near}");
+        }
+    }
+}
+#[test]
+fn is_never_above_the_union_bound() {
+    for terms in [
+        vec![term(Noise::laplace, 1.0)],
+        vec![term(Noise::laplace, 1.0), term(Noise::gaussian, 1e-9)],
+        vec![term(Noise::discrete_laplace, 3.0), term(Noise::laplace, 1e-300)],
+    ] {
+        for alpha in [1.0, 0.05, 1e-12] {
+            let union = together(&terms, alpha).unwrap();
+            assert!(sum_of(&terms, alpha).unwrap() <= union);
+        }
+    }
+    // One noise has its own quantile, whatever its weight.
+    let one = term(Noise::laplace, 2.0).weighted(weight(-3, 2));
+    let own = Noise::laplace(scale(3.0)).quantile(0.05).unwrap();
+    assert!(certain(sum_of(&[one], 0.05).unwrap(), own, 1e-15));
+}
+#[test]
+fn drawn_sums_are_beyond_the_bound_as_often_as_it_says() {
+    let mut source = Seeded::<64>::new(42);
+    let signed = |(negative, size): (bool, u128)| {
+        let size = f64::from(u32::try_from(size).unwrap());
+        if negative { -size } else { size }
+    };
+    let mut draw = || {
+        let laplace = signed(discrete_laplace(3.0, &mut source).unwrap());
+        laplace / 2.0 - signed(discrete_gaussian(4.0, &mut source).unwrap())
+    };
+    let terms = [
+        term(Noise::discrete_laplace, 3.0).weighted(weight(1, 2)),
+        term(Noise::discrete_gaussian, 4.0).weighted(-1),
+    ];
+    let draws: Vec<f64> = (0..100_000).map(|_| draw()).collect();
+    let beyond = |t: f64| draws.iter().filter(|x| t < x.abs()).count() as f64 / 1e5;
+    for alpha in [0.5, 0.1, 0.01] {
+        let t = sum_of(&terms, alpha).unwrap();
+        // Six standard deviations.
+        let slack = 6.0 * (alpha / 1e5_f64).sqrt();
+        assert!(beyond(t) <= alpha + slack, "{alpha}: {}", beyond(t));
+        // The least one, and so the next smaller one is no bound.
+        assert!(alpha - slack < beyond(t - 0.5), "{alpha}: {}", beyond(t - 0.5));
+        assert!(alpha + slack < beyond(0.8 * t), "{alpha}: {}", beyond(0.8 * t));
+    }
+}
+#[test]
+fn the_largest_of_independent_noises_has_the_product_of_their_chances() {
+    // (1 - exp(-t))^3 (1 - exp(-t / 2)) = 1 - alpha.
+    let terms = [term(Noise::laplace, 1.0).times(3), term(Noise::laplace, 1.0).weighted(-2)];
+    for alpha in [0.9, 0.05, 1e-9] {
+        let exact = root(|t| 1.0 - (1.0 - (-t).exp()).powi(3) * (1.0 - (-t / 2.0).exp()), alpha);
+        let found = largest_of(&terms, alpha).unwrap();
+        assert!((found / exact - 1.0).abs() < 1e-6, "{alpha}: {found} {exact}");
+    }
+    // Of integers the least one. P[|Z| > t] = 2 q^(t + 1) / (1 + q).
+    let one = |t: i32| 2.0 * (-f64::from(t + 1) / 10.0).exp() / (1.0 + (-0.1_f64).exp());
+    let exact = (0..).find(|t| 1.0 - (1.0 - one(*t)).powi(100) <= 0.05).unwrap();
+    let counts = [term(Noise::discrete_laplace, 10.0).times(100)];
+    assert_eq!(largest_of(&counts, 0.05), Ok(f64::from(exact)));
+    assert_eq!(largest_of(&counts, 1.0), Ok(0.0));
+    assert_eq!(largest_of(&[], 0.1), Ok(0.0));
+}
+#[test]
+fn refuses_what_is_no_probability() {
+    let terms = [term(Noise::laplace, 1.0).times(1000)];
+    for alpha in [0.0, -1.0, 1.5, f64::NAN, 5e-324] {
+        assert_eq!(sum_of(&terms, alpha).unwrap_err().kind(), "InvalidDistance", "{alpha}");
+        assert_eq!(largest_of(&terms, alpha).unwrap_err().kind(), "InvalidDistance", "{alpha}");
+    }
+    let huge = [term(Noise::laplace, f64::MAX).times(2)];
+    assert_eq!(sum_of(&huge, 0.05).unwrap_err().kind(), "Overflow");
+}
