@@ -8,8 +8,7 @@ use opendp_core::{
 };
 
 use crate::symmetric::{Aggregate, Records, through_symmetric};
-use crate::table::Table;
-use crate::{Key, Tally};
+use crate::{Key, Tally, distinct};
 
 /// Count the distinct values among the records.
 ///
@@ -75,23 +74,23 @@ fn count_distinct<T: Key, TO: Tally>(
 /// Its state is the set of values seen.
 struct Distinct<TO>(PhantomData<fn() -> TO>);
 impl<T: Key, TO: Tally> Fold<Vec<T>, TO> for Distinct<TO> {
-    type State = Table<T, ()>;
+    type State = distinct::Set<T>;
     fn label(&self) -> String {
         format!("distinct {} as {}", T::type_name(), <TO as Named>::type_name())
     }
-    fn start(&self) -> Table<T, ()> {
-        Table::new()
+    fn start(&self) -> distinct::Set<T> {
+        distinct::Set::new()
     }
-    fn absorb(&self, state: &mut Table<T, ()>, rows: &[T]) -> Result<()> {
-        rows.iter().for_each(|row| state.update(row, |()| {}));
+    fn absorb(&self, state: &mut distinct::Set<T>, rows: &[T]) -> Result<()> {
+        state.extend(rows);
         Ok(())
     }
-    fn merge(&self, state: &mut Table<T, ()>, other: Table<T, ()>) -> Result<()> {
-        other.iter().for_each(|(key, ())| state.update(&key, |()| {}));
+    fn merge(&self, state: &mut distinct::Set<T>, other: distinct::Set<T>) -> Result<()> {
+        state.merge(other);
         Ok(())
     }
-    fn finish(&self, state: Table<T, ()>) -> Result<TO> {
-        Ok(TO::saturating_count(u64::try_from(state.len()).unwrap_or(u64::MAX)))
+    fn finish(&self, state: distinct::Set<T>) -> Result<TO> {
+        Ok(TO::saturating_count(u64::try_from(state.count()).unwrap_or(u64::MAX)))
     }
 }
 
@@ -142,6 +141,28 @@ mod tests {
         assert_eq!(count.invoke(&words("a b a c  b")), Ok(4));
         assert_eq!(count.invoke(&vec![]), Ok(0));
         assert_eq!(count.map(&2), Ok(2));
+    }
+    #[test]
+    fn counts_many_values_the_same_in_any_division() {
+        let domain = VectorDomain::new(AtomDomain::<i64>::default());
+        let input = Space::new(domain, SymmetricDistance).unwrap();
+        let count = make_count_distinct::<_, _, i64>(input).unwrap();
+        // 30 000 near zero and as many far from it, each about five times.
+        let row = |i: i64| (i % 60_000 - 30_000) * if i % 2 == 0 { 1 } else { 1 << 40 };
+        let data: Vec<i64> = (0..300_000).map(|i| row(i * 7 + i / 60_000)).collect();
+        let expected = data.iter().collect::<std::collections::HashSet<_>>().len() as i64;
+        assert!(50_000 < expected);
+        assert_eq!(count.invoke(&data), Ok(expected));
+        let chunks = data.chunks(777).map(|chunk| Ok(chunk.to_vec()));
+        assert_eq!(count.invoke_chunks(chunks), Ok(expected));
+        let mut whole = count.start().unwrap();
+        for part in data.chunks(100_000) {
+            let mut state = count.start().unwrap();
+            state.absorb(&part.to_vec()).unwrap();
+            let bytes = state.to_bytes().unwrap();
+            whole.merge(count.function().resume(&bytes).unwrap()).unwrap();
+        }
+        assert_eq!(whole.finish(), Ok(expected));
     }
     #[test]
     fn saturates_instead_of_wrapping() {

@@ -1,10 +1,12 @@
 //! Data of a known size.
 
-use opendp_core::random::{shuffle, with_secure};
+use opendp_core::random::{shuffle, uniform_below, with_secure};
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, Domain, Error, Function, InsertDeleteDistance, MetricOn,
+    Atom, AtomDomain, DatasetMetric, Domain, Error, Fold, Function, InsertDeleteDistance, MetricOn,
     Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain, register,
 };
+
+use crate::sample::Sample;
 
 /// Bring the number of records to a known size, with copies of a constant, or by leaving some out.
 ///
@@ -21,7 +23,13 @@ use opendp_core::{
 /// if the order of the records does not count in the input, they are put in a uniformly random
 /// order whenever it matters: if some are left out, so that all have the same chance; and always,
 /// with the copies of `constant` among them, if the order counts in the output. If the order counts
-/// in the input, nothing is random. The data is needed whole.
+/// in the input, nothing is random.
+///
+/// If the order does not count in the input, the data may come in chunks and on all cores, and no
+/// more than `size` records are held for each: of `n > size` records a uniform choice is kept (see
+/// `sample.rs`), and put in a uniform order at the end. This is the same distribution as that of
+/// the first `size` in a uniform order, which the proof speaks of. If the order counts, the data is
+/// needed whole: parts of a stream are merged in any order, and would have to know their places.
 ///
 /// # Postcondition
 /// The output has `size` records, each one of the input or `constant`, in the element domain of the
@@ -96,10 +104,11 @@ where
     }
     let output = Space::new(input.domain().clone().with_size(size), MO::default())?;
     let arrange = Arrange::between::<M, MO>();
-    let function = Function::map(move |records: &Vec<T>| {
-        let random = |records: &mut [T]| Ok(with_secure(|source| shuffle(records, source))?);
-        resize(records, size, &constant, arrange, random)
-    });
+    let function = if arrange == Arrange::Never {
+        Function::map(move |records: &Vec<T>| resize(records, size, &constant, arrange, |_| Ok(())))
+    } else {
+        Function::fold(Resize { size, constant, arrange })
+    };
     let map = StabilityMap::new(|d_in: &u32| {
         let d = M::to_symmetric(*d_in)?;
         d.checked_mul(2).ok_or_else(|| overflow(*d_in))
@@ -130,6 +139,42 @@ impl Arrange {
         }
     }
 }
+/// Its state is a uniform choice of at most `size` of the rows.
+struct Resize<T> {
+    size: usize,
+    constant: T,
+    arrange: Arrange,
+}
+impl<T: Atom> Fold<Vec<T>, Vec<T>> for Resize<T> {
+    type State = Sample<T>;
+    fn label(&self) -> String {
+        let (size, constant) = (self.size, self.constant.to_json());
+        format!("{size} of {} or {constant}, {:?}", T::type_name(), self.arrange)
+    }
+    fn start(&self) -> Sample<T> {
+        Sample::new()
+    }
+    fn absorb(&self, state: &mut Sample<T>, rows: &[T]) -> Result<()> {
+        with_secure(|source| {
+            state.absorb(rows, self.size, |bound| Ok(uniform_below(bound, source)?))
+        })
+    }
+    fn merge(&self, state: &mut Sample<T>, other: Sample<T>) -> Result<()> {
+        with_secure(|source| {
+            state.merge(other, self.size, |bound| Ok(uniform_below(bound, source)?))
+        })
+    }
+    fn finish(&self, state: Sample<T>) -> Result<Vec<T>> {
+        let (mut records, left_out) = state.finish();
+        records.resize(self.size, self.constant.clone());
+        if left_out || self.arrange == Arrange::Always {
+            with_secure(|source| shuffle(&mut records, source))?;
+        }
+        Ok(records)
+    }
+}
+
+/// What the distribution is: the first of the padded records, in a random order or not.
 fn resize<T: Clone>(
     records: &[T],
     size: usize,
@@ -246,6 +291,39 @@ mod tests {
         }
         // Each count has mean 2000 and standard deviation 37.
         assert!(kept.iter().all(|count| (1700..2300).contains(count)));
+    }
+    #[test]
+    fn a_stream_is_chosen_from_as_the_whole_is() {
+        use {InsertDeleteDistance as InsDel, SymmetricDistance as Sym};
+        // One of three, in chunks, and one of three, merged from bytes.
+        let resize = make::<Sym, Sym>(1);
+        let mut kept = [[0; 3]; 2];
+        for _ in 0..6000 {
+            let chunks = [vec![0, 1], vec![], vec![2]].map(Ok);
+            kept[0][resize.invoke_chunks(chunks).unwrap()[0] as usize] += 1;
+            let mut state = resize.start().unwrap();
+            state.absorb(&vec![0]).unwrap();
+            let mut other = resize.start().unwrap();
+            other.absorb(&vec![1, 2]).unwrap();
+            let bytes = other.to_bytes().unwrap();
+            state.merge(resize.function().resume(&bytes).unwrap()).unwrap();
+            kept[1][state.finish().unwrap()[0] as usize] += 1;
+        }
+        // Each count has mean 2000 and standard deviation 37.
+        assert!(kept.concat().iter().all(|count| (1700..2300).contains(count)), "{kept:?}");
+        // Records and copies of the constant in any order, where the order counts afterwards.
+        let ordered = make::<Sym, InsDel>(2);
+        let first = |_| ordered.invoke_chunks([Ok(vec![5])]).unwrap()[0];
+        let fives = (0..6000).map(first).filter(|record| *record == 5).count();
+        assert!((2700..3300).contains(&fives), "{fives}");
+        let large = make::<Sym, Sym>(100_000);
+        let data: Vec<i32> = (0..400_000).collect();
+        let mut sample = large.invoke(&data).unwrap();
+        sample.sort_unstable();
+        sample.dedup();
+        assert_eq!(sample.len(), 100_000);
+        // In the order of a stream there is no telling where a part begins.
+        assert!(make::<InsDel, Sym>(1).start().is_err() && large.function().streams());
     }
     #[test]
     fn maps_and_pads_as_the_catalogue_lists() {

@@ -25,8 +25,7 @@ impl<K: Key, V: Default + Copy> Table<K, V> {
     /// Make a table without keys that has so much room for some that few share a place.
     pub(crate) fn with_room(keys: usize) -> Self {
         let bits = usize::BITS - keys.saturating_mul(8).leading_zeros();
-        let seed = RandomState::new().hash_one(0_u64);
-        Table { words: Words::with_bits(bits.max(FIRST_BITS), seed), others: HashMap::default() }
+        Table { words: Words::with_bits(bits.max(FIRST_BITS), seed()), others: HashMap::default() }
     }
     /// The value of a key, or the default if the table does not have it.
     #[inline]
@@ -74,6 +73,19 @@ impl<'de, K: Key, V: Default + Copy + Deserialize<'de>> Deserialize<'de> for Tab
     }
 }
 
+/// Draw a seed for [`mixed`].
+pub(crate) fn seed() -> u64 {
+    RandomState::new().hash_one(0_u64)
+}
+/// A word whose bits look random to whoever does not know the seed.
+#[inline]
+pub(crate) fn mixed(word: u64, seed: u64) -> u64 {
+    // The high and the low half of a product with an odd constant, near 2^64 divided by the golden
+    // ratio.
+    let product = u128::from(word ^ seed) * 0x9e37_79b9_7f4a_7c15;
+    (product as u64) ^ (product >> 64) as u64
+}
+
 /// A map from words, with open addressing and linear probing, never more than half full.
 struct Words<V> {
     /// The value of the word zero, which marks the free places below.
@@ -89,8 +101,7 @@ const FIRST_BITS: u32 = 6;
 
 impl<V: Default + Copy> Words<V> {
     fn new() -> Self {
-        let seed = RandomState::new().hash_one(0_u64);
-        Self::with_bits(FIRST_BITS, seed)
+        Self::with_bits(FIRST_BITS, seed())
     }
     fn with_bits(bits: u32, seed: u64) -> Self {
         let places = vec![(0, V::default()); 1 << bits];
@@ -124,11 +135,8 @@ impl<V: Default + Copy> Words<V> {
     #[inline]
     fn find(&self, word: u64) -> usize {
         let mask = self.places.len() - 1;
-        // The high and the low half of a product with an odd constant, near 2^64 divided by the
-        // golden ratio. The top bits of this choose among at most 2^63 places.
-        let product = u128::from(word ^ self.seed) * 0x9e37_79b9_7f4a_7c15;
-        let mixed = (product as u64) ^ (product >> 64) as u64;
-        let mut place = (mixed >> self.shift) as usize & mask;
+        // The top bits choose among at most 2^63 places.
+        let mut place = (mixed(word, self.seed) >> self.shift) as usize & mask;
         loop {
             let found = self.places[place].0;
             if found == word || found == 0 {

@@ -11,6 +11,7 @@ use opendp_transformations::{
     make_sum, make_variance,
 };
 use rayon::ThreadPool;
+use rayon::prelude::*;
 
 use crate::incumbent_folds as incumbent;
 use crate::timing::{Table, Target};
@@ -18,13 +19,54 @@ use crate::timing::{Table, Target};
 /// All folds; `rows` is for the sum that is compared with a plain loop.
 pub fn folds(table: &mut Table, rows: usize) -> Result<()> {
     clamp_and_sum(table, rows)?;
-    let one = pool(1)?;
+    let pools = Pools { one: pool(1)?, two: pool(2)? };
+    reading(table, &pools);
     for rows in [1_000_000, 10_000_000] {
-        sums(table, rows, &one)?;
-        scores(table, rows, &one)?;
-        counts(table, rows, &one)?;
+        sums(table, rows, &pools)?;
+        scores(table, rows, &pools)?;
+        counts(table, rows, &pools)?;
     }
     trees(table)
+}
+
+/// Where folds run.
+struct Pools {
+    one: ThreadPool,
+    two: ThreadPool,
+}
+impl Pools {
+    /// Hold a fold of many rows on two threads against the same on one.
+    fn scale<T: Send>(
+        &self,
+        table: &mut Table,
+        work: &str,
+        rows: usize,
+        fold: impl Fn() -> T + Sync,
+    ) {
+        if rows < 10_000_000 {
+            return;
+        }
+        table
+            .contest(&format!("{work}, two threads"))
+            .run("two threads", rows, || self.two.install(&fold))
+            .against("one thread", rows, Target::Faster(1.5), || self.one.install(&fold))
+            .hold();
+    }
+}
+/// What a second thread is worth to a loop that does next to nothing but read: folds that miss
+/// their target on two threads are to be seen beside it.
+fn reading(table: &mut Table, pools: &Pools) {
+    const ROWS: usize = 10_000_000;
+    let work = format!("reading {ROWS} f64, by a plain loop, two threads");
+    if table.wants(&work) {
+        let data = floats(ROWS);
+        let read = || data.par_chunks(1 << 16).map(plain).sum::<f64>();
+        table
+            .contest(&work)
+            .run("two threads", ROWS, || pools.two.install(read))
+            .run("one thread", ROWS, || pools.one.install(read))
+            .hold();
+    }
 }
 
 /// Make a pool of so many threads.
@@ -84,7 +126,7 @@ fn plain(data: &[f64]) -> f64 {
     lanes.iter().sum::<f64>() + rest
 }
 
-fn sums(table: &mut Table, rows: usize, one: &ThreadPool) -> Result<()> {
+fn sums(table: &mut Table, rows: usize, pools: &Pools) -> Result<()> {
     let work = format!("clamp and sum, {rows} f64");
     if table.wants(&work) {
         let data = floats(rows);
@@ -93,9 +135,10 @@ fn sums(table: &mut Table, rows: usize, one: &ThreadPool) -> Result<()> {
         let mut theirs = incumbent::sum_f64((0.0, 100.0))?;
         table
             .contest(&work)
-            .run("this project", rows, || one.install(|| sum.invoke(&data)))
+            .run("this project", rows, || pools.one.install(|| sum.invoke(&data)))
             .against("opendp", rows, Target::Faster(15.0), || theirs(&data))
             .hold();
+        pools.scale(table, &work, rows, || sum.invoke(&data));
     }
     let work = format!("clamp and sum, {rows} i64");
     if table.wants(&work) {
@@ -105,9 +148,10 @@ fn sums(table: &mut Table, rows: usize, one: &ThreadPool) -> Result<()> {
         let mut theirs = incumbent::sum_i64((0, 100))?;
         table
             .contest(&work)
-            .run("this project", rows, || one.install(|| sum.invoke(&data)))
+            .run("this project", rows, || pools.one.install(|| sum.invoke(&data)))
             .against("opendp", rows, Target::Faster(8.0), || theirs(&data))
             .hold();
+        pools.scale(table, &work, rows, || sum.invoke(&data));
     }
     let work = format!("mean, {rows} f64");
     if table.wants(&work) {
@@ -118,9 +162,10 @@ fn sums(table: &mut Table, rows: usize, one: &ThreadPool) -> Result<()> {
         let mut theirs = incumbent::mean((0.0, 100.0), rows)?;
         table
             .contest(&work)
-            .run("this project", rows, || one.install(|| mean.invoke(&data)))
+            .run("this project", rows, || pools.one.install(|| mean.invoke(&data)))
             .against("opendp", rows, Target::Faster(3.0), || theirs(&data))
             .hold();
+        pools.scale(table, &work, rows, || mean.invoke(&data));
     }
     let work = format!("variance, {rows} f64");
     if table.wants(&work) {
@@ -131,14 +176,15 @@ fn sums(table: &mut Table, rows: usize, one: &ThreadPool) -> Result<()> {
         let mut theirs = incumbent::variance((0.0, 100.0), rows)?;
         table
             .contest(&work)
-            .run("this project", rows, || one.install(|| variance.invoke(&data)))
+            .run("this project", rows, || pools.one.install(|| variance.invoke(&data)))
             .against("opendp", rows, Target::Faster(3.0), || theirs(&data))
             .hold();
+        pools.scale(table, &work, rows, || variance.invoke(&data));
     }
     Ok(())
 }
 
-fn scores(table: &mut Table, rows: usize, one: &ThreadPool) -> Result<()> {
+fn scores(table: &mut Table, rows: usize, pools: &Pools) -> Result<()> {
     macro_rules! contest {
         ($t:ty, $data:ident, $atoms:expr, $theirs:ident) => {
             for (count, times) in [(100_u32, 8.0), (10_000, 6.0)] {
@@ -155,9 +201,10 @@ fn scores(table: &mut Table, rows: usize, one: &ThreadPool) -> Result<()> {
                     let mut theirs = incumbent::$theirs(candidates, 0.5)?;
                     table
                         .contest(&work)
-                        .run("this project", rows, || one.install(|| ours.invoke(&data)))
+                        .run("this project", rows, || pools.one.install(|| ours.invoke(&data)))
                         .against("opendp", rows, Target::Faster(times), || theirs(&data))
                         .hold();
+                    pools.scale(table, &work, rows, || ours.invoke(&data));
                 }
             }
         };
@@ -167,28 +214,44 @@ fn scores(table: &mut Table, rows: usize, one: &ThreadPool) -> Result<()> {
     Ok(())
 }
 
-fn counts(table: &mut Table, rows: usize, one: &ThreadPool) -> Result<()> {
+fn counts(table: &mut Table, rows: usize, pools: &Pools) -> Result<()> {
     let keys = || integers(rows).into_iter().map(|i| i % 110);
     let work = format!("count by categories, {rows} i64, 100 keys");
     if table.wants(&work) {
-        categories(table, &work, keys().collect(), (0..100).collect(), 5.0, one)?;
+        categories(table, &work, keys().collect(), (0..100).collect(), 5.0, pools)?;
     }
     let work = format!("count by categories, {rows} String, 100 keys");
     if table.wants(&work) {
         let (data, names) = (keys().map(name).collect(), (0..100).map(name).collect());
-        categories(table, &work, data, names, 3.0, one)?;
+        categories(table, &work, data, names, 3.0, pools)?;
     }
-    let work = format!("count distinct, {rows} i64");
-    if table.wants(&work) {
-        let (data, mut theirs) = (integers(rows), incumbent::count_distinct()?);
-        let records = Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance)?;
-        let ours = make_count_distinct::<i64, _, i64>(records)?;
-        table
-            .contest(&work)
-            .run("this project", rows, || one.install(|| ours.invoke(&data)))
-            .against("opendp", rows, Target::Faster(3.0), || theirs(&data))
-            .hold();
+    // Of the first, many are small numbers; of the others none. The last are few.
+    let far = |i: i64| i.wrapping_mul(0x1E37_79B9_7F4A_7C15);
+    distinct(table, &format!("count distinct, {rows} i64"), || integers(rows), pools)?;
+    let data = || integers(rows).into_iter().map(far).collect();
+    distinct(table, &format!("count distinct, {rows} i64 far apart"), data, pools)?;
+    let data = || integers(rows).into_iter().map(|i| far(i % 10_000)).collect();
+    distinct(table, &format!("count distinct, {rows} i64, 10^4 values"), data, pools)
+}
+fn distinct(
+    table: &mut Table,
+    work: &str,
+    data: impl FnOnce() -> Vec<i64>,
+    pools: &Pools,
+) -> Result<()> {
+    if !table.wants(work) {
+        return Ok(());
     }
+    let (data, mut theirs) = (data(), incumbent::count_distinct()?);
+    let rows = data.len();
+    let records = Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance)?;
+    let ours = make_count_distinct::<i64, _, i64>(records)?;
+    table
+        .contest(work)
+        .run("this project", rows, || pools.one.install(|| ours.invoke(&data)))
+        .against("opendp", rows, Target::Faster(3.0), || theirs(&data))
+        .hold();
+    pools.scale(table, work, rows, || ours.invoke(&data));
     Ok(())
 }
 fn name(key: i64) -> String {
@@ -200,7 +263,7 @@ fn categories<T: Key + opendp::traits::Hashable>(
     data: Vec<T>,
     categories: Vec<T>,
     times: f64,
-    one: &ThreadPool,
+    pools: &Pools,
 ) -> Result<()> {
     let rows = data.len();
     let records = Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance)?;
@@ -209,9 +272,10 @@ fn categories<T: Key + opendp::traits::Hashable>(
     let mut theirs = incumbent::count_by_categories(categories)?;
     table
         .contest(work)
-        .run("this project", rows, || one.install(|| ours.invoke(&data)))
+        .run("this project", rows, || pools.one.install(|| ours.invoke(&data)))
         .against("opendp", rows, Target::Faster(times), || theirs(&data))
         .hold();
+    pools.scale(table, work, rows, || ours.invoke(&data));
     Ok(())
 }
 

@@ -1,11 +1,15 @@
-//! Data from files: a column of a table in chunks, or a value in JSON.
+//! Data from files: a column of a table or several of them in chunks, or a value in JSON.
 
-use std::{fs::File, io, path::Path};
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use opendp_core::erased::{AnyDomain, AnyValue};
-use opendp_core::{Domain, Error, Result};
-use opendp_data::CsvColumn;
+use opendp_core::{DataFrame, DataFrameDomain, Domain, Error, Result};
+use opendp_data::{CsvColumn, CsvFrame};
 use serde_json::Value as Json;
 
 /// Read a text file, or standard input for `-`.
@@ -21,50 +25,75 @@ fn unreadable(path: &Path, error: &io::Error) -> Error {
     Error::argument(path.display().to_string(), format!("the file cannot be read: {error}"))
 }
 
-/// The rows of a column of a table, in chunks, by the extension of the file.
+/// The rows of a table, in chunks.
+pub(crate) type Rows = Box<dyn Iterator<Item = Result<AnyValue>>>;
+
+/// What is read of a table.
+enum What<'a> {
+    /// One column, by its name, where there are several.
+    Column(Option<&'a str>, &'a AnyDomain),
+    /// The columns of a schema.
+    Frame(&'a DataFrameDomain<String>),
+}
+
+/// The rows of a table, in chunks, by the extension of the file: of a column, or of the columns that
+/// the domain of a frame names.
 pub(crate) fn rows(
     path: &Path,
     column: Option<&str>,
     domain: &AnyDomain,
     progress: bool,
-) -> Result<Box<dyn Iterator<Item = Result<AnyValue>>>> {
+) -> Result<Rows> {
+    let what = match (domain.downcast_ref(), column) {
+        (Err(_), column) => What::Column(column, domain),
+        (Ok(frame), None) => What::Frame(frame),
+        (Ok(_), Some(_)) => {
+            let reason = "this pipeline reads the columns that its `dataframe_domain` names";
+            return Err(Error::argument("column", reason));
+        }
+    };
     let file = File::open(path).map_err(|error| unreadable(path, &error))?;
     let length = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
     // A bar for files that take a moment; it hides itself where there is no terminal.
     let progress = progress && (1 << 24) < length;
     if path.extension().is_some_and(|extension| extension == "parquet") {
-        return parquet(file, column, domain, progress);
+        return parquet(file, what, progress);
     }
-    if !progress {
-        return Ok(Box::new(CsvColumn::new(file, column, domain)?));
-    }
-    let source = bar("{bar:40} {bytes}/{total_bytes} {eta}", length).wrap_read(file);
-    Ok(Box::new(CsvColumn::new(source, column, domain)?))
+    let source: Box<dyn Read + Send> = if progress {
+        Box::new(bar("{bar:40} {bytes}/{total_bytes} {eta}", length).wrap_read(file))
+    } else {
+        Box::new(file)
+    };
+    Ok(match what {
+        What::Column(column, domain) => Box::new(CsvColumn::new(source, column, domain)?),
+        What::Frame(domain) => Box::new(frames(CsvFrame::new(source, domain)?)),
+    })
+}
+fn frames(
+    frames: impl Iterator<Item = Result<DataFrame<String>>>,
+) -> impl Iterator<Item = Result<AnyValue>> {
+    frames.map(|frame| frame.map(AnyValue::new))
 }
 #[cfg(feature = "parquet")]
-fn parquet(
-    file: File,
-    column: Option<&str>,
-    domain: &AnyDomain,
-    progress: bool,
-) -> Result<Box<dyn Iterator<Item = Result<AnyValue>>>> {
-    let rows = opendp_data::ParquetColumn::new(file, column, domain)?;
-    if !progress {
-        return Ok(Box::new(rows));
-    }
-    let bar = bar("{bar:40} {pos}/{len} rows {eta}", 0);
-    Ok(Box::new(rows.on_progress(move |progress| {
-        bar.set_length(progress.total_rows.unwrap_or(progress.rows));
-        bar.set_position(progress.rows);
-    })))
+fn parquet(file: File, what: What<'_>, progress: bool) -> Result<Rows> {
+    let bar = progress.then(|| bar("{bar:40} {pos}/{len} rows {eta}", 0));
+    let show = move |progress: opendp_data::Progress| {
+        if let Some(bar) = &bar {
+            bar.set_length(progress.total_rows.unwrap_or(progress.rows));
+            bar.set_position(progress.rows);
+        }
+    };
+    Ok(match what {
+        What::Column(column, domain) => {
+            Box::new(opendp_data::ParquetColumn::new(file, column, domain)?.on_progress(show))
+        }
+        What::Frame(domain) => {
+            Box::new(frames(opendp_data::ParquetFrame::new(file, domain)?.on_progress(show)))
+        }
+    })
 }
 #[cfg(not(feature = "parquet"))]
-fn parquet(
-    _: File,
-    _: Option<&str>,
-    _: &AnyDomain,
-    _: bool,
-) -> Result<Box<dyn Iterator<Item = Result<AnyValue>>>> {
+fn parquet(_: File, _: What<'_>, _: bool) -> Result<Rows> {
     Err(Error::NotImplemented(
         "this `opendp` was built without Parquet; install it with `--features parquet`".into(),
     ))

@@ -83,10 +83,13 @@ enum Command {
     Run {
         #[command(flatten)]
         pipeline: Pipeline,
-        /// The data: a CSV file with a header, or a JSON file
+        /// The data: a table, CSV with a header or Parquet, or a value in a JSON file
+        ///
+        /// A pipeline that begins with a `dataframe_domain` reads the columns that it names; another
+        /// one reads one column.
         #[arg(long)]
         data: PathBuf,
-        /// The column of the data, where it has several
+        /// The column of the data, where the pipeline reads one of several
         #[arg(long)]
         column: Option<String>,
         /// How far apart neighbouring inputs are, as JSON; without it no loss is printed

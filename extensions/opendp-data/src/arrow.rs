@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray, new_empty_array};
 use arrow::compute::cast;
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
@@ -147,6 +147,7 @@ pub struct ArrowColumn<D> {
     place: usize,
     domain: D,
     meter: Meter,
+    begun: bool,
     ended: bool,
 }
 impl<D: ArrowDomain> ArrowColumn<D> {
@@ -172,7 +173,7 @@ impl<D: ArrowDomain> ArrowColumn<D> {
         domain: &D,
     ) -> Self {
         let meter = Meter::new(&domain.to_json(), total_rows);
-        ArrowColumn { batches, place, domain: domain.clone(), meter, ended: false }
+        ArrowColumn { batches, place, domain: domain.clone(), meter, begun: false, ended: false }
     }
     /// Tell how far the table has been read, once a chunk.
     #[must_use]
@@ -184,8 +185,13 @@ impl<D: ArrowDomain> ArrowColumn<D> {
         let Some(batch) = self.batches.next() else {
             self.ended = true;
             self.meter.end()?;
-            return Ok(None);
+            if self.begun {
+                return Ok(None);
+            }
+            // A table without rows is one chunk without rows.
+            return self.domain.read_array(&new_empty_array(&DataType::Utf8)).map(Some);
         };
+        self.begun = true;
         let batch = batch.map_err(|_| broken())?;
         let column = batch.columns().get(self.place).ok_or_else(broken)?;
         self.meter.add(column.len(), column.get_array_memory_size());

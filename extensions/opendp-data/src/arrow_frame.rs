@@ -44,13 +44,15 @@ pub struct ArrowFrame {
     places: Vec<usize>,
     domain: DataFrameDomain<String>,
     meter: Meter,
+    begun: bool,
     ended: bool,
 }
 impl ArrowFrame {
     /// Read the columns of the domain's schema.
     ///
     /// # Errors
-    /// `Argument` when the domain has no schema, or that of the batches lacks one of its columns.
+    /// `Argument` when the domain has no schema, or that of the batches lacks one of its columns, or
+    /// has it twice.
     pub fn new(
         schema: &Schema,
         batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
@@ -58,9 +60,18 @@ impl ArrowFrame {
     ) -> Result<Self> {
         let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
         let places = places(&names, domain)?;
-        let meter = Meter::new(&domain.to_json(), None);
-        let batches = Box::new(batches);
-        Ok(ArrowFrame { batches, places, domain: domain.clone(), meter, ended: false })
+        Ok(ArrowFrame::at(places, None, Box::new(batches), domain))
+    }
+    /// Read the columns at some places of each batch, in the order of the schema.
+    pub(crate) fn at(
+        places: Vec<usize>,
+        total_rows: Option<u64>,
+        batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
+        domain: &DataFrameDomain<String>,
+    ) -> Self {
+        let meter = Meter::new(&domain.to_json(), total_rows);
+        let domain = domain.clone();
+        ArrowFrame { batches, places, domain, meter, begun: false, ended: false }
     }
     /// Tell how far the table has been read, once a chunk.
     #[must_use]
@@ -72,8 +83,10 @@ impl ArrowFrame {
         let Some(batch) = self.batches.next() else {
             self.ended = true;
             self.meter.end()?;
-            return Ok(None);
+            // A table without rows is one chunk without rows, which says what its columns are.
+            return Ok((!self.begun).then(|| self.domain.empty()));
         };
+        self.begun = true;
         let batch = batch.map_err(|_| broken())?;
         let (mut columns, mut bytes) = (Vec::new(), 0);
         for ((name, domain), place) in
@@ -81,7 +94,9 @@ impl ArrowFrame {
         {
             let array = batch.columns().get(*place).ok_or_else(broken)?;
             bytes += array.get_array_memory_size();
-            columns.push((name.clone(), read(domain, array)?));
+            let cells =
+                read(domain, array).map_err(|error| error.at(format!("column `{name}`")))?;
+            columns.push((name.clone(), cells));
         }
         self.meter.add(batch.num_rows(), bytes);
         DataFrame::new(columns).map(Some)
@@ -109,7 +124,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use arrow::array::{Float64Array, Int64Array, StringArray};
+    use arrow::array::{Float64Array, Int64Array, ListArray, StringArray};
+    use arrow::buffer::OffsetBuffer;
     use arrow::datatypes::{DataType, Field};
     use opendp_core::Bounds;
 
@@ -145,6 +161,26 @@ mod tests {
         let y = frames[1].cells::<Option<i32>>(&"y".to_owned()).unwrap();
         assert_eq!(y, [Some(5), None, None]);
         assert_eq!(frames[0].cells::<f64>(&"x".to_owned()).unwrap(), [0.5, 0.75, 0.5]);
+    }
+    #[test]
+    fn a_table_without_records_is_one_empty_chunk_of_the_schema() {
+        let (arrow, _) = batch();
+        let frames = ArrowFrame::new(&arrow, std::iter::empty(), &schema()).unwrap();
+        assert_eq!(frames.collect::<Vec<_>>(), [Ok(schema().empty())]);
+    }
+    #[test]
+    fn a_list_is_a_cell_that_does_not_read() {
+        let lists = Int64Array::from(vec![5, 6]);
+        let offsets = OffsetBuffer::from_lengths([1, 1]);
+        let item = Arc::new(Field::new_list_field(DataType::Int64, true));
+        let lists = ListArray::new(item, offsets, Arc::new(lists), None);
+        let x = Float64Array::from(vec![0.5, 0.75]);
+        let columns: [(&str, ArrayRef); 2] = [("x", Arc::new(x)), ("y", Arc::new(lists))];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let arrow = batch.schema();
+        let mut frames = ArrowFrame::new(&arrow, vec![Ok(batch)].into_iter(), &schema()).unwrap();
+        let frame = frames.next().unwrap().unwrap();
+        assert_eq!(frame.cells::<Option<i32>>(&"y".to_owned()).unwrap(), [None, None]);
     }
     #[test]
     fn a_wrong_size_is_an_error_at_the_end() {

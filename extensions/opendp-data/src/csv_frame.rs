@@ -5,7 +5,7 @@ use std::{
     io::{BufRead, BufReader, Read},
 };
 
-use opendp_core::{Column, DataFrame, DataFrameDomain, Domain, Error, Result};
+use opendp_core::{Column, ColumnDomain, DataFrame, DataFrameDomain, Domain, Error, Result};
 
 use crate::Progress;
 use crate::cells::Cells;
@@ -52,8 +52,8 @@ impl CsvFrame {
     /// Read the columns of a schema.
     ///
     /// # Errors
-    /// `Argument` when the domain has no schema, or the header cannot be read or does not have one
-    /// of the columns.
+    /// `Argument` when the domain has no schema, or the header cannot be read, or does not have one
+    /// of the columns, or has it twice.
     pub fn new(
         source: impl Read + Send + 'static,
         domain: &DataFrameDomain<String>,
@@ -108,9 +108,26 @@ impl CsvFrame {
 /// Find the places of the columns of a schema.
 pub(crate) fn places(names: &[String], domain: &DataFrameDomain<String>) -> Result<Vec<usize>> {
     let schema = domain.schema().ok_or_else(|| {
-        Error::argument("data", "a table is read as frames of a schema, which the domain lacks")
+        Error::argument(
+            "data",
+            "a table is read as frames of a schema: give the `dataframe_domain` its `col_names` \
+             and `element_domains`",
+        )
     })?;
-    schema.iter().map(|(name, _)| place(names, Some(name))).collect()
+    let find = |(name, cells): &(String, ColumnDomain)| {
+        if names.contains(name) {
+            return place(names, Some(name));
+        }
+        Err(Error::argument(
+            "data",
+            format!(
+                "expected a column `{name}`, whose cells are read as {}, found the columns `{}`",
+                cells.to_json(),
+                names.join("`, `")
+            ),
+        ))
+    };
+    schema.iter().map(find).collect()
 }
 impl Iterator for CsvFrame {
     type Item = Result<DataFrame<String>>;
@@ -132,7 +149,7 @@ impl fmt::Debug for CsvFrame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opendp_core::{AtomDomain, Bounds, ColumnDomain, OptionDomain};
+    use opendp_core::{AtomDomain, Bounds, OptionDomain};
 
     fn schema() -> DataFrameDomain<String> {
         let unit = AtomDomain::bounded(Bounds::new(0.5, 1.0).unwrap());
@@ -162,7 +179,14 @@ mod tests {
         let any = DataFrameDomain::default();
         assert_eq!(CsvFrame::new(TABLE, &any).unwrap_err().kind(), "Argument");
         let error = CsvFrame::new(&b"x,y\n"[..], &schema()).unwrap_err();
-        assert_eq!(error.to_string(), "argument `column`: expected one of `x`, `y`");
+        let text = error.to_string();
+        let rule = schema().column(&"z".to_owned()).unwrap().to_json().to_string();
+        assert!(
+            text.contains("`z`") && text.contains(&rule) && text.contains("`x`, `y`"),
+            "{text}"
+        );
+        let error = CsvFrame::new(&b"x,y,z,y\n"[..], &schema()).unwrap_err();
+        assert!(error.to_string().contains("`y` twice"), "{error}");
     }
     #[test]
     fn a_wrong_size_is_an_error_at_the_end() {

@@ -33,7 +33,8 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! [`CsvFrame`] reads several columns together, as frames of the schema of a domain.
+//! [`CsvFrame`] reads several columns together, as frames of the schema of a domain: each cell by
+//! the rule of its column.
 //!
 //! The features `arrow` and `parquet` add the other formats.
 #![forbid(unsafe_code)]
@@ -57,6 +58,8 @@ mod csv;
 mod csv_frame;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "parquet")]
+mod parquet_frame;
 mod progress;
 
 #[cfg(feature = "arrow")]
@@ -67,4 +70,6 @@ pub use crate::csv::CsvColumn;
 pub use crate::csv_frame::CsvFrame;
 #[cfg(feature = "parquet")]
 pub use crate::parquet::ParquetColumn;
+#[cfg(feature = "parquet")]
+pub use crate::parquet_frame::ParquetFrame;
 pub use crate::progress::Progress;

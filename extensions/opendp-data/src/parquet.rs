@@ -4,13 +4,42 @@ use std::{fmt, fs::File};
 
 use opendp_core::{Error, Result};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::errors::ParquetError;
 
 use crate::progress::place;
 use crate::{ArrowColumn, ArrowDomain, Progress};
 
 /// Rows that become one chunk.
 const CHUNK: usize = 1 << 16;
+
+/// A Parquet file whose schema has been read.
+pub(crate) struct Table {
+    pub(crate) names: Vec<String>,
+    builder: ParquetRecordBatchReaderBuilder<File>,
+}
+impl Table {
+    pub(crate) fn open(file: File) -> Result<Self> {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(invalid)?;
+        let names = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
+        Ok(Table { names, builder })
+    }
+    /// Read only the pages of the columns at some places, and say how many rows there are. The
+    /// batches hold these columns in the order of the file.
+    pub(crate) fn columns(
+        self,
+        places: impl IntoIterator<Item = usize>,
+    ) -> Result<(ParquetRecordBatchReader, Option<u64>)> {
+        let builder = self.builder;
+        let total_rows = u64::try_from(builder.metadata().file_metadata().num_rows()).ok();
+        let mask = ProjectionMask::roots(builder.parquet_schema(), places);
+        let reader = builder.with_projection(mask).with_batch_size(CHUNK).build();
+        Ok((reader.map_err(invalid)?, total_rows))
+    }
+}
+fn invalid(_: ParquetError) -> Error {
+    Error::argument("data", "the file is not one of Parquet")
+}
 
 /// The chunks of a column of a Parquet file, as members of a domain of rows. Only the pages of that
 /// column are read.
@@ -21,15 +50,9 @@ impl<D: ArrowDomain> ParquetColumn<D> {
     /// # Errors
     /// `Argument` when the file is not one of Parquet or has no such column.
     pub fn new(file: File, column: Option<&str>, domain: &D) -> Result<Self> {
-        let invalid = |_| Error::argument("data", "the file is not one of Parquet");
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(invalid)?;
-        let names: Vec<String> =
-            builder.schema().fields().iter().map(|field| field.name().clone()).collect();
-        let place = place(&names, column)?;
-        let total_rows = u64::try_from(builder.metadata().file_metadata().num_rows()).ok();
-        let mask = ProjectionMask::roots(builder.parquet_schema(), [place]);
-        let batches =
-            builder.with_projection(mask).with_batch_size(CHUNK).build().map_err(invalid)?;
+        let table = Table::open(file)?;
+        let place = place(&table.names, column)?;
+        let (batches, total_rows) = table.columns([place])?;
         Ok(ParquetColumn(ArrowColumn::at(0, total_rows, Box::new(batches), domain)))
     }
     /// Tell how far the table has been read, once a chunk.
@@ -98,5 +121,11 @@ mod tests {
         let error = ParquetColumn::new(file(3), Some("y"), &domain).unwrap_err();
         assert!(error.to_string().contains("`id`, `x`"), "{error}");
         assert!(ParquetColumn::new(file(3), Some("x"), &domain.with_size(4)).unwrap().count() > 1);
+    }
+    #[test]
+    fn a_table_without_records_is_one_empty_chunk() {
+        let domain = VectorDomain::new(AtomDomain::<f64>::non_nan());
+        let column = ParquetColumn::new(file(0), Some("x"), &domain).unwrap();
+        assert_eq!(column.collect::<Vec<_>>(), [Ok(vec![])]);
     }
 }

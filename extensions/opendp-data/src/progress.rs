@@ -56,7 +56,14 @@ impl Meter {
 /// Find the place of a column by its name, or the only one.
 pub(crate) fn place(names: &[String], column: Option<&str>) -> Result<usize> {
     let place = match column {
-        Some(name) => names.iter().position(|known| known == name),
+        Some(name) => {
+            let mut places = names.iter().enumerate().filter(|(_, known)| *known == name);
+            let (first, second) = (places.next(), places.next());
+            if second.is_some() {
+                return Err(Error::argument("column", format!("the table names `{name}` twice")));
+            }
+            first.map(|(place, _)| place)
+        }
         None if names.len() == 1 => Some(0),
         None => None,
     };

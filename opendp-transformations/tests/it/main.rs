@@ -5,6 +5,8 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod float_attacks;
+
 use opendp_core::erased::AnyValue;
 use opendp_core::{
     AtomDomain, Bounds, Codec, Domain, Metric, RangeDistance, Space, SymmetricDistance,

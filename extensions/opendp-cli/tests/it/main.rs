@@ -6,6 +6,7 @@
 )]
 
 mod budget;
+mod frames;
 
 use std::{
     io::Write,

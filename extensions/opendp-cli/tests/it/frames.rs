@@ -1,0 +1,163 @@
+//! Tables of several columns.
+
+use serde_json::{Value as Json, json};
+
+use crate::Desk;
+
+/// What a table of people holds of each, as text: one in nine lacks the income, one in ten has an
+/// age that does not read, and names have commas and quotes.
+fn person(i: u64) -> [String; 4] {
+    let name = format!("\"Person {i}, \"\"the {}th\"\"\"", i % 7);
+    let age = if i % 10 == 3 { "unknown".into() } else { (i * 37 % 90).to_string() };
+    let region = ["north", " south ", "east"][(i % 3) as usize].into();
+    let income =
+        if i % 9 == 4 { String::new() } else { format!("{}.25", i.wrapping_mul(7919) % 60_000) };
+    [name, age, region, income]
+}
+fn table(rows: u64) -> String {
+    let lines = (0..rows).map(|i| person(i).join(","));
+    std::iter::once("name,age,region,income".to_owned()).chain(lines).collect::<Vec<_>>().join("\n")
+}
+fn atom(t: &str) -> Json {
+    json!({"atom_domain": {"T": t}})
+}
+/// A pipeline over a frame of the columns age, region and income.
+fn pipeline(frame: Json, chain: Json) -> String {
+    json!({
+        "space": {"domain": {"dataframe_domain": frame}, "metric": "symmetric_distance"},
+        "chain": chain,
+    })
+    .to_string()
+}
+fn people() -> Json {
+    json!({
+        "col_names": ["age", "region", "income"],
+        "element_domains": [
+            atom("i64"), atom("String"), {"option_domain": {"element_domain": atom("f64")}},
+        ],
+    })
+}
+/// The sum of the incomes of the north.
+fn incomes() -> Json {
+    json!([
+        {"df_is_equal": {"column_name": "region", "value": "north"}},
+        {"subset_by": {"indicator_column": "region", "keep_columns": ["age", "income"]}},
+        {"select_column": {"key": "income", "TOA": "Option<f64>"}},
+        {"impute_constant": {"constant": 1000.0}},
+        {"clamp": {"bounds": [0.0, 50_000.0]}},
+        "sum",
+        {"laplace": {"scale": 0.0}},
+    ])
+}
+fn release(desk: &Desk, pipeline: &str, table: &str) -> Json {
+    let report = desk.says(&["run", "-p", pipeline, "--data", table, "--d-in", "1", "--json"]);
+    serde_json::from_str::<Json>(&report).unwrap()["release"].clone()
+}
+
+#[test]
+fn a_frame_reads_the_columns_that_it_names() {
+    let desk = Desk::new();
+    desk.file("incomes.json", pipeline(people(), incomes()));
+    // More rows than a chunk.
+    let rows = 20_000;
+    desk.file("people.csv", table(rows));
+    let income = |i| person(i)[3].parse().unwrap_or(1000.0_f64).clamp(0.0, 50_000.0);
+    let north = (0..rows).filter(|i| i % 3 == 0);
+    assert_eq!(release(&desk, "incomes.json", "people.csv"), json!(north.map(income).sum::<f64>()));
+    let text = desk.says(&["map", "-p", "incomes.json", "--d-in", "1"]);
+    assert_eq!(text, "\"Infinity\"");
+}
+#[test]
+fn a_cell_is_read_by_the_rule_of_its_column() {
+    let desk = Desk::new();
+    // Ages as numbers: what does not read is 0. Ages as text, cast: the same. Ages within bounds:
+    // what does not read is the lower bound, and what is beyond is the upper one.
+    let ages = |cells: Json, rest: Json| {
+        let mut chain = vec![json!({"select_column": {"key": "age", "TOA": "i64"}})];
+        chain.extend(rest.as_array().unwrap().clone());
+        if cells == atom("String") {
+            let cast =
+                json!({"df_cast_default": {"column_name": "age", "TIA": "String", "TOA": "i64"}});
+            chain.insert(0, cast);
+        }
+        pipeline(json!({"col_names": ["age"], "element_domains": [cells]}), Json::Array(chain))
+    };
+    let sum = json!([{"clamp": {"bounds": [0, 1000]}}, "sum", {"laplace": {"scale": 0.0}}]);
+    desk.file("numbers.json", ages(atom("i64"), sum.clone()));
+    desk.file("text.json", ages(atom("String"), sum));
+    let bounded = json!({"atom_domain": {"T": "i64", "bounds": [18, 65]}});
+    desk.file("bounded.json", ages(bounded, json!(["sum", {"laplace": {"scale": 0.0}}])));
+    desk.file("people.csv", table(500));
+    let age = |i: u64| person(i)[1].parse::<i64>();
+    let read: i64 = (0..500).map(|i| age(i).unwrap_or(0)).sum();
+    assert_eq!(release(&desk, "numbers.json", "people.csv"), json!(read));
+    assert_eq!(release(&desk, "text.json", "people.csv"), json!(read));
+    let moved: i64 = (0..500).map(|i| age(i).unwrap_or(18).clamp(18, 65)).sum();
+    assert_eq!(release(&desk, "bounded.json", "people.csv"), json!(moved));
+}
+#[test]
+fn a_pipeline_that_needs_its_data_whole_gets_the_whole_frame() {
+    let desk = Desk::new();
+    let whole = json!([
+        {"select_column": {"key": "age", "TOA": "i64"}},
+        "ordered_random",
+        {"clamp": {"bounds": [0, 1000]}},
+        "sum",
+        {"laplace": {"scale": 0.0}},
+    ]);
+    desk.file("whole.json", pipeline(people(), whole));
+    desk.file("people.csv", table(20_000));
+    let ages: i64 = (0..20_000).map(|i| person(i)[1].parse().unwrap_or(0)).sum();
+    assert_eq!(release(&desk, "whole.json", "people.csv"), json!(ages));
+    desk.file("nobody.csv", "name,age,region,income\n");
+    assert_eq!(release(&desk, "whole.json", "nobody.csv"), json!(0));
+}
+#[test]
+fn hostile_lines_are_rows() {
+    let desk = Desk::new();
+    let count = json!([
+        {"select_column": {"key": "region", "TOA": "String"}},
+        {"count_by_categories": {"categories": ["north", "", "a,b"]}},
+        {"laplace": {"scale": 0.0}},
+    ]);
+    desk.file("count.json", pipeline(people(), count));
+    let table = b"region,income,age\nnorth,1,2\n\n\"a,b\",x,1e999\n\"never closed\n\xff,\xfe,3\n,,,,,\nnorth";
+    desk.file("hostile.csv", table);
+    assert_eq!(release(&desk, "count.json", "hostile.csv"), json!([2, 3, 1, 1]));
+}
+#[test]
+fn errors_name_the_column_and_how_its_cells_are_read() {
+    let desk = Desk::new();
+    desk.file("people.csv", "name,age,income\nAda,36,1\n");
+    desk.file("incomes.json", pipeline(people(), incomes()));
+    let run = |pipeline: &str, table: &str, more: &[&str]| {
+        desk.fails(&[&["run", "-p", pipeline, "--data", table], more].concat(), 1)
+    };
+    let text = run("incomes.json", "people.csv", &[]);
+    assert!(text.contains("`region`") && text.contains("String"), "{text}");
+    assert!(text.contains("`name`, `age`, `income`") && !text.contains("Ada"), "{text}");
+    let text = run("incomes.json", "people.csv", &["--column", "age"]);
+    assert!(text.contains("argument `column`") && text.contains("dataframe_domain"), "{text}");
+    desk.file("twice.csv", "age,income,region,age\n36,1,north,37\n");
+    let text = run("incomes.json", "twice.csv", &[]);
+    assert!(text.contains("`age` twice"), "{text}");
+    // A pipeline that asks for a column that its schema does not have, or as another type.
+    let select = |key: &str, t: &str| json!([{"select_column": {"key": key, "TOA": t}}, "count"]);
+    desk.file("absent.json", pipeline(people(), select("height", "i64")));
+    let text = run("absent.json", "people.csv", &[]);
+    assert!(text.contains("`select_column`: key") && text.contains("i64"), "{text}");
+    desk.file("typed.json", pipeline(people(), select("age", "bool")));
+    let text = run("typed.json", "people.csv", &[]);
+    assert!(text.contains("bool") && text.contains("a column of type i64"), "{text}");
+    // Any columns: there is no saying what to read.
+    desk.file("open.json", pipeline(json!({}), json!([
+        {"select_column": {"key": "age", "TOA": "i64"}}, "count", {"laplace": {"scale": 1.0}},
+    ])));
+    assert!(run("open.json", "people.csv", &[]).contains("col_names"));
+    // A size that is stated is kept.
+    let mut sized = people();
+    sized["size"] = json!(2);
+    desk.file("sized.json", pipeline(sized, incomes()));
+    desk.file("one.csv", "age,income,region\n36,1,north\n");
+    assert!(run("sized.json", "one.csv", &[]).contains("size"));
+}

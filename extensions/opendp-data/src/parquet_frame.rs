@@ -1,0 +1,141 @@
+//! Columns of a Parquet file, together.
+
+use std::{fmt, fs::File};
+
+use opendp_core::{DataFrame, DataFrameDomain, Result};
+
+use crate::csv_frame::places;
+use crate::parquet::Table;
+use crate::{ArrowFrame, Progress};
+
+/// The chunks of some columns of a Parquet file, as members of a domain of frames of a schema. Only
+/// the pages of these columns are read.
+///
+/// Each row of the file is one row, and every cell becomes a member of its column's domain, as in
+/// [`ParquetColumn`](crate::ParquetColumn).
+pub struct ParquetFrame(ArrowFrame);
+impl ParquetFrame {
+    /// Read the columns of the domain's schema.
+    ///
+    /// # Errors
+    /// `Argument` when the file is not one of Parquet, the domain has no schema, or the file lacks
+    /// one of its columns, or has it twice.
+    pub fn new(file: File, domain: &DataFrameDomain<String>) -> Result<Self> {
+        let table = Table::open(file)?;
+        let places = places(&table.names, domain)?;
+        // What is read stands in the order of the file.
+        let mut order = places.clone();
+        order.sort_unstable();
+        let among = places.iter().map(|place| order.partition_point(|other| other < place));
+        let (among, (batches, total_rows)) = (among.collect(), table.columns(places)?);
+        Ok(ParquetFrame(ArrowFrame::at(among, total_rows, Box::new(batches), domain)))
+    }
+    /// Tell how far the table has been read, once a chunk.
+    #[must_use]
+    pub fn on_progress(self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
+        ParquetFrame(self.0.on_progress(listener))
+    }
+}
+impl Iterator for ParquetFrame {
+    type Item = Result<DataFrame<String>>;
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next()
+    }
+}
+impl fmt::Debug for ParquetFrame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ParquetFrame").field(&self.0).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek, Write};
+    use std::sync::Arc;
+
+    use super::*;
+    use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+    use opendp_core::{AtomDomain, Bounds, ColumnDomain, Domain, OptionDomain};
+    use parquet::arrow::ArrowWriter;
+
+    /// Columns `z`, `unused`, `x` and `a`, in an order that is not that of their names.
+    fn file(rows: i64) -> File {
+        let z = StringArray::from_iter((0..rows).map(|i| (i % 4 != 0).then(|| format!(" {i} "))));
+        let x = Float64Array::from_iter((0..rows).map(|i| match i % 3 {
+            0 => None,
+            1 => Some(f64::NAN),
+            _ => Some(i as f64),
+        }));
+        let columns: [(&str, ArrayRef); 4] = [
+            ("z", Arc::new(z)),
+            ("unused", Arc::new(Int64Array::from(vec![7; rows as usize]))),
+            ("x", Arc::new(x)),
+            ("a", Arc::new(Int64Array::from_iter_values(0..rows))),
+        ];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let mut file = tempfile::tempfile().unwrap();
+        let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        file.rewind().unwrap();
+        file
+    }
+    fn schema() -> DataFrameDomain<String> {
+        let bounded = AtomDomain::bounded(Bounds::new(0.5, 4.0).unwrap());
+        DataFrameDomain::with_schema([
+            ("a".to_owned(), ColumnDomain::new(AtomDomain::<i32>::default())),
+            ("x".to_owned(), ColumnDomain::new(bounded)),
+            ("z".to_owned(), ColumnDomain::new(OptionDomain::new(AtomDomain::<i64>::default()))),
+        ])
+        .unwrap()
+    }
+
+    #[test]
+    fn every_cell_becomes_a_member_of_its_own_column() {
+        let frames = ParquetFrame::new(file(6), &schema().with_size(6)).unwrap();
+        let frames = frames.collect::<Result<Vec<_>>>().unwrap();
+        let [frame] = &frames[..] else { panic!("expected one chunk") };
+        assert!(schema().member(frame));
+        assert_eq!(frame.cells::<i32>(&"a".to_owned()).unwrap(), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(frame.cells::<f64>(&"x".to_owned()).unwrap(), [0.5, 0.5, 2.0, 0.5, 0.5, 4.0]);
+        let z = frame.cells::<Option<i64>>(&"z".to_owned()).unwrap();
+        assert_eq!(z, [None, Some(1), Some(2), Some(3), None, Some(5)]);
+    }
+    #[test]
+    fn many_chunks_hold_every_row_once_and_progress_is_told() {
+        let rows = 150_000;
+        let (tell, told) = std::sync::mpsc::channel();
+        let frames = ParquetFrame::new(file(rows), &schema()).unwrap();
+        let frames = frames.on_progress(move |progress| tell.send(progress).unwrap());
+        let (mut seen, mut chunks) = (Vec::new(), 0);
+        for frame in frames {
+            let frame = frame.unwrap();
+            seen.extend_from_slice(frame.cells::<i32>(&"a".to_owned()).unwrap());
+            chunks += 1;
+        }
+        assert!(2 < chunks && seen.into_iter().map(i64::from).eq(0..rows));
+        let told: Vec<Progress> = told.iter().collect();
+        assert_eq!(told.len(), chunks);
+        let last = told.last().unwrap();
+        assert_eq!((last.rows, last.total_rows), (150_000, Some(150_000)));
+    }
+    #[test]
+    fn a_table_without_records_is_one_empty_chunk_of_the_schema() {
+        let frames = ParquetFrame::new(file(0), &schema()).unwrap();
+        assert_eq!(frames.collect::<Vec<_>>(), [Ok(schema().empty())]);
+    }
+    #[test]
+    fn refuses_what_is_not_parquet_and_schemas_that_do_not_fit() {
+        let mut text = tempfile::tempfile().unwrap();
+        text.write_all(b"a,x,z\n1,2,3\n").unwrap();
+        text.rewind().unwrap();
+        assert_eq!(ParquetFrame::new(text, &schema()).unwrap_err().kind(), "Argument");
+        assert!(ParquetFrame::new(file(3), &DataFrameDomain::default()).is_err());
+        let flags = ColumnDomain::new(AtomDomain::<bool>::default());
+        let more = schema().with_column("flag".into(), flags);
+        let error = ParquetFrame::new(file(3), &more).unwrap_err().to_string();
+        assert!(error.contains("`flag`") && error.contains("bool") && error.contains("`unused`"));
+        let wrong = ParquetFrame::new(file(3), &schema().with_size(4)).unwrap();
+        assert!(wrong.collect::<Result<Vec<_>>>().is_err());
+    }
+}

@@ -1,0 +1,237 @@
+//! Sets of keys, made to be filled by rows whose values are mostly new.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::Key;
+use crate::table::{Table, mixed, seed};
+
+/// Keys up to which one table, which fits a cache, holds them all.
+const FEW: usize = 1 << 13;
+/// Words this close to zero, in two's complement, have a bit each.
+const NEAR: u64 = 1 << 20;
+/// The other words are divided among so many lists.
+const LISTS: usize = 1 << 8;
+/// Words that a list has room for at first.
+const FIRST: usize = 1 << 8;
+
+/// A set of keys.
+///
+/// What a large set costs is memory that is touched for the first time, or in no order. Few keys
+/// are in a [`Table`]. Of many, those that stand for small numbers have a bit in a field, and the
+/// others are appended to one of some lists, chosen by a seeded function, so that equal words meet
+/// in one list. A list that is full drops what it holds twice, by way of a table that all lists
+/// share; where this leaves less than half of its room free, the room doubles. So each row is
+/// looked at a few times, always in the cache, and a list has room for at most twice as many words
+/// as it needs, or the first few. What the set says does not depend on the seed.
+pub(crate) struct Set<K> {
+    few: Table<K, ()>,
+    many: Option<Box<Words>>,
+}
+impl<K: Key> Set<K> {
+    /// Make the set without keys.
+    pub(crate) fn new() -> Self {
+        Set { few: Table::new(), many: None }
+    }
+    /// Add keys.
+    pub(crate) fn extend(&mut self, keys: &[K]) {
+        for some in keys.chunks(FEW) {
+            match &mut self.many {
+                Some(many) => some.iter().for_each(|key| many.insert(key.word())),
+                None => {
+                    some.iter().for_each(|key| self.few.update(key, |()| {}));
+                    if K::HAS_WORD && FEW < self.few.len() {
+                        self.spread();
+                    }
+                }
+            }
+        }
+    }
+    /// Add the keys of another set.
+    pub(crate) fn merge(&mut self, other: Self) {
+        match other.many {
+            Some(words) => self.spread().merge(*words),
+            None => {
+                let keys: Vec<K> = other.few.iter().map(|(key, ())| key).collect();
+                self.extend(&keys);
+            }
+        }
+    }
+    /// Count the keys.
+    pub(crate) fn count(self) -> usize {
+        self.few.len() + self.many.map_or(0, |many| many.count())
+    }
+    /// Go over to many keys, if that has not been done.
+    fn spread(&mut self) -> &mut Words {
+        let few = &mut self.few;
+        self.many.get_or_insert_with(|| {
+            let mut many = Box::new(Words::new());
+            for (key, ()) in std::mem::replace(few, Table::new()).iter() {
+                many.insert(key.word());
+            }
+            many
+        })
+    }
+}
+// A key may be written twice.
+impl<K: Key> Serialize for Set<K> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let many = self.many.iter().flat_map(|many| many.iter()).filter_map(K::from_word);
+        serializer.collect_seq(self.few.iter().map(|(key, ())| key).chain(many))
+    }
+}
+impl<'de, K: Key> Deserialize<'de> for Set<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut set = Set::new();
+        set.extend(&Vec::<K>::deserialize(deserializer)?);
+        Ok(set)
+    }
+}
+
+/// A set of many words.
+struct Words {
+    /// A bit for each word from `-NEAR` up to `NEAR`.
+    near: Vec<u64>,
+    /// All others. Zero is none of them.
+    far: Vec<List>,
+    /// Memory for lists to find equal words in.
+    shared: Vec<u64>,
+    seed: u64,
+}
+impl Words {
+    fn new() -> Self {
+        let near = vec![0; (2 * NEAR / u64::from(u64::BITS)) as usize];
+        let far = (0..LISTS).map(|_| List { words: Vec::new(), room: 0 }).collect();
+        Words { near, far, shared: Vec::new(), seed: seed() }
+    }
+    #[inline]
+    fn insert(&mut self, word: u64) {
+        let bit = word.wrapping_add(NEAR);
+        if bit < 2 * NEAR {
+            self.near[(bit >> 6) as usize] |= 1 << (bit & 63);
+            return;
+        }
+        // The low bits choose the list, and the high bits the place in the shared table.
+        let list = &mut self.far[mixed(word, self.seed) as usize & (LISTS - 1)];
+        if list.words.len() == list.room {
+            list.settle(&mut self.shared, self.seed);
+        }
+        list.words.push(word);
+    }
+    fn merge(&mut self, other: Words) {
+        self.near.iter_mut().zip(&other.near).for_each(|(bits, more)| *bits |= more);
+        for list in other.far {
+            list.words.into_iter().for_each(|word| self.insert(word));
+        }
+    }
+    fn count(mut self) -> usize {
+        let near: usize = self.near.iter().map(|bits| bits.count_ones() as usize).sum();
+        let far = self.far.iter_mut().map(|list| {
+            list.settle(&mut self.shared, self.seed);
+            list.words.len()
+        });
+        near + far.sum::<usize>()
+    }
+    /// List the words, some of them twice.
+    fn iter(&self) -> impl Iterator<Item = u64> {
+        let bit = |i: u64| self.near[(i >> 6) as usize] >> (i & 63) & 1 == 1;
+        let near = (0..2 * NEAR).filter(move |i| bit(*i)).map(|i| i.wrapping_sub(NEAR));
+        near.chain(self.far.iter().flat_map(|list| &list.words).copied())
+    }
+}
+
+/// Words, some of them twice.
+struct List {
+    words: Vec<u64>,
+    /// How many it may hold before it drops what it holds twice.
+    room: usize,
+}
+impl List {
+    #[inline(never)]
+    fn settle(&mut self, shared: &mut Vec<u64>, seed: u64) {
+        let places = (2 * self.words.len()).next_power_of_two().max(2);
+        let (mask, shift) = (places - 1, u64::BITS - places.trailing_zeros());
+        shared.clear();
+        shared.resize(places, 0);
+        let table = &mut shared[..places];
+        self.words.retain(|word| {
+            let mut place = (mixed(*word, seed) >> shift) as usize & mask;
+            loop {
+                match table[place] {
+                    0 => {
+                        table[place] = *word;
+                        return true;
+                    }
+                    found if found == *word => return false,
+                    _ => place = (place + 1) & mask,
+                }
+            }
+        });
+        self.room = self.room.max(FIRST).max(2 * self.words.len());
+        self.words.reserve_exact(self.room - self.words.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[track_caller]
+    fn check<K: Key + std::hash::Hash>(keys: &[K]) {
+        let expected = keys.iter().collect::<HashSet<_>>().len();
+        let filled = |keys: &[K]| {
+            let mut set = Set::new();
+            keys.chunks(1000).for_each(|some| set.extend(some));
+            set
+        };
+        assert_eq!(filled(keys).count(), expected);
+        let (first, second) = keys.split_at(keys.len() / 3);
+        for (first, second) in [(first, second), (second, first), (keys, keys)] {
+            let mut merged = filled(first);
+            merged.merge(filled(second));
+            assert_eq!(merged.count(), expected);
+        }
+        let bytes = serde_json::to_vec(&filled(keys)).unwrap();
+        let again: Set<K> = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(again.count(), expected);
+    }
+
+    #[test]
+    fn counts_what_a_hash_set_counts() {
+        let ends = [i64::MIN, i64::MAX, -1, 0, 1];
+        let near = NEAR as i64;
+        let borders = [-near - 1, -near, near - 1, near];
+        check::<i64>(&[]);
+        check(&ends);
+        let many = 0..4 * FEW as i64;
+        check(&many.clone().map(|i| i - FEW as i64).collect::<Vec<_>>());
+        check(
+            &many
+                .clone()
+                .map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64))
+                .collect::<Vec<_>>(),
+        );
+        let mixed = many.flat_map(|i| [i % 9000, i * 1_000_003]).chain(ends).chain(borders);
+        check(&mixed.collect::<Vec<_>>());
+        check(&(0..=u16::MAX).chain(0..999).collect::<Vec<_>>());
+        check(&(0..2 * FEW as u128).map(|i| i << 80).collect::<Vec<_>>());
+        check(&(0..2 * FEW).map(|i| format!("{}", i % 9000)).collect::<Vec<_>>());
+    }
+    #[test]
+    fn a_word_far_away_is_not_taken_for_one_near() {
+        // A field that forgets the high bits would find these equal.
+        let mut set = Set::new();
+        set.extend(&(0..2 * FEW as u64).collect::<Vec<_>>());
+        set.extend(&[1 << 40, 5 + (1 << 40), u64::MAX << 21]);
+        assert_eq!(set.count(), 2 * FEW + 3);
+    }
+    #[test]
+    fn equal_words_take_no_room() {
+        let mut set = Set::new();
+        let keys: Vec<u64> = (0..2 * FEW as u64).map(|i| (i + 1) << 32).collect();
+        (0..50).for_each(|_| set.extend(&keys));
+        let room: usize = set.many.iter().flat_map(|many| &many.far).map(|list| list.room).sum();
+        assert!(room <= LISTS * FIRST + 2 * keys.len(), "{room}");
+        assert_eq!(set.count(), keys.len());
+    }
+}
