@@ -37,7 +37,9 @@ impl Placed {
     }
     /// How many points it takes.
     pub(super) fn points(&self, step: f64, log: f64) -> f64 {
-        2.0 * (reach(self.kind, self.scale, log) + 2.0) * self.weight / step
+        // The last integers may lie beyond the reach; real noise, at any scale, does not.
+        let more = if self.kind.is_discrete() { 2.0 } else { 0.0 };
+        2.0 * (reach(self.kind, self.scale, log) + more) * self.weight / step
     }
     /// Round `weight * Z` up to the multiples of a step: a measure on the grid and at infinity, whose
     /// mass above any number is at least that of `weight * Z`. Each mass is enlarged by more than its
