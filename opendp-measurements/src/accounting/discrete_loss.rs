@@ -1,6 +1,8 @@
 //! Losses on a grid that bound a loss from above or from below.
 
-use super::elementary::{U, exp, exp_m1};
+use std::f64::consts::LN_2;
+
+use super::elementary::{U, exp, exp_m1, ln};
 use super::pair::{Buckets, Grid};
 
 /// A positive measure of losses on the multiples of a step, and at infinity.
@@ -122,9 +124,9 @@ impl DiscreteLoss {
     }
     /// The cumulant `ln sum_i mass[i] e^(t x_i)` and its first two derivatives.
     pub(crate) fn cumulant(&self, t: f64) -> (f64, f64, f64) {
-        let top = (0..self.mass.len())
-            .filter(|&i| self.mass[i] > 0.0)
-            .map(|i| t * self.loss(i) + super::elementary::ln(self.mass[i]));
+        // It keeps the sum in range, for which the binary exponent of a mass says enough.
+        let top = self.mass.iter().enumerate().filter(|(_, mass)| 0.0 < **mass);
+        let top = top.map(|(i, mass)| t * self.loss(i) + binary_exponent(*mass) * LN_2);
         let top = top.fold(f64::NEG_INFINITY, f64::max);
         let (mut total, mut mean, mut square) = (0.0, 0.0, 0.0);
         let (ratio, mut power, start) = (exp(t * self.step), 0.0, 64);
@@ -142,6 +144,48 @@ impl DiscreteLoss {
             }
         }
         let mean = mean / total;
-        (top + super::elementary::ln(total), mean, (square / total - mean * mean).max(0.0))
+        (top + ln(total), mean, (square / total - mean * mean).max(0.0))
+    }
+}
+
+/// The `e` with `2^e <= mass < 2^(e + 1)`, for a normal positive mass; -1023 for less.
+fn binary_exponent(mass: f64) -> f64 {
+    (mass.to_bits() >> 52) as f64 - 1023.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cumulants_are_those_of_the_definition_at_any_tilt_and_of_any_mass() {
+        let of = |first: i64, mass: &[f64]| DiscreteLoss {
+            step: 0.25,
+            first,
+            mass: mass.to_vec(),
+            infinite: 0.0,
+            shift: 0.0,
+        };
+        for mass in [&[0.25, 0.0, 0.5, 0.25][..], &[1e-300, 1e-310, 3e-305], &[1.9, 1e-200, 1e9]] {
+            for first in [-3, 0, 1000] {
+                let loss = of(first, mass);
+                for t in [0.0, 0.3, 7.0, -2.0] {
+                    let (log, mean, variance) = loss.cumulant(t);
+                    let at = |i: usize| mass[i].ln() + t * loss.loss(i);
+                    let top = (0..mass.len()).map(at).fold(f64::NEG_INFINITY, f64::max);
+                    let weights: Vec<f64> = (0..mass.len()).map(|i| (at(i) - top).exp()).collect();
+                    let total: f64 = weights.iter().sum();
+                    let moment = |power: i32, centre: f64| -> f64 {
+                        let terms = weights.iter().enumerate();
+                        terms.map(|(i, w)| w / total * (loss.loss(i) - centre).powi(power)).sum()
+                    };
+                    let exact = moment(1, 0.0);
+                    assert!((log - top - total.ln()).abs() < 1e-10 * (1.0 + log.abs()));
+                    assert!((mean - exact).abs() < 1e-10 * (1.0 + exact.abs()));
+                    let close = 1e-9 * (1.0 + exact * exact);
+                    assert!((variance - moment(2, exact)).abs() < close);
+                }
+            }
+        }
     }
 }
