@@ -94,7 +94,7 @@ pub fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
     let mut found: Vec<(String, i64)> = sectors.value.into_iter().collect();
     found.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     let mut most: Vec<String> = found.iter().map(|(name, _)| name.clone()).collect();
-    let shown = found.iter().take(4).map(|(name, count)| format!("{name}: {count}"));
+    let shown = found.iter().take(4).map(|(name, count)| format!("{}: {count}", named(name)));
     let shown = shown.collect::<Vec<_>>().join(", ");
     lines.push(Line {
         question: "sectors".into(),
@@ -108,8 +108,13 @@ pub fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
     let most_women = most.len().min(3);
     let women = workers("women's sectors").filter("sex", |sex: &i64| *sex == 2);
     let first = women.column::<String>("sector").top_k(most_women, most).choose()?.release()?;
-    lines.push(Line { question: "women's sectors".into(), answer: first.value.join(", ") });
+    let chosen: Vec<&str> = first.value.iter().map(|name| named(name)).collect();
+    lines.push(Line { question: "women's sectors".into(), answer: chosen.join(", ") });
     Ok(lines)
+}
+/// A sector as it is shown: survey files leave it empty where it is not known.
+fn named(sector: &str) -> &str {
+    if sector.is_empty() { "not stated" } else { sector }
 }
 fn ask_about<'c>(context: &'c Context<Loss>, title: &str) -> Query<'c, Loss> {
     context.query().named(title)
