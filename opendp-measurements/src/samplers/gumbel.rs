@@ -33,7 +33,7 @@ pub enum Optimize {
 /// # Exactness
 ///
 /// The race is decided by exact comparisons, so probabilities are exactly softmax, whatever the
-/// magnitudes. The one word that each candidate draws at first gives `E >= 1 - U`, hence
+/// magnitudes. The half word that each candidate draws at first gives `E >= 1 - U`, hence
 /// `G <= -ln(1 - U) <= (z + 1) ln 2` with `z` the leading zeros of `1 - U`; most candidates end
 /// here.
 ///
@@ -41,7 +41,7 @@ pub enum Optimize {
 /// temperature of 0 means `5e-324`, a negative one its magnitude, NaN and infinity mean `f64::MAX`.
 /// NaN or infinite scores are read as numbers beyond `f64::MAX`; this call then still returns.
 ///
-/// Cost: about 12 ns per score, with its one word. Time depends on scores and choice.
+/// Cost: a few nanoseconds per score, with its half word. Time depends on scores and choice.
 ///
 /// # Errors
 ///
@@ -64,7 +64,7 @@ pub fn gumbel_argmax<T: Score, S: RandomSource>(
 /// `w_i = exp(±s_i / temperature)`, whose least is `i` with probability `w_i / sum w`, independently
 /// of its value, beyond which the others, by lack of memory, race anew.
 ///
-/// Cost: one word per score, and little more than one choice while `k` is small.
+/// Cost: half a word per score, and little more than one choice while `k` is small.
 ///
 /// # Errors
 ///

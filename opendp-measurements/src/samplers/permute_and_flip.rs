@@ -30,7 +30,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// means `5e-324`, a negative one its magnitude, NaN and infinity mean `f64::MAX`. NaN or infinite
 /// scores are read as numbers beyond `f64::MAX`; this call then still returns.
 ///
-/// Cost: about 12 ns per score, with its one word. Time depends on scores and choice.
+/// Cost: a few nanoseconds per score, with its half word. Time depends on scores and choice.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub fn permute_and_flip<T: Score, S: RandomSource>(
 /// more likely to be next. For scores 0, 0, -1, scale 1 and given that a 0 came first, the other 0
 /// is second with probability 0.860 instead of 0.816.
 ///
-/// Cost: one word per score, and little more than one choice while `k` is small.
+/// Cost: half a word per score, and little more than one choice while `k` is small.
 ///
 /// # Errors
 ///

@@ -31,7 +31,7 @@ pub(super) trait Noise {
 /// `k` others, and two are ordered only when their enclosures are apart, so the order is the true
 /// one; ties have probability 0, because the noise has a density.
 ///
-/// 1. Scores are shifted by the best one, which changes no comparison. Each candidate draws one
+/// 1. Scores are shifted by the best one, which changes no comparison. Each candidate draws half a
 ///    word. A rough bound ends the race for most of them; otherwise the noise is enclosed in
 ///    floats. Each float operation is correctly rounded, so the neighbours of its result enclose
 ///    the exact one. The bar is the `k`-th largest lower bound so far.
@@ -76,7 +76,7 @@ pub(super) fn race<N: Noise, T: Score, S: RandomSource>(
         let group = group.iter().map(|Enclosed { item: (index, digit), .. }| Survivor {
             index: *index,
             distance: distance(scores[*index], best),
-            e: LazyExponential::from_first(*digit, S::BITS),
+            e: LazyExponential::from_first(*digit, first_bits::<S>()),
         });
         settle::<N, S>(group.collect(), k, scale, source, &mut chosen)?;
     }
@@ -109,10 +109,10 @@ fn rank<I, B: PartialOrd + Clone>(list: &mut [Enclosed<I, B>]) {
     }
 }
 
-/// A candidate after its first word: its index and its first digit.
+/// A candidate after its first draw: its index and its first digit.
 type Candidate = Enclosed<(usize, u64), f64>;
 
-/// Draw the first word of every candidate and keep those that may be among the `k` largest.
+/// Draw the first digit of every candidate and keep those that may be among the `k` largest.
 fn first_words<N: Noise, T: Score, S: RandomSource>(
     scores: &[T],
     k: usize,
@@ -123,15 +123,17 @@ fn first_words<N: Noise, T: Score, S: RandomSource>(
     let mut candidates: Vec<Candidate> = Vec::new();
     let (mut bar, mut limit) = (Bar { k, largest: BinaryHeap::new() }, 2 * k + 16);
     let mut height = f64::NEG_INFINITY;
+    let (inverse, mut digits) = (inverse(scale), FirstDigits::default());
     for (index, score) in scores.iter().enumerate() {
-        let digit = source.word()?;
+        let digit = digits.next(source)?;
         let (near, far) = score.distance(best);
-        let near = (near / scale).next_down().max(0.0);
-        if (N::cap(digit, S::BITS) - near).next_up() < height {
+        // Rounding keeps order: a difference of at least the height would not round to less.
+        if N::cap(digit, first_bits::<S>()) - (near * inverse - f64::MIN_POSITIVE) < height {
             continue;
         }
+        let near = (near / scale).next_down().max(0.0);
         let far = (far / scale).next_up();
-        let e = neg_ln(digit, S::BITS);
+        let e = neg_ln(digit, first_bits::<S>());
         let upper = (N::upper(e) - near).next_up();
         if upper < height {
             continue;
@@ -147,6 +149,41 @@ fn first_words<N: Noise, T: Score, S: RandomSource>(
     }
     candidates.retain(|candidate| !(candidate.upper < height));
     Ok(candidates)
+}
+
+/// How many bits the first digit of a candidate has.
+const fn first_bits<S: RandomSource>() -> u32 {
+    if S::BITS == 64 { 32 } else { S::BITS }
+}
+
+/// First digits: the halves of a word, or a shorter word, as in tests.
+#[derive(Default)]
+struct FirstDigits(Option<u64>);
+
+impl FirstDigits {
+    #[inline]
+    fn next<S: RandomSource>(&mut self, source: &mut S) -> Result<u64, NoEntropy> {
+        if let Some(half) = self.0.take() {
+            return Ok(half);
+        }
+        let word = source.word()?;
+        if S::BITS != 64 {
+            return Ok(word);
+        }
+        self.0 = Some(word & u64::from(u32::MAX));
+        Ok(word >> 32)
+    }
+}
+
+/// Bound `1 / scale` from below, so that `near * inverse - MIN_POSITIVE` bounds `near / scale` from
+/// below for `near >= 0`.
+///
+/// With `v = 2^-53`, the roundings of the quotient and of both products raise it by at most
+/// `(1 + v)^3`, and `(1 + v)^3 (1 - 8v) < 1`. A product that is not normal is wrong by less than the
+/// least normal float, and the difference is exact there; elsewhere it only falls. Scales at the ends
+/// of the range, whose quotients might not be normal, have the bound 0.
+fn inverse(scale: f64) -> f64 {
+    if (1e-290..=1e290).contains(&scale) { (1.0 / scale) * (1.0 - 4.0 * f64::EPSILON) } else { 0.0 }
 }
 
 /// The `k` largest lower bounds so far.
@@ -189,7 +226,7 @@ impl PartialEq for Total {
 }
 impl Eq for Total {}
 
-/// A candidate in the running after the first words.
+/// A candidate in the running after the first draws.
 struct Survivor {
     index: usize,
     /// The distance to the best score, as integer and exponent.
@@ -291,4 +328,46 @@ impl Survivor {
 pub(super) fn neg_ln_cap(n: u64, bits: u32) -> f64 {
     let zeros = n.leading_zeros() + bits - 64;
     if n == 0 { f64::INFINITY } else { f64::from(zeros + 1) * 0.6932 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opendp_core::random::{Seeded, Tape};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_rough_quotient_is_below_the_exact_one(
+            near in proptest::num::f64::POSITIVE | proptest::num::f64::SUBNORMAL,
+            scale in proptest::num::f64::POSITIVE | proptest::num::f64::SUBNORMAL,
+        ) {
+            let near = near.abs();
+            let rough = near * inverse(scale.abs()) - f64::MIN_POSITIVE;
+            let (n, s) = (Dyadic::new(near), Dyadic::new(scale.abs()));
+            // rough <= near / scale, with all numbers multiplied by their powers of two.
+            if 0.0 < rough && rough.is_finite() {
+                let r = Dyadic::new(rough);
+                let left = IBig::from(r.mantissa) * IBig::from(s.mantissa);
+                let (l, e) = (i64::from(r.exponent) + i64::from(s.exponent), i64::from(n.exponent));
+                let least = l.min(e);
+                let right = IBig::from(n.mantissa) << (e - least) as usize;
+                prop_assert!(left << (l - least) as usize <= right);
+            }
+        }
+    }
+
+    #[test]
+    fn two_candidates_share_a_word_and_short_words_are_whole() {
+        let mut digits = FirstDigits::default();
+        let mut tape = Tape::<64>::new(vec![0x0123_4567_89AB_CDEF, 5]);
+        let drawn = [(); 3].map(|()| digits.next(&mut tape).unwrap());
+        assert_eq!(drawn, [0x0123_4567, 0x89AB_CDEF, 0]);
+        let mut short = Seeded::<4>::new(1);
+        let mut again = Seeded::<4>::new(1);
+        let mut digits = FirstDigits::default();
+        for _ in 0..9 {
+            assert_eq!(digits.next(&mut short).unwrap(), again.word().unwrap());
+        }
+    }
 }
