@@ -93,9 +93,9 @@ pub trait GaussianMetric<MO: Measure>: GaussianLoss<MO> {}
 /// Make a measurement that adds Gaussian noise to each number.
 ///
 /// Integers get noise of the discrete Gaussian distribution, `P[Z = z]` proportional to
-/// `exp(-z^2 / (2 scale^2))`, and saturate at the ends of their type. Floats get noise of the normal
-/// distribution of standard deviation `scale`; the exact sum is then rounded to a multiple of `2^k`,
-/// the nearest, ties upward, and to a float.
+/// `exp(-z^2 / (2 scale^2))`, and saturate at the ends of their type, of which an [`IBig`] has none.
+/// Floats get noise of the normal distribution of standard deviation `scale`; the exact sum is then
+/// rounded to a multiple of `2^k`, the nearest, ties upward, and to a float.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L2 distance

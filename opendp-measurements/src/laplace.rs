@@ -91,9 +91,9 @@ pub trait LaplaceMetric<MO: Measure>: LaplaceLoss<MO> {}
 /// Make a measurement that adds Laplace noise to each number.
 ///
 /// Integers get noise of the discrete Laplace distribution, `P[Z = z]` proportional to
-/// `exp(-|z| / scale)`, and saturate at the ends of their type, which an [`IBig`] has none of. Floats get noise of the continuous
-/// one, of density proportional to `exp(-|z| / scale)`; the exact sum is then rounded to a multiple
-/// of `2^k`, the nearest, ties upward, and to a float.
+/// `exp(-|z| / scale)`, and saturate at the ends of their type, of which an [`IBig`] has none.
+/// Floats get noise of the continuous one, of density proportional to `exp(-|z| / scale)`; the exact
+/// sum is then rounded to a multiple of `2^k`, the nearest, ties upward, and to a float.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L1 distance

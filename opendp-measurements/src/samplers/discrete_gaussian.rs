@@ -1,13 +1,13 @@
 //! Exact discrete Gaussian noise at any float scale.
 
 use super::{
-    discrete_laplace::{big_parts, discrete_laplace, exact_floor},
+    discrete_laplace::{big_parts, discrete_laplace, exact_floor, signed},
     dyadic::Dyadic,
     exponential::LazyExponential,
     logarithm::neg_ln,
     strips::{LazyPoint, Pick, ROUNDED, Strips, accept},
 };
-use dashu_int::{IBig, Sign, UBig};
+use dashu_int::{IBig, UBig};
 use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Draw an integer `k` with probability proportional to `exp(-k^2 / (2 sigma^2))`.
@@ -189,8 +189,7 @@ pub fn big_discrete_gaussian<S: RandomSource>(
     if sigma == 0.0 {
         return Ok(IBig::ZERO);
     }
-    let (negative, magnitude) = parts(sigma.abs(), source)?;
-    Ok(IBig::from_parts(if negative { Sign::Negative } else { Sign::Positive }, magnitude))
+    parts(sigma.abs(), source).map(signed)
 }
 
 /// Accept a candidate at a sigma of any size below [`FAST_LIMIT`].

@@ -147,8 +147,12 @@ pub fn big_discrete_laplace<S: RandomSource>(
     if scale == 0.0 {
         return Ok(IBig::ZERO);
     }
-    let (negative, magnitude) = big_parts(scale.abs(), source)?;
-    Ok(IBig::from_parts(if negative { Sign::Negative } else { Sign::Positive }, magnitude))
+    big_parts(scale.abs(), source).map(signed)
+}
+
+/// Join a sign and a magnitude.
+pub(super) fn signed((negative, magnitude): (bool, UBig)) -> IBig {
+    IBig::from_parts(if negative { Sign::Negative } else { Sign::Positive }, magnitude)
 }
 
 /// Draw the sign and the magnitude, of a positive scale.
