@@ -79,18 +79,8 @@ pub fn binary_search<T: Bisect>(
     condition: impl Fn(T) -> Result<bool>,
     bounds: Option<(T, T)>,
 ) -> Result<T> {
-    let mut failure = None;
-    let mut works = false;
-    let mut holds = |x: T| match condition(x) {
-        Ok(holds) => {
-            works = true;
-            holds
-        }
-        Err(error) => {
-            failure.get_or_insert(error);
-            false
-        }
-    };
+    let mut trials = Trials::of(condition);
+    let mut holds = |x: T| trials.holds(x);
     let bracket = match bounds {
         Some((a, b)) => {
             let (low, high) = if b < a { (b, a) } else { (a, b) };
@@ -100,13 +90,11 @@ pub fn binary_search<T: Bisect>(
         None => exponential_bounds(&mut holds),
     };
     let Some((mut low, mut high, rising)) = bracket else {
-        return Err(match failure {
-            Some(error) if !works => error,
-            _ if bounds.is_some() => {
-                Error::Search("the decision boundary of the condition is outside the bounds".into())
-            }
-            _ => Error::Search("unable to infer bounds: the condition never changes".into()),
-        });
+        return Err(trials.failure(if bounds.is_some() {
+            "the decision boundary of the condition is outside the bounds"
+        } else {
+            NEVER_CHANGES
+        }));
     };
     loop {
         let middle = T::between(low, high);
@@ -134,21 +122,41 @@ pub fn binary_search<T: Bisect>(
 pub fn exponential_bounds_search<T: Bisect>(
     condition: impl Fn(T) -> Result<bool>,
 ) -> Result<(T, T)> {
-    let (mut failure, mut works) = (None, false);
-    let bounds = exponential_bounds(&mut |x: T| match condition(x) {
-        Ok(holds) => {
-            works = true;
-            holds
+    let mut trials = Trials::of(condition);
+    let bounds = exponential_bounds(&mut |x| trials.holds(x));
+    bounds.map(|(low, high, _)| (low, high)).ok_or_else(|| trials.failure(NEVER_CHANGES))
+}
+
+const NEVER_CHANGES: &str = "unable to infer bounds: the condition never changes";
+
+/// A condition, which does not hold where it fails, and what came of trying it.
+struct Trials<C> {
+    condition: C,
+    first_error: Option<Error>,
+    works: bool,
+}
+impl<C> Trials<C> {
+    fn of(condition: C) -> Self {
+        Trials { condition, first_error: None, works: false }
+    }
+    fn holds<T>(&mut self, x: T) -> bool
+    where
+        C: Fn(T) -> Result<bool>,
+    {
+        match (self.condition)(x) {
+            Ok(holds) => {
+                self.works = true;
+                holds
+            }
+            Err(error) => {
+                self.first_error.get_or_insert(error);
+                false
+            }
         }
-        Err(error) => {
-            failure.get_or_insert(error);
-            false
-        }
-    });
-    match (bounds, failure) {
-        (Some((low, high, _)), _) => Ok((low, high)),
-        (None, Some(error)) if !works => Err(error),
-        _ => Err(Error::Search("unable to infer bounds: the condition never changes".into())),
+    }
+    /// The condition's own error if it failed wherever it was tried, else one that says this.
+    fn failure(self, otherwise: &str) -> Error {
+        self.first_error.filter(|_| !self.works).unwrap_or_else(|| Error::Search(otherwise.into()))
     }
 }
 
