@@ -22,6 +22,12 @@ pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
     fn records(&self) -> Option<usize> {
         None
     }
+    /// The same set, but that every member has this many records; nothing, which is the default,
+    /// when the number of records is never part of the domain.
+    fn with_records(&self, records: usize) -> Option<Self> {
+        let _ = records;
+        None
+    }
     /// Write this domain as it stands in a pipeline document.
     ///
     /// The default is the bare type name, which is right for a domain without descriptors.

@@ -50,6 +50,14 @@ impl<D: Domain, M: Metric> Space<D, M> {
     pub fn metric(&self) -> &M {
         &self.metric
     }
+    /// The space of data sets of another size: nothing unless the number of records is part of the
+    /// domain. It is for a metric that fits whenever that number is known, as every metric here that
+    /// looks at it does.
+    pub fn with_records(&self, records: usize) -> Option<Self> {
+        self.domain.records()?;
+        let domain = self.domain.with_records(records)?;
+        Some(Space { domain, metric: self.metric.clone() })
+    }
     /// Write as `{"domain": ..., "metric": ...}`.
     pub fn to_json(&self) -> Json {
         json!({"domain": self.domain.to_json(), "metric": self.metric.to_json()})

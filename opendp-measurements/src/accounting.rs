@@ -33,6 +33,7 @@ pub(crate) mod normal_mass;
 mod pair;
 mod profile;
 mod renyi;
+mod sampled_pair;
 
 pub use account::{Account, Certified};
 pub use curve_pair::{CurvePair, FixedSizePair};
@@ -46,12 +47,14 @@ pub use laplace_pair::{BoundedRangePair, LaplacePair, SampledLaplacePair};
 pub use pair::{Buckets, DominatingPair, Grid};
 pub use profile::{
     profile_of, profile_of_concentrated, profile_of_discrete_gaussian, profile_of_discrete_laplace,
-    profile_of_gaussian, profile_of_laplace, profile_of_private, profile_of_renyi,
+    profile_of_gaussian, profile_of_laplace, profile_of_mixture, profile_of_poisson_sample,
+    profile_of_private, profile_of_renyi,
 };
 pub use renyi::{
     concentrated_delta, concentrated_epsilon, concentrated_rho, concentrated_rho_of_pure,
     renyi_delta, renyi_epsilon,
 };
+pub use sampled_pair::SampledPair;
 
 #[cfg(test)]
 mod tests;

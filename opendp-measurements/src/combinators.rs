@@ -16,6 +16,7 @@ mod profiled;
 mod pure_dp_to_zcdp;
 mod rdp_to_approx_dp;
 mod select_private_candidate;
+mod subsampling;
 mod zcdp_to_approx_dp;
 
 #[cfg(test)]
@@ -39,4 +40,5 @@ pub use profiled::Profiled;
 pub use pure_dp_to_zcdp::make_pureDP_to_zCDP;
 pub use rdp_to_approx_dp::{RenyiMeasure, make_RDP_to_approxDP};
 pub use select_private_candidate::{Candidate, CandidateMeasure, make_select_private_candidate};
+pub use subsampling::{AddRemoveMetric, make_fixed_size_subsampling, make_poisson_subsampling};
 pub use zcdp_to_approx_dp::{ConcentratedMeasure, make_zCDP_to_approxDP};

@@ -33,6 +33,7 @@ trait ErasedDomain: Erased {
     fn cells(&self, cells: &[&str]) -> Option<Result<AnyValue>>;
     fn carrier(&self) -> TypeName;
     fn size(&self) -> Option<usize>;
+    fn resized(&self, records: usize) -> Option<AnyDomain>;
     fn json(&self) -> Json;
 }
 impl<D: Domain> ErasedDomain for D {
@@ -50,6 +51,9 @@ impl<D: Domain> ErasedDomain for D {
     }
     fn size(&self) -> Option<usize> {
         self.records()
+    }
+    fn resized(&self, records: usize) -> Option<AnyDomain> {
+        self.with_records(records).map(AnyDomain::new)
     }
     fn json(&self) -> Json {
         self.to_json()
@@ -222,6 +226,9 @@ impl Domain for AnyDomain {
     }
     fn records(&self) -> Option<usize> {
         self.0.size()
+    }
+    fn with_records(&self, records: usize) -> Option<Self> {
+        self.0.resized(records)
     }
     fn to_json(&self) -> Json {
         self.0.json()

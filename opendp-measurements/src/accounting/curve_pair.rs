@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::elementary::{U, exp, exp_m1};
 use super::pair::{Buckets, DominatingPair, Grid};
-use super::{LaplacePair, SampledGaussianPair, SampledLaplacePair};
+use super::{GaussianPair, LaplacePair, SampledPair};
 
 /// A mechanism of which only a privacy profile is known.
 ///
@@ -93,26 +93,31 @@ pub struct FixedSizePair {
     below: Arc<dyn DominatingPair>,
 }
 impl FixedSizePair {
-    /// Gaussian noise; `mu` is the distance that replacing a record makes, in standard deviations.
-    pub fn gaussian(mu: f64, rate: f64) -> Self {
-        let pair = SampledGaussianPair { mu, rate, removed: true };
+    /// Any mechanism; the pair bounds the replacement of a record, and is its own reverse.
+    pub fn of(pair: Arc<dyn DominatingPair>, rate: f64) -> Self {
         FixedSizePair {
-            above: Arc::new(pair),
-            below: Arc::new(SampledGaussianPair { removed: false, ..pair }),
+            above: SampledPair::of(pair.clone(), rate, true),
+            below: SampledPair::of(pair, rate, false),
         }
     }
+    /// Gaussian noise; `mu` is the distance that replacing a record makes, in standard deviations.
+    pub fn gaussian(mu: f64, rate: f64) -> Self {
+        Self::of(Arc::new(GaussianPair { mu }), rate)
+    }
     /// Laplace noise; `epsilon` is the loss of replacing a record.
-    pub fn laplace(LaplacePair { epsilon }: LaplacePair, rate: f64) -> Self {
-        let pair = SampledLaplacePair { epsilon, rate, removed: true };
-        FixedSizePair {
-            above: Arc::new(pair),
-            below: Arc::new(SampledLaplacePair { removed: false, ..pair }),
-        }
+    pub fn laplace(pair: LaplacePair, rate: f64) -> Self {
+        Self::of(Arc::new(pair), rate)
     }
 }
 impl DominatingPair for FixedSizePair {
     fn range(&self, tail: f64) -> (f64, f64) {
         (self.below.range(tail).0.min(0.0), self.above.range(tail).1.max(0.0))
+    }
+    fn only_above(&self) -> bool {
+        self.above.only_above() || self.below.only_above()
+    }
+    fn most(&self) -> f64 {
+        self.above.most()
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
         let zero = (-grid.first).clamp(0, grid.count as i64) as usize;

@@ -47,6 +47,9 @@ impl DominatingPair for GaussianPair {
             shift: 0.0,
         }
     }
+    fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
+        Some(Arc::new(SampledGaussianPair { mu: self.mu, rate, removed }))
+    }
 }
 
 /// Gaussian noise on a Poisson sample, one record removed or added.

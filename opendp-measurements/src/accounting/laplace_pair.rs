@@ -39,6 +39,9 @@ impl DominatingPair for LaplacePair {
     fn most(&self) -> f64 {
         self.epsilon
     }
+    fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
+        Some(Arc::new(SampledLaplacePair { epsilon: self.epsilon, rate, removed }))
+    }
     /// Outputs beyond either end have the losses `epsilon` and `-epsilon`, with the probabilities
     /// `1/2` and `e^-epsilon / 2`. Between, the loss has density `e^((x - epsilon) / 2) / 4`.
     fn buckets(&self, grid: &Grid) -> Buckets {

@@ -97,6 +97,11 @@ pub trait DominatingPair: Debug + Send + Sync {
     fn only_above(&self) -> bool {
         false
     }
+    /// The same mechanism on a Poisson sample, one record removed, or added, where more is known than
+    /// [`SampledPair`](super::SampledPair) computes.
+    fn on_sample(&self, _rate: f64, _removed: bool) -> Option<std::sync::Arc<dyn DominatingPair>> {
+        None
+    }
     /// The same mechanism in the other direction; nothing when it is the pair itself.
     ///
     /// A pair `(P, Q)` and its reverse `(Q, P)` are the same when the mechanism is symmetric.

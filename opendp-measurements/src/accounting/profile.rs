@@ -7,9 +7,9 @@ use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::{ComposableLoss, Error, PrivacyProfile, RenyiCurve, Result};
 
 use super::{
-    Account, CurvePair, DiscreteGaussianPair, DiscreteLaplacePair, DominatingPair, GaussianPair,
-    LaplacePair, PrivatePair, concentrated_delta, concentrated_epsilon, gaussian_delta,
-    renyi_delta, renyi_epsilon,
+    Account, CurvePair, DiscreteGaussianPair, DiscreteLaplacePair, DominatingPair, FixedSizePair,
+    GaussianPair, LaplacePair, PrivatePair, SampledPair, concentrated_delta, concentrated_epsilon,
+    gaussian_delta, renyi_delta, renyi_epsilon,
 };
 
 /// The most outputs that a discrete mechanism's sensitivity may tell apart one by one.
@@ -60,6 +60,88 @@ fn curve(profile: PrivacyProfile) -> Result<CurvePair> {
 /// The profile of one release with a dominating pair.
 pub fn profile_of(pair: impl DominatingPair + 'static) -> PrivacyProfile {
     Account::new().with(Arc::new(pair), 1).profile()
+}
+
+/// The one pair of a profile, if it has one that is its own reverse.
+fn symmetric(profile: &PrivacyProfile) -> Option<Arc<dyn DominatingPair>> {
+    let loss: &dyn Any = &**profile.loss()?;
+    match loss.downcast_ref::<Account>()?.parts() {
+        [(pair, 1)] if pair.reverse().is_none() => Some(pair.clone()),
+        _ => None,
+    }
+}
+
+/// Whether a profile says that nothing is lost.
+fn is_nothing(profile: &PrivacyProfile) -> bool {
+    let loss = profile.loss().map(|loss| &**loss as &dyn Any);
+    loss.and_then(|loss| loss.downcast_ref::<Account>()).is_some_and(|all| all.parts().is_empty())
+}
+
+/// The curve `q delta(ln(1 + (e^epsilon - 1) / q))`, rounded up, and its inverse.
+fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProfile {
+    let (whole, inverse) = (profile.clone(), profile.clone());
+    let delta = move |epsilon: f64| {
+        // Where this is beyond the floats, epsilon itself is less, which is sound.
+        let larger = epsilon
+            .neg_inf_exp_m1()
+            .and_then(|more| more.neg_inf_div(rate)?.neg_inf_ln_1p())
+            .map_or(epsilon, |larger| larger.max(epsilon));
+        rate.inf_mul(whole.delta(larger)?)
+    };
+    let epsilon = move |delta: f64| {
+        let share = delta.neg_inf_div(rate)?;
+        if share >= 1.0 {
+            return Ok(0.0);
+        }
+        let larger = inverse.epsilon(share.max(0.0))?;
+        let ratio = larger.inf_exp_m1().and_then(|more| rate.inf_mul(more)?.inf_ln_1p());
+        Ok(ratio.map_or(larger, |ratio| ratio.min(larger)))
+    };
+    account.profile().with_delta(delta).with_epsilon(epsilon)
+}
+
+/// The profile of a mechanism on a Poisson sample, at one record removed or added.
+///
+/// Given is the profile without sampling, at the same distance, and the probability with which each
+/// record is in the sample, above 0 and at most 1. Of one release
+/// `delta'(epsilon) = q delta(ln(1 + (e^epsilon - 1) / q))` (Balle, Barthe, Gaboardi 2018,
+/// Theorem 8). Removals and additions compose apart, as [`SampledPair`], if the profile is of one
+/// symmetric pair; else as in [`profile_of_mixture`].
+///
+/// # Errors
+/// Those of the profile.
+pub fn profile_of_poisson_sample(profile: &PrivacyProfile, rate: f64) -> Result<PrivacyProfile> {
+    if rate >= 1.0 || is_nothing(profile) {
+        return Ok(profile.clone());
+    }
+    let Some(pair) = symmetric(profile) else { return profile_of_mixture(profile, rate) };
+    let account = Account::new().with(SampledPair::of(pair, rate, true), 1);
+    Ok(diluted(account, profile, rate))
+}
+
+/// The profile of `(1 - q) A + q B` against `(1 - q) A + q C`, where `A`, `B` and `C` are any two at
+/// most a profile apart.
+///
+/// Of one release it is the same as on a Poisson sample, by advanced joint convexity (Balle, Barthe,
+/// Gaboardi 2018, Theorem 2); for negative epsilon it is what follows from it in the opposite
+/// direction, so that both directions are bounded at once.
+///
+/// # Errors
+/// Those of the profile.
+pub fn profile_of_mixture(profile: &PrivacyProfile, share: f64) -> Result<PrivacyProfile> {
+    if share >= 1.0 || is_nothing(profile) {
+        return Ok(profile.clone());
+    }
+    if share <= 0.0 {
+        return Ok(Account::new().profile());
+    }
+    if let Some(pair) = symmetric(profile) {
+        let account = Account::new().with(Arc::new(FixedSizePair::of(pair, share)), 1);
+        return Ok(diluted(account, profile, share));
+    }
+    let alone = diluted(Account::new(), profile, share);
+    let account = Account::new().with(Arc::new(curve(alone)?), 1);
+    Ok(diluted(account, profile, share))
 }
 
 /// The profile of a mechanism that costs nothing at distance 0, and everything without noise.

@@ -4,8 +4,11 @@ use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::erased::{AnyDistance, AnyDomain, AnyMetric, AnyValue};
 use opendp_core::{
     Approximate, Carrier, ChangeOneDistance, Domain, Error, InsertDeleteDistance, MaxDivergence,
-    Measure, Measurement, Metric, PrivacyMap, Result, Sampled, SymmetricDistance, register,
+    Measure, Measurement, Metric, PrivacyMap, PrivacyProfile, Result, Sampled,
+    SmoothedMaxDivergence, SymmetricDistance, register,
 };
+
+use crate::accounting::{profile_of_mixture, profile_of_poisson_sample};
 
 /// A metric on data sets of a fixed number of records, in which replaced records can be counted.
 ///
@@ -68,6 +71,14 @@ pub trait AmplifiableMeasure: Measure {
     /// # Errors
     /// `Overflow`, which leaves nothing to say.
     fn amplified(share: f64, loss: &Self::Distance) -> Result<Self::Distance>;
+    /// Bound the loss where one of `B` and `C` is `A`: one record removed, or added. By default as
+    /// [`amplified`](AmplifiableMeasure::amplified).
+    ///
+    /// # Errors
+    /// `Overflow`, which leaves nothing to say.
+    fn amplified_by_one(share: f64, loss: &Self::Distance) -> Result<Self::Distance> {
+        Self::amplified(share, loss)
+    }
     /// Bound the loss at a number of replaced records by the amplified loss at one, if that is
     /// known to hold; it takes the lower of both.
     ///
@@ -93,6 +104,17 @@ impl AmplifiableMeasure for Approximate<MaxDivergence> {
         Ok((MaxDivergence::amplified(share, epsilon)?, delta.inf_mul(share)?))
     }
     fn grouped(loss: (f64, f64), _: &(f64, f64), _: u32) -> Result<(f64, f64)> {
+        Ok(loss)
+    }
+}
+impl AmplifiableMeasure for SmoothedMaxDivergence {
+    fn amplified(share: f64, loss: &PrivacyProfile) -> Result<PrivacyProfile> {
+        profile_of_mixture(loss, share)
+    }
+    fn amplified_by_one(share: f64, loss: &PrivacyProfile) -> Result<PrivacyProfile> {
+        profile_of_poisson_sample(loss, share)
+    }
+    fn grouped(loss: PrivacyProfile, _: &PrivacyProfile, _: u32) -> Result<PrivacyProfile> {
         Ok(loss)
     }
 }
@@ -170,39 +192,54 @@ where
     MO: AmplifiableMeasure,
     TO: Carrier,
 {
+    let map = replacing(&measurement, population_size, "population_size")?;
+    let inner = measurement.measure().clone();
+    Ok(measurement.with_loss(Sampled(inner), PrivacyMap::new(move |d_in| map.eval(d_in))))
+}
+
+/// Bound the loss of a measurement on a sample of `size` records, under replaced records.
+///
+/// # Errors
+/// `MakeMeasurement`, as [`make_population_amplification`] has it.
+pub(super) fn replacing<DI, MI, MO, TO>(
+    measurement: &Measurement<DI, MI, MO, TO>,
+    size: usize,
+    name: &str,
+) -> Result<PrivacyMap<MI, MO>>
+where
+    DI: Domain,
+    MI: PopulationMetric,
+    MO: AmplifiableMeasure,
+    TO: Carrier,
+{
     let no = |reason: String| Error::MakeMeasurement(reason);
     let (domain, metric) = (measurement.input().domain(), measurement.input().metric().clone());
     let Some(sample_size) = domain.records() else {
         return Err(no("measurement: expected a domain that fixes the number of records".into()));
     };
-    if population_size < sample_size {
+    if size < sample_size {
         return Err(no(format!(
-            "population_size: expected at least the {sample_size} records of the sample, \
-             found {population_size}"
+            "{name}: expected at least the {sample_size} records of the sample, \
+             found {size}"
         )));
     }
-    if (1 << f64::MANTISSA_DIGITS) < population_size {
-        return Err(no(format!("population_size: expected at most 2^53, found {population_size}")));
+    if (1 << f64::MANTISSA_DIGITS) < size {
+        return Err(no(format!("{name}: expected at most 2^53, found {size}")));
     }
     let one = metric.one_replaced().map_err(|error| no(format!("measurement: {error}")))?;
     let share = move |records: u32| match sample_size {
         0 => Ok(0.0),
-        n => f64::from(records)
-            .inf_mul(n as f64)?
-            .inf_div(population_size as f64)
-            .map(|q| q.min(1.0)),
+        n => f64::from(records).inf_mul(n as f64)?.inf_div(size as f64).map(|q| q.min(1.0)),
     };
     let inner = measurement.clone();
-    let map = PrivacyMap::new(move |d_in: &MI::Distance| {
+    Ok(PrivacyMap::new(move |d_in: &MI::Distance| {
         let records = metric.replaced(d_in)?;
         let loss = MO::amplified(share(records)?, &inner.map(d_in)?)?;
         if records <= 1 {
             return Ok(loss);
         }
         MO::grouped(loss, &MO::amplified(share(1)?, &inner.map(&one)?)?, records)
-    });
-    let measure = Sampled(measurement.measure().clone());
-    Ok(measurement.with_loss(measure, map))
+    }))
 }
 register! {
     "population_amplification.rs": make_population_amplification(measurement, population_size)

@@ -1,0 +1,306 @@
+//! Measurements on a secret sample of the data, drawn afresh for each release.
+
+use opendp_core::arith::Directed;
+use opendp_core::erased::{AnyDistance, AnyDomain, AnyMetric, AnyValue};
+use opendp_core::random::{NoEntropy, shuffle, with_secure};
+use opendp_core::{
+    Approximate, Carrier, Chunk, Domain, Error, Function, InsertDeleteDistance, MaxDivergence,
+    Measurement, Metric, PrivacyMap, Result, SmoothedMaxDivergence, SymmetricDistance, register,
+};
+
+use super::population_amplification::{AmplifiableMeasure, PopulationMetric, replacing};
+use crate::samplers::BernoulliLanes;
+
+/// A metric on data sets of any size, close ones of which can be sampled alike.
+///
+/// An implementation claims, of data sets at distance `d`: all but `changed(d)` of their records,
+/// those of both counted, are shared; and where the same of the shared records are kept, and any of
+/// the others, what is kept is at most `d` apart.
+pub trait AddRemoveMetric: Metric {
+    /// Bound how many records are in one of the data sets alone.
+    ///
+    /// # Errors
+    /// `NotImplemented` when the claim is not made.
+    fn changed(&self, d_in: &Self::Distance) -> Result<u32>;
+    /// The distance of data sets of which one has one record more.
+    ///
+    /// # Errors
+    /// `NotImplemented` when the claim is not made.
+    fn one_changed(&self) -> Result<Self::Distance>;
+}
+macro_rules! add_remove {
+    ($($metric:ident),*) => {
+        $(impl AddRemoveMetric for $metric {
+            fn changed(&self, d_in: &u32) -> Result<u32> {
+                Ok(*d_in)
+            }
+            fn one_changed(&self) -> Result<u32> {
+                Ok(1)
+            }
+        })*
+        impl AddRemoveMetric for AnyMetric {
+            fn changed(&self, d_in: &AnyDistance) -> Result<u32> {
+                $(if let Ok(metric) = self.downcast_ref::<$metric>() {
+                    return metric.changed(d_in.downcast_ref()?);
+                })*
+                Err(uncounted(self))
+            }
+            fn one_changed(&self) -> Result<AnyDistance> {
+                $(if let Ok(metric) = self.downcast_ref::<$metric>() {
+                    return metric.one_changed().map(AnyDistance::new);
+                })*
+                Err(uncounted(self))
+            }
+        }
+    };
+}
+add_remove!(SymmetricDistance, InsertDeleteDistance);
+#[cold]
+fn uncounted(metric: &AnyMetric) -> Error {
+    let found = metric.inner_type();
+    Error::NotImplemented(format!("records added and removed are not counted in {found}"))
+}
+
+/// Make a measurement run on a Poisson sample: each record is in it with the same probability,
+/// independently of the others.
+///
+/// The sample is drawn afresh for each release and is not released, so these releases compose like
+/// any others.
+///
+/// # Arguments
+/// * `measurement` - the measurement on the sample, whose loss is a privacy profile, pure, or pure
+///   but for a delta
+/// * `rate` - the probability with which a record is in the sample
+///
+/// # Precondition
+/// The rate is above 0 and at most 1. The number of records is not part of the input domain: that of
+/// a sample is random. The metric counts records added and removed: `SymmetricDistance` or
+/// `InsertDeleteDistance`.
+///
+/// # Postcondition
+/// The release is that of the measurement on the sample, whose records keep their order. Each is in
+/// it with exactly the probability that the float `rate` stands for. It streams if the measurement
+/// does.
+///
+/// # Map
+/// Let `k` be the number of records that `d_in` allows to be added and removed, and
+/// `q = 1 - (1 - rate)^k`, rounded up. Where the measurement at `d_in` loses `(epsilon, delta)`, this
+/// loses `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up: each point of a profile, or the one pair.
+/// Without a delta it is at most `k` times the loss at one record.
+///
+/// A profile keeps the distribution of its loss. At one record the sampled profile composes as
+/// tightly as is known, where the measurement adds Laplace or Gaussian noise, flips an answer, or is
+/// only known to be `(epsilon, delta)`-private; otherwise, and for more records, as a symmetric bound.
+///
+/// # Proof
+/// Let `x`, `y` be `d_in` apart. Keep the same of their shared records; of the others each is kept
+/// with probability `rate`. With probability `(1 - rate)^k` at least, none of these is kept in
+/// either. So for each choice of shared records the releases are mixtures
+/// `(1 - q) A + q B` and `(1 - q) A + q C`, where `A` is the release without any of the others, and
+/// `B`, `C` are releases of what is at most `d_in` apart from that and from each other. Advanced
+/// joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2) gives the bound for each choice, and the
+/// joint convexity of the hockey-stick divergence for all. It grows with `q`. One record that is
+/// removed or added leaves one of `B`, `C` equal to `A`; its pairs of distributions are those of
+/// Zhu, Dong, Wang 2022, Theorem 11, at [`SampledPair`](crate::accounting::SampledPair).
+///
+/// # Errors
+/// * `MakeMeasurement` when the rate is not above 0 and at most 1, the domain fixes the number of
+///   records, or the metric does not count records added and removed
+/// * from the map: those of the measurement's
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_gaussian_in, make_composition, make_poisson_subsampling};
+/// let rows = VectorDomain::new(AtomDomain::<f64>::bounded(Bounds::new(0.0, 1.0)?));
+/// let sum = Transformation::new(
+///     Space::new(rows, SymmetricDistance)?,
+///     Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?,
+///     Function::map(|rows: &Vec<f64>| Ok(rows.iter().sum())),
+///     StabilityMap::new(|d_in: &u32| Ok(f64::from(*d_in))),
+/// );
+/// let step = sum.then(|sums| make_gaussian_in(sums, Scale::new(1.0)?, None))?;
+/// let step = make_poisson_subsampling::<_, _, SmoothedMaxDivergence, _>(step, 0.01)?;
+/// let training = make_composition(vec![step; 1000])?;
+/// assert!((training.map(&1)?.epsilon(1e-5)? - 1.735).abs() < 0.001);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_poisson_subsampling<DI, MI, MO, TO>(
+    measurement: Measurement<DI, MI, MO, TO>,
+    rate: f64,
+) -> Result<Measurement<DI, MI, MO, TO>>
+where
+    DI: Domain,
+    MI: AddRemoveMetric,
+    MO: AmplifiableMeasure,
+    TO: Carrier,
+{
+    let no = |reason: String| Error::MakeMeasurement(reason);
+    if !(0.0 < rate && rate <= 1.0) {
+        return Err(no(format!("rate: expected a number above 0 and at most 1, found {rate}")));
+    }
+    if let Some(records) = measurement.input().domain().records() {
+        return Err(no(format!(
+            "measurement: expected a domain of any number of records, as that of a sample is random; \
+             this one fixes {records}"
+        )));
+    }
+    let metric = measurement.input().metric().clone();
+    let one = metric.one_changed().map_err(|error| no(format!("measurement: {error}")))?;
+    let inner = measurement.clone();
+    let map = PrivacyMap::new(move |d_in: &MI::Distance| {
+        let loss = inner.map(d_in)?;
+        match metric.changed(d_in)? {
+            0 => Ok(loss),
+            1 => MO::amplified_by_one(rate, &loss),
+            records => {
+                let loss = MO::amplified(any_of(records, rate)?, &loss)?;
+                MO::grouped(loss, &MO::amplified_by_one(rate, &inner.map(&one)?)?, records)
+            }
+        }
+    });
+    let coins = BernoulliLanes::new(rate, 0);
+    let keep = move |rows: <DI::Carrier as Carrier>::Chunk<'_>, kept: &mut DI::Carrier| {
+        kept.append_rows(rows.narrow(0..0));
+        with_secure(|source| {
+            for start in (0..rows.rows()).step_by(64) {
+                let lanes = (rows.rows() - start).min(64);
+                let mut heads = coins.flip(u64::MAX >> (64 - lanes), source)?;
+                while heads != 0 {
+                    let row = start + heads.trailing_zeros() as usize;
+                    kept.append_rows(rows.narrow(row..row + 1));
+                    heads &= heads - 1;
+                }
+            }
+            Ok::<(), NoEntropy>(())
+        })?;
+        Ok(())
+    };
+    let function = if measurement.function().streams() {
+        Function::rows(keep).then(measurement.function())
+    } else {
+        let next = measurement.function().clone();
+        Function::map(move |data: &DI::Carrier| {
+            let mut kept = DI::Carrier::buffer();
+            keep(data.chunk(), &mut kept)?;
+            next.eval(&kept)
+        })
+    };
+    let (input, measure) = (measurement.input().clone(), measurement.measure().clone());
+    Ok(Measurement::new(input, measure, function, map))
+}
+
+/// Bound the probability that one of some records is in the sample, from above.
+fn any_of(records: u32, rate: f64) -> Result<f64> {
+    // Squaring: the powers are rounded down.
+    let (mut none, mut power, mut left) = (1.0_f64, 1.0.neg_inf_sub(rate)?, records);
+    while left > 0 {
+        if left % 2 == 1 {
+            none = none.neg_inf_mul(power)?;
+        }
+        power = power.neg_inf_mul(power)?;
+        left /= 2;
+    }
+    Ok(1.0.inf_sub(none)?.clamp(0.0, 1.0))
+}
+
+/// Make a measurement run on a sample of fixed size, drawn without replacement from data of a known
+/// size.
+///
+/// The sample is drawn afresh for each release and is not released, so these releases compose like
+/// any others. (Where the data itself is a sample, see
+/// [`make_population_amplification`](crate::make_population_amplification).)
+///
+/// # Arguments
+/// * `measurement` - the measurement on the sample, whose loss is a privacy profile, pure, or pure
+///   but for a delta
+/// * `size` - the number of records of the data
+///
+/// # Precondition
+/// The size of the sample is part of the input domain of the measurement, and is at most `size`. The
+/// metric counts records in a way that allows for replaced ones: `SymmetricDistance`,
+/// `InsertDeleteDistance` or `ChangeOneDistance`.
+///
+/// # Postcondition
+/// The input domain is that of the measurement with `size` records. The release is that of the
+/// measurement on a sample, whose records keep their order. All samples are equally likely.
+///
+/// # Map
+/// Let `n` be the size of the sample, `k` the number of records that `d_in` may replace, and
+/// `q = min(1, k n / size)`. Where the measurement at `d_in` loses `(epsilon, delta)`, this loses
+/// `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up: each point of a profile, or the one pair.
+/// Without a delta it is at most `k` times the loss at one replaced record. A profile keeps the
+/// distribution of its loss, and composes tightly.
+///
+/// # Proof
+/// That of `make_population_amplification`, where `x` and `y` are the data; the sample is secret
+/// because it is drawn here and nowhere released, and composes because the next one is drawn
+/// independently.
+///
+/// # Errors
+/// * `MakeMeasurement` when the domain does not fix the size of the sample, the data is smaller, its
+///   size is no exact float, or the metric does not count replaced records
+/// * from the map: those of the measurement's
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{make_fixed_size_subsampling, make_randomized_response_bool};
+/// let pick = Transformation::new(
+///     Space::new(VectorDomain::new(AtomDomain::<bool>::default()).with_size(1), ChangeOneDistance)?,
+///     Space::new(AtomDomain::<bool>::default(), DiscreteDistance)?,
+///     Function::map(|rows: &Vec<bool>| Ok(rows.first() == Some(&true))),
+///     StabilityMap::new(|d_in: &u32| Ok((*d_in).min(1))),
+/// );
+/// let answer = pick.then(|_| make_randomized_response_bool(0.75, false))?;
+/// let sampled = make_fixed_size_subsampling(answer, 4)?; // of one of four people
+/// assert!((sampled.map(&1)? - 1.5_f64.ln()).abs() < 1e-12);
+/// sampled.invoke(&vec![true, false, false, true])?;
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_fixed_size_subsampling<DI, MI, MO, TO>(
+    measurement: Measurement<DI, MI, MO, TO>,
+    size: usize,
+) -> Result<Measurement<DI, MI, MO, TO>>
+where
+    DI: Domain,
+    MI: PopulationMetric,
+    MO: AmplifiableMeasure,
+    TO: Carrier,
+{
+    let map = replacing(&measurement, size, "size")?;
+    let space = measurement.input().with_records(size);
+    let (Some(input), Some(kept)) = (space, measurement.input().domain().records()) else {
+        let reason = "measurement: expected a domain that fixes the number of records";
+        return Err(Error::MakeMeasurement(reason.into()));
+    };
+    let next = measurement.function().clone();
+    let function = Function::map(move |data: &DI::Carrier| {
+        let rows = data.chunk();
+        let mut places: Vec<usize> = (0..rows.rows()).collect();
+        with_secure(|source| shuffle(&mut places, source))?;
+        places.truncate(kept);
+        places.sort_unstable();
+        let mut sample = DI::Carrier::buffer();
+        sample.append_rows(rows.narrow(0..0));
+        places.into_iter().for_each(|row| sample.append_rows(rows.narrow(row..row + 1)));
+        next.eval(&sample)
+    });
+    Ok(Measurement::new(input, measurement.measure().clone(), function, map))
+}
+
+register! {
+    "subsampling.rs": make_poisson_subsampling(measurement, rate)
+        for DI in [AnyDomain], MI in [AnyMetric],
+            MO in [MaxDivergence, Approximate<MaxDivergence>, SmoothedMaxDivergence],
+            TO in [AnyValue];
+}
+register! {
+    "subsampling.rs": make_fixed_size_subsampling(measurement, size)
+        for DI in [AnyDomain], MI in [AnyMetric],
+            MO in [MaxDivergence, Approximate<MaxDivergence>, SmoothedMaxDivergence],
+            TO in [AnyValue];
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,300 @@
+use opendp_core::{
+    AbsoluteDistance, AtomDomain, ChangeOneDistance, Fold, Measure, MetricOn, Space, StabilityMap,
+    Transformation, VectorDomain,
+};
+
+use super::*;
+use crate::{LaplaceLoss, Scale, make_composition, make_gaussian_in, make_laplace_in};
+
+type Bits = VectorDomain<AtomDomain<i32>>;
+
+fn bits() -> Bits {
+    VectorDomain::new(AtomDomain::default())
+}
+/// The sum, which a row moves by one, and one replaced by two.
+struct Total;
+impl Fold<Vec<i32>, i32> for Total {
+    type State = i64;
+    fn label(&self) -> String {
+        "total".into()
+    }
+    fn start(&self) -> i64 {
+        0
+    }
+    fn absorb(&self, total: &mut i64, rows: &[i32]) -> Result<()> {
+        *total += rows.iter().map(|x| i64::from(*x)).sum::<i64>();
+        Ok(())
+    }
+    fn merge(&self, total: &mut i64, other: i64) -> Result<()> {
+        *total += other;
+        Ok(())
+    }
+    fn finish(&self, total: i64) -> Result<i32> {
+        Ok(total as i32)
+    }
+}
+/// Add noise of the scale 1 to the sum of rows, each of which moves it by `by` in the metric.
+fn noisy<M, MO>(domain: Bits, metric: M, by: i32) -> Measurement<Bits, M, MO, i32>
+where
+    M: MetricOn<Bits> + Metric<Distance = u32>,
+    MO: Measure + Default,
+    AbsoluteDistance<i32>: LaplaceLoss<MO>,
+{
+    let sum = Transformation::new(
+        Space::new(domain, metric).unwrap(),
+        Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new()).unwrap(),
+        Function::fold(Total),
+        StabilityMap::new(move |d_in: &u32| Ok(*d_in as i32 * by)),
+    );
+    sum.then(|sums| make_laplace_in(sums, Scale::new(1.0)?, None)).unwrap()
+}
+
+/// The law of a sum of some of the rows with noise of scale 1, from -60 to 60.
+fn law(rows: &[i32], chosen: impl Fn(usize) -> f64) -> Vec<f64> {
+    let mut law = vec![0.0; 121];
+    let whole = (1.0 - (-1.0_f64).exp()) / (1.0 + (-1.0_f64).exp());
+    for subset in 0..1_usize << rows.len() {
+        let kept = (0..rows.len()).filter(|row| subset >> row & 1 == 1);
+        let sum: i32 = kept.map(|row| rows[row]).sum();
+        for (place, mass) in (-60..).zip(&mut law) {
+            *mass += chosen(subset) * whole * (-f64::from(i32::abs(place - sum))).exp();
+        }
+    }
+    law
+}
+fn poisson(rows: &[i32], rate: f64) -> Vec<f64> {
+    law(rows, |subset| {
+        let kept = subset.count_ones() as i32;
+        rate.powi(kept) * (1.0 - rate).powi(rows.len() as i32 - kept)
+    })
+}
+fn of_size(rows: &[i32], size: u32) -> Vec<f64> {
+    let all = (0..1_usize << rows.len()).filter(|subset| subset.count_ones() == size).count();
+    law(rows, |subset| if subset.count_ones() == size { 1.0 / all as f64 } else { 0.0 })
+}
+fn divergence(p: &[f64], q: &[f64], epsilon: f64) -> f64 {
+    p.iter().zip(q).map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum()
+}
+/// The larger divergence of both directions.
+fn either(p: &[f64], q: &[f64], epsilon: f64) -> f64 {
+    divergence(p, q, epsilon).max(divergence(q, p, epsilon))
+}
+/// The law of two independent releases.
+fn twice(law: &[f64]) -> Vec<f64> {
+    law.iter().flat_map(|p| law.iter().map(move |q| p * q)).collect()
+}
+
+#[test]
+fn the_profile_bounds_the_exact_divergence_of_every_pair_of_poisson_samples_and_is_tight() {
+    let rate = 0.3;
+    let close = |x: &[i32], y: &[i32]| -> u32 {
+        let mut left = y.to_vec();
+        let alone = x.iter().filter(|row| match left.iter().position(|other| other == *row) {
+            Some(place) => left.swap_remove(place) != **row,
+            None => true,
+        });
+        (alone.count() + left.len()) as u32
+    };
+    let data: [&[i32]; 8] = [&[], &[1], &[1, 1], &[1, 1, 1], &[-1], &[1, -1], &[1, 1, -1], &[0, 1]];
+    let of = |rate: f64| {
+        let whole = noisy::<_, SmoothedMaxDivergence>(bits(), SymmetricDistance, 1);
+        make_poisson_subsampling(whole, rate).unwrap()
+    };
+    let (sampled, control) = (of(rate), of(rate / 2.0));
+    let mut refused = 0;
+    for epsilon in [0.0, 0.1, 0.3, 0.7, 1.3] {
+        let mut worst = [0.0f64; 4];
+        for (x, y) in data.iter().flat_map(|x| data.iter().map(move |y| (x, y))) {
+            let d_in = close(x, y);
+            let exact = either(&poisson(x, rate), &poisson(y, rate), epsilon);
+            let bound = sampled.map(&d_in).unwrap().delta(epsilon).unwrap();
+            assert!(exact <= bound + 1e-12, "{x:?} {y:?} {epsilon}: {exact} > {bound}");
+            let wrong = control.map(&d_in).unwrap().delta(epsilon).unwrap();
+            refused += u32::from(wrong + 1e-6 < exact);
+            if let Some(worst) = worst.get_mut(d_in as usize) {
+                *worst = worst.max(exact / bound.max(1e-300));
+            }
+        }
+        if epsilon < 0.3 {
+            assert!(worst[1] > 1.0 - 1e-9, "{epsilon}: {worst:?}");
+        }
+    }
+    assert!(refused > 50, "{refused}");
+}
+
+#[test]
+fn two_poisson_samples_compose_direction_by_direction_to_the_exact_divergence() {
+    let rate = 0.3;
+    let whole = noisy::<_, SmoothedMaxDivergence>(bits(), SymmetricDistance, 1);
+    let sampled = make_poisson_subsampling(whole, rate).unwrap();
+    let both = make_composition(vec![sampled; 2]).unwrap();
+    let profile = both.map(&1).unwrap();
+    let (p, q) = (twice(&poisson(&[1], rate)), twice(&poisson(&[], rate)));
+    for epsilon in [0.05, 0.2, 0.5, 0.8] {
+        let (bound, exact) = (profile.delta(epsilon).unwrap(), either(&p, &q, epsilon));
+        assert!(exact <= bound + 1e-12, "{epsilon}: {exact} > {bound}");
+        assert!(bound <= exact * 1.001 + 1e-9, "{epsilon}: {exact} is far below {bound}");
+        // What one direction alone says is too little.
+        let less = divergence(&p, &q, epsilon).min(divergence(&q, &p, epsilon));
+        assert!(less < 0.999 * exact, "{epsilon}: {less} {exact}");
+    }
+}
+
+#[test]
+fn the_profile_bounds_the_exact_divergence_of_samples_of_fixed_size() {
+    let of = |size: usize, by: i32| {
+        let inner = noisy::<_, SmoothedMaxDivergence>(bits().with_size(2), ChangeOneDistance, by);
+        make_fixed_size_subsampling(inner, size).unwrap()
+    };
+    let (sampled, control) = (of(5, 2), of(10, 2));
+    assert_eq!(sampled.input().domain().records(), Some(5));
+    let all = |n: u32| vec![vec![1; 5 - n as usize], vec![-1; n as usize]].concat();
+    let mut refused = 0;
+    for (replaced, epsilon) in (0..=5).flat_map(|n| [0.0, 0.2, 0.5, 1.0].map(|e| (n, e))) {
+        for start in 0..=(5 - replaced) {
+            let (x, y) = (of_size(&all(start), 2), of_size(&all(start + replaced), 2));
+            let exact = either(&x, &y, epsilon);
+            let bound = sampled.map(&replaced).unwrap().delta(epsilon).unwrap();
+            assert!(exact <= bound + 1e-12, "{replaced} {epsilon}: {exact} > {bound}");
+            let wrong = control.map(&replaced).unwrap().delta(epsilon).unwrap();
+            refused += u32::from(wrong + 1e-6 < exact);
+        }
+    }
+    assert!(refused > 3, "{refused}");
+    // Two releases, one replaced record: the pairs of both directions are joined.
+    let both = make_composition(vec![sampled; 2]).unwrap().map(&1).unwrap();
+    let (p, q) = (twice(&of_size(&all(0), 2)), twice(&of_size(&all(1), 2)));
+    for epsilon in [0.1, 0.4, 0.9] {
+        assert!(either(&p, &q, epsilon) <= both.delta(epsilon).unwrap() + 1e-12);
+    }
+}
+
+#[test]
+fn pure_losses_shrink_by_the_formula_and_groups_cost_at_most_their_number() {
+    let pure = |rate: f64| {
+        let whole = noisy::<_, MaxDivergence>(bits(), InsertDeleteDistance, 1);
+        make_poisson_subsampling(whole, rate).unwrap()
+    };
+    let near = |left: f64, right: f64| right <= left && left < right * (1.0 + 1e-12);
+    let one = (0.1 * 1_f64.exp_m1()).ln_1p();
+    assert!(near(pure(0.1).map(&1).unwrap(), one));
+    assert_eq!(pure(0.1).map(&0).unwrap(), 0.0);
+    assert_eq!(pure(1.0).map(&3).unwrap(), 3.0);
+    let three = ((1.0 - 0.9_f64.powi(3)) * 3_f64.exp_m1()).ln_1p();
+    assert!(near(pure(0.1).map(&3).unwrap(), three.min(3.0 * one)));
+    // Whatever the rate is, its loss at two records is at least that of the worst pair.
+    for rate in [0.01, 0.5, 0.99] {
+        let (x, y) = (poisson(&[1, 1], rate), poisson(&[], rate));
+        let exact = x.iter().zip(&y).map(|(p, q)| (p / q).ln().abs()).fold(0.0, f64::max);
+        assert!(exact <= pure(rate).map(&2).unwrap() * (1.0 + 1e-9));
+    }
+}
+
+#[test]
+fn thousands_of_sampled_gaussian_releases_cost_what_the_literature_says() {
+    let rows = VectorDomain::new(AtomDomain::<f64>::non_nan());
+    let of = |scale: f64, rate: f64| {
+        let sum = Transformation::new(
+            Space::new(rows.clone(), SymmetricDistance).unwrap(),
+            Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap(),
+            Function::map(|rows: &Vec<f64>| Ok(rows.iter().sum())),
+            StabilityMap::new(|d_in: &u32| Ok(f64::from(*d_in))),
+        );
+        let noisy = sum.then(|sums| make_gaussian_in(sums, Scale::new(scale)?, None)).unwrap();
+        make_poisson_subsampling::<_, _, SmoothedMaxDivergence, _>(noisy, rate).unwrap()
+    };
+    for (scale, rate, count, epsilon) in
+        [(4.0, 0.01, 1000, 0.272_137), (1.5, 0.04, 2250, 6.768_780)]
+    {
+        let training = make_composition(vec![of(scale, rate); count]).unwrap();
+        let found = training.map(&1).unwrap().epsilon(1e-5).unwrap();
+        assert!(epsilon * 0.999 < found && found < epsilon * 1.001, "{found} {epsilon}");
+    }
+    // One release has the closed form, and its inverse.
+    let profile = of(1.0, 0.01).map(&1).unwrap();
+    let epsilon = profile.epsilon(1e-6).unwrap();
+    assert!(profile.delta(epsilon).unwrap() <= 1e-6 * (1.0 + 1e-9));
+    assert!(profile.delta(epsilon * 0.999).unwrap() > 1e-6);
+}
+
+/// Release the data itself.
+fn told<M: MetricOn<Bits>>(
+    domain: Bits,
+    metric: M,
+) -> Measurement<Bits, M, MaxDivergence, Vec<i32>> {
+    let map = PrivacyMap::new(|_: &M::Distance| Ok(f64::INFINITY));
+    let input = Space::new(domain, metric).unwrap();
+    Measurement::new(input, MaxDivergence, Function::map(|rows: &Vec<i32>| Ok(rows.clone())), map)
+}
+
+#[test]
+fn each_row_is_in_a_poisson_sample_as_often_as_the_rate_says_and_apart_from_others() {
+    let sampled = make_poisson_subsampling(told(bits(), SymmetricDistance), 0.3).unwrap();
+    let (data, draws) = ((0..130).collect::<Vec<i32>>(), 20_000);
+    let (mut seen, mut pairs) = ([0; 130], 0);
+    for _ in 0..draws {
+        let sample = sampled.invoke(&data).unwrap();
+        assert!(sample.is_sorted());
+        let has = |row: &i32| sample.contains(row);
+        pairs += i32::from(has(&63) && has(&64));
+        sample.iter().for_each(|row| seen[*row as usize] += 1);
+    }
+    // Six standard deviations and more.
+    let off = |count: i32, p: f64| {
+        let n = f64::from(draws);
+        (f64::from(count) - n * p).abs() / (n * p * (1.0 - p)).sqrt()
+    };
+    assert!(seen.iter().all(|count| off(*count, 0.3) < 6.5), "{seen:?}");
+    assert!(off(pairs, 0.09) < 6.5);
+    assert!(off(seen[0], 0.32) > 5.0 || off(seen[1], 0.32) > 5.0, "a wrong rate is noticed");
+}
+
+#[test]
+fn all_samples_of_fixed_size_are_equally_likely() {
+    let inner = told(bits().with_size(2), ChangeOneDistance);
+    let sampled = make_fixed_size_subsampling(inner, 4).unwrap();
+    let mut seen = std::collections::HashMap::new();
+    for _ in 0..12_000 {
+        *seen.entry(sampled.invoke(&vec![0, 1, 2, 3]).unwrap()).or_insert(0.0) += 1.0;
+    }
+    let chi: f64 = seen.values().map(|n: &f64| (n - 2000.0).powi(2) / 2000.0).sum();
+    // Five degrees of freedom: above 55 with probability below 1e-9.
+    assert!(seen.len() == 6 && chi < 55.0, "{seen:?}");
+    assert!(seen.keys().all(|sample| sample.is_sorted() && sample.len() == 2));
+}
+
+#[test]
+fn a_sample_streams_where_the_measurement_does_and_an_empty_one_is_one_as_well() {
+    let whole = noisy::<_, MaxDivergence>(bits(), SymmetricDistance, 1);
+    let sampled = make_poisson_subsampling(whole, 0.5).unwrap();
+    let chunks = (0..100).map(|_| Ok(vec![1; 1000]));
+    let sum = sampled.invoke_chunks(chunks).unwrap();
+    assert!((49_000..51_000).contains(&sum), "{sum}");
+    let told = make_poisson_subsampling(told(bits(), SymmetricDistance), 1e-300).unwrap();
+    assert_eq!(told.invoke(&vec![1, 2, 3]), Ok(vec![]));
+    let erased = told.erase();
+    for rows in [vec![], vec![7]] {
+        let release = erased.invoke(&AnyValue::new(rows)).unwrap();
+        assert!(release.downcast_ref::<Vec<i32>>().unwrap().is_empty());
+    }
+    let inner = make_fixed_size_subsampling(self::told(bits().with_size(0), ChangeOneDistance), 9);
+    let inner = inner.unwrap();
+    assert_eq!((inner.invoke(&vec![1; 9]), inner.map(&1)), (Ok(vec![]), Ok(0.0)));
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    for rate in [0.0, -0.5, 1.5, f64::NAN] {
+        let error = make_poisson_subsampling(told(bits(), SymmetricDistance), rate).unwrap_err();
+        assert!(error.kind() == "MakeMeasurement" && error.to_string().contains("rate"), "{error}");
+    }
+    let sized = told(bits().with_size(3), SymmetricDistance);
+    let error = make_poisson_subsampling(sized.clone(), 0.5).unwrap_err();
+    assert!(error.to_string().contains("fixes 3"), "{error}");
+    let error = make_fixed_size_subsampling(sized, 2).unwrap_err();
+    assert!(error.to_string().contains("size: expected at least the 3 records"), "{error}");
+    let any = told(bits(), SymmetricDistance);
+    assert_eq!(make_fixed_size_subsampling(any, 2).unwrap_err().kind(), "MakeMeasurement");
+    let replaced = told(bits().with_size(2), ChangeOneDistance).erase();
+    assert!(AnyMetric::changed(replaced.input().metric(), &AnyDistance::new(1_u32)).is_err());
+}
