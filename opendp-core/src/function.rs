@@ -3,15 +3,15 @@
 mod fold;
 mod rows;
 
-use std::{fmt, ops::Range, sync::Arc};
+use std::{any::Any, fmt, ops::Range, sync::Arc};
 
 use rayon::prelude::*;
 
 use fold::{AfterRows, Leaf, ThenFunction};
 pub use fold::{Fold, Partial};
 pub(crate) use fold::{FoldStage, State, same};
+pub(crate) use rows::{Projection, RowsStage, Run};
 use rows::{RowsLeaf, Sequence};
-pub(crate) use rows::{RowsStage, Run};
 
 use crate::{CHUNK_ROWS, Carrier, Chunk, Error, Result};
 
@@ -61,7 +61,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     pub fn rows(
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
-        Function { stage: Stage::Rows(Arc::new(RowsLeaf::new(append, None))) }
+        Function { stage: Stage::Rows(Arc::new(RowsLeaf::new(append))) }
     }
     /// Make a function that acts on each row alone, and whose output begins as `empty`, which has
     /// no rows: it says what the output is like where there are no rows to tell, as the columns of a
@@ -70,7 +70,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         empty: O,
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
-        Function { stage: Stage::Rows(Arc::new(RowsLeaf::new(append, Some(empty)))) }
+        Function { stage: Stage::Rows(Arc::new(RowsLeaf::new(append).onto(empty))) }
     }
     /// Make a function that folds rows into a value.
     pub fn fold(fold: impl Fold<I, O>) -> Self {
@@ -81,14 +81,15 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         Function { stage: Stage::Map(Arc::new(function)) }
     }
     /// Append a function: this one, then `next`.
+    ///
+    /// A [`projection`](Function::projection) is left out before a fold that
+    /// [`projects`](Fold::projects) its rows itself.
     pub fn then<P: Carrier>(&self, next: &Function<O, P>) -> Function<I, P> {
         let stage = match (&self.stage, &next.stage) {
             (Stage::Rows(first), Stage::Rows(second)) => {
                 Stage::Rows(Arc::new(Sequence(first.clone(), second.clone())))
             }
-            (Stage::Rows(rows), Stage::Fold(fold)) => {
-                Stage::Fold(Arc::new(AfterRows(rows.clone(), fold.clone())))
-            }
+            (Stage::Rows(rows), Stage::Fold(fold)) => Stage::Fold(fold_after(rows, fold)),
             (Stage::Fold(fold), _) => {
                 Stage::Fold(Arc::new(ThenFunction(fold.clone(), next.clone())))
             }
@@ -176,6 +177,35 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
             Stage::Fold(fold) => Ok(Partial { state: fold.load(bytes)?, fold: fold.clone() }),
             _ => Err(whole_only()),
         }
+    }
+}
+
+impl<T: Carrier> Function<T, T> {
+    /// Make a function that acts on each row alone, and moves it to the nearest of a set of rows.
+    ///
+    /// A fold that is told `set`, and moves the rows there itself, spares this stage; see
+    /// [`Fold::projects`].
+    pub fn projection(
+        set: impl Any + Send + Sync,
+        append: impl for<'a> Fn(T::Chunk<'a>, &mut T) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        Function { stage: Stage::Rows(Arc::new(RowsLeaf::new(append).into_set(set))) }
+    }
+}
+
+/// Rows, then a fold, without a last projection of the rows that the fold does itself.
+fn fold_after<I: Carrier, X: Carrier, O: Carrier>(
+    rows: &Arc<dyn RowsStage<I, X>>,
+    fold: &Arc<dyn FoldStage<X, O>>,
+) -> Arc<dyn FoldStage<I, O>> {
+    let spared = rows.projection().filter(|projection| fold.projects(projection.set));
+    if let Some(Projection { before: Some(before), .. }) = spared {
+        return Arc::new(AfterRows(before, fold.clone()));
+    }
+    // A projection alone does not change the type of the rows.
+    match (fold as &dyn Any).downcast_ref::<Arc<dyn FoldStage<I, O>>>() {
+        Some(fold) if spared.is_some() => fold.clone(),
+        _ => Arc::new(AfterRows(rows.clone(), fold.clone())),
     }
 }
 

@@ -172,26 +172,28 @@ impl Shape {
         nodes.resize(self.inner, T::zero());
         nodes.extend_from_slice(leaves);
         // Layer by layer upward. All nodes to the right of those above the last leaf are zero.
-        let mut sums: Vec<i128> = leaves.iter().map(|leaf| leaf.to_i128().unwrap_or(0)).collect();
         let (mut start, mut width) = (self.inner, self.width);
+        let mut sums: Option<Vec<i128>> = None;
         while 1 < width {
             width /= self.branching_factor;
             start -= width;
             // At most 2^64 counts of 64 bits each: no sum leaves the range of `i128`.
-            let parents = sums.len().div_ceil(self.branching_factor);
-            for parent in 0..parents {
-                let first = parent * self.branching_factor;
-                let children = &sums[first..(first + self.branching_factor).min(sums.len())];
-                // A parent is before its children, or the first of them.
-                sums[parent] = children.iter().fold(0, |sum, child| sum.wrapping_add(*child));
-            }
-            sums.truncate(parents);
-            for (node, sum) in nodes[start..].iter_mut().zip(&sums) {
+            let layer = match &sums {
+                None => each_sum(leaves, self.branching_factor, |x| x.to_i128().unwrap_or(0)),
+                Some(sums) => each_sum(sums, self.branching_factor, |x| x),
+            };
+            for (node, sum) in nodes[start..].iter_mut().zip(&layer) {
                 *node = T::saturating_from_i128(*sum);
             }
+            sums = Some(layer);
         }
         Ok(nodes)
     }
+}
+/// The sum of each group of so many children.
+fn each_sum<C: Copy>(children: &[C], group: usize, value: impl Fn(C) -> i128) -> Vec<i128> {
+    let sum = |group: &[C]| group.iter().fold(0, |sum: i128, x| sum.wrapping_add(value(*x)));
+    children.chunks(group).map(sum).collect()
 }
 #[cold]
 fn refuse(reason: String) -> Error {

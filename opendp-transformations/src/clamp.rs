@@ -65,7 +65,7 @@ register! {
 
 fn clamp<T: Atom + Number>(bounds: Bounds<T>) -> Function<Vec<T>, Vec<T>> {
     let (lower, upper) = (bounds.lower(), bounds.upper());
-    Function::rows(move |rows: &[T], out: &mut Vec<T>| {
+    Function::projection(bounds, move |rows: &[T], out: &mut Vec<T>| {
         // Two selections in a row, unlike nested ones, become a maximum and a minimum of vectors.
         out.extend(rows.iter().map(|row| {
             let raised = if *row < lower { lower } else { *row };

@@ -1,6 +1,6 @@
 //! The best leaves of a noisy tree of counts.
 
-use opendp_core::arith::Float;
+use opendp_core::arith::{Float, Number};
 use opendp_core::{Atom, Error, Function, Result, register};
 
 /// Make the leaves that fit a noisy tree of counts best.
@@ -47,7 +47,7 @@ pub fn make_consistent_b_ary_tree<TIA, TOA>(
     branching_factor: usize,
 ) -> Result<Function<Vec<TIA>, Vec<TOA>>>
 where
-    TIA: Atom + opendp_core::arith::Number,
+    TIA: Atom + Number,
     TOA: Atom + Float,
 {
     if branching_factor < 2 {
@@ -55,11 +55,7 @@ where
             "branching_factor: expected at least 2, found {branching_factor}"
         )));
     }
-    Ok(Function::map(move |nodes: &Vec<TIA>| {
-        let nodes: Vec<f64> = nodes.iter().map(|x| x.to_f64().unwrap_or(0.0)).collect();
-        let leaves = consistent(nodes, branching_factor);
-        Ok(leaves.into_iter().map(|x| TOA::from_f64_toward_zero(x)).collect())
-    }))
+    Ok(Function::map(move |nodes: &Vec<TIA>| Ok(consistent(nodes, branching_factor))))
 }
 
 register! {
@@ -91,7 +87,7 @@ impl Layer {
     }
 }
 
-fn consistent(mut nodes: Vec<f64>, b: usize) -> Vec<f64> {
+fn consistent<T: Number, O: Float>(nodes: &[T], b: usize) -> Vec<O> {
     let given = nodes.len();
     // The smallest complete tree with room for all nodes.
     let (mut widths, mut width, mut inner) = (Vec::new(), 1_usize, 0_usize);
@@ -119,56 +115,89 @@ fn consistent(mut nodes: Vec<f64>, b: usize) -> Vec<f64> {
         };
         layers.push(below);
     }
-    upward(&mut nodes, &layers, b);
-    downward(&mut nodes, &layers, b);
-    nodes.drain(..inner);
-    nodes
+    // The leaves, which are nearly all nodes, stay where they are and are written once, as results.
+    let (above, leaves) = nodes.split_at(inner);
+    let mut above: Vec<f64> = above.iter().map(|x| float(*x)).collect();
+    for (depth, pair) in layers.windows(2).enumerate() {
+        let [below, layer] = pair else { continue };
+        let (above, children) = above.split_at_mut(below.start);
+        let own = &mut above[layer.start..];
+        match depth {
+            0 => upward(own, layer, leaves, below, b),
+            _ => upward(own, layer, children, below, b),
+        }
+    }
+    let mut result = vec![O::zero(); leaf_count];
+    if layers.len() == 1 {
+        let leaves = leaves.iter().map(|leaf| O::from_f64_toward_zero(float(*leaf)));
+        result.iter_mut().zip(leaves).for_each(|(x, leaf)| *x = leaf);
+    }
+    // The layer whose nodes are final, from the root down.
+    let mut own = above[..inner.min(1)].to_vec();
+    for (depth, pair) in layers.windows(2).enumerate().rev() {
+        let [below, layer] = pair else { continue };
+        if depth == 0 {
+            downward(&own, layer, leaves, below, b, &mut result);
+        } else {
+            let mut next = vec![0.0; below.width];
+            let children = &above[below.start..below.start + below.width];
+            downward(&own, layer, children, below, b, &mut next);
+            own = next;
+        }
+    }
+    result
+}
+
+#[inline]
+fn float<T: Number>(x: T) -> f64 {
+    x.to_f64().unwrap_or(0.0)
+}
+fn sum<T: Number>(children: &[T]) -> f64 {
+    children.iter().map(|x| float(*x)).sum()
 }
 
 /// Make each node the average of its own number and of the sum of its children.
-fn upward(nodes: &mut [f64], layers: &[Layer], b: usize) {
-    for pair in layers.windows(2) {
-        let [below, layer] = pair else { continue };
-        let (above, children) = nodes.split_at_mut(below.start);
-        let own = &mut above[layer.start..];
-        let full = own.iter_mut().zip(children.chunks_exact(b)).take(layer.full);
-        for (node, children) in full {
-            let sum = children.iter().sum::<f64>();
-            *node = sum + layer.variance * (*node - sum);
-        }
-        // The others: at most one has leaves, and those without are zero.
-        for (node, own) in own.iter_mut().enumerate().take(layer.width).skip(layer.full) {
-            let first = (node * b).min(children.len());
-            let last = first.saturating_add(b).min(children.len()).min(below.width);
-            let sum: f64 = children[first..last].iter().sum();
-            *own = if node == layer.full { sum + layer.partial * (*own - sum) } else { 0.0 };
-        }
+fn upward<T: Number>(own: &mut [f64], layer: &Layer, children: &[T], below: &Layer, b: usize) {
+    let full = own.iter_mut().zip(children.chunks_exact(b)).take(layer.full);
+    for (node, children) in full {
+        let sum = sum(children);
+        *node = sum + layer.variance * (*node - sum);
+    }
+    // The others: at most one has leaves, and those without are zero.
+    for (node, own) in own.iter_mut().enumerate().take(layer.width).skip(layer.full) {
+        let first = (node * b).min(children.len());
+        let last = first.saturating_add(b).min(children.len()).min(below.width);
+        let sum = sum(&children[first..last]);
+        *own = if node == layer.full { sum + layer.partial * (*own - sum) } else { 0.0 };
     }
 }
 
-/// Give each node's children what it differs from their sum.
-fn downward(nodes: &mut [f64], layers: &[Layer], b: usize) {
-    for pair in layers.windows(2).rev() {
-        let [below, layer] = pair else { continue };
-        let (above, children) = nodes.split_at_mut(below.start);
-        let own = &above[layer.start..];
-        let share = 1.0 / b as f64;
-        let full = own.iter().zip(children.chunks_exact_mut(b)).take(layer.full);
-        for (node, children) in full {
-            let residual = (*node - children.iter().sum::<f64>()) * share;
-            children.iter_mut().for_each(|child| *child += residual);
+/// Give each node's children what it differs from their sum. Nodes without leaves are zero.
+fn downward<T: Number, O: Float>(
+    own: &[f64],
+    layer: &Layer,
+    children: &[T],
+    below: &Layer,
+    b: usize,
+    result: &mut [O],
+) {
+    let share = 1.0 / b as f64;
+    let full = own.iter().zip(children.chunks_exact(b)).zip(result.chunks_exact_mut(b));
+    for ((node, children), result) in full.take(layer.full) {
+        let residual = (*node - sum(children)) * share;
+        for (x, child) in result.iter_mut().zip(children) {
+            *x = O::from_f64_toward_zero(float(*child) + residual);
         }
-        let first = layer.full * b;
-        let Some(node) = own.get(layer.full).filter(|_| layer.full < layer.width) else { continue };
-        let last = first.saturating_add(b).min(children.len()).min(below.width);
-        let Some(children) = children.get_mut(first..last) else { continue };
-        let variances = || (first..last).map(|child| below.variance(child));
-        let (residual, total) = (node - children.iter().sum::<f64>(), variances().sum::<f64>());
-        if 0.0 < total {
-            for (child, variance) in children.iter_mut().zip(variances()) {
-                *child += residual * (variance / total);
-            }
-        }
+    }
+    let first = layer.full * b;
+    let Some(node) = own.get(layer.full).filter(|_| layer.full < layer.width) else { return };
+    let last = first.saturating_add(b).min(children.len()).min(below.width);
+    let Some(children) = children.get(first..last) else { return };
+    let variances = || (first..last).map(|child| below.variance(child));
+    let (residual, total) = (node - sum(children), variances().sum::<f64>());
+    for ((x, child), variance) in result[first..last].iter_mut().zip(children).zip(variances()) {
+        let share = if 0.0 < total { residual * (variance / total) } else { 0.0 };
+        *x = O::from_f64_toward_zero(float(*child) + share);
     }
 }
 

@@ -9,7 +9,8 @@ use opendp_core::{
     Transformation, VectorDomain, register,
 };
 
-use crate::symmetric::{Aggregate, Records, add_counts, through_symmetric};
+use crate::counts::Counts;
+use crate::symmetric::{Aggregate, Records, through_symmetric};
 use crate::table::Table;
 use crate::{Key, Tally};
 
@@ -142,41 +143,34 @@ impl<T: Key, TOA: Tally> Histogram<T, TOA> {
     }
 }
 impl<T: Key, TOA: Tally> Fold<Vec<T>, Vec<TOA>> for Histogram<T, TOA> {
-    type State = Vec<u64>;
+    type State = Counts;
     fn label(&self) -> String {
         format!("{} in {} cells", self.label, self.cells())
     }
-    fn start(&self) -> Vec<u64> {
-        vec![0; self.categories + 1]
+    fn start(&self) -> Counts {
+        Counts::new(self.categories + 1)
     }
-    fn absorb(&self, state: &mut Vec<u64>, rows: &[T]) -> Result<()> {
+    fn absorb(&self, state: &mut Counts, rows: &[T]) -> Result<()> {
         match &self.places {
-            Places::Range { first, places } => count_each(state, rows, |row| {
+            Places::Range { first, places } => state.add(rows.iter().map(|row| {
                 let at = usize::try_from(row.word().wrapping_sub(*first)).unwrap_or(usize::MAX);
                 places.get(at).copied().unwrap_or(0)
-            }),
-            Places::Any(places) => count_each(state, rows, |row| places.lookup(row)),
+            })),
+            Places::Any(places) => state.add(rows.iter().map(|row| places.lookup(row))),
         }
         Ok(())
     }
-    fn merge(&self, state: &mut Vec<u64>, other: Vec<u64>) -> Result<()> {
-        add_counts(state, &other)
+    fn merge(&self, state: &mut Counts, other: Counts) -> Result<()> {
+        state.merge(&other)
     }
-    fn finish(&self, mut state: Vec<u64>) -> Result<Vec<TOA>> {
+    fn finish(&self, state: Counts) -> Result<Vec<TOA>> {
         // Of all the others' count, only the place changes.
+        let mut state = Vec::from(state);
         let others = state.first().copied().unwrap_or(0);
         state.drain(..1.min(state.len()));
         state.extend(self.null_category.then_some(others));
         state.resize(self.cells(), 0);
         Ok(state.into_iter().map(TOA::saturating_count).collect())
-    }
-}
-#[inline]
-fn count_each<T>(state: &mut [u64], rows: &[T], place: impl Fn(&T) -> usize) {
-    for row in rows {
-        if let Some(count) = state.get_mut(place(row)) {
-            *count = count.saturating_add(1);
-        }
     }
 }
 

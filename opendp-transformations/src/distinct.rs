@@ -1,5 +1,6 @@
 //! Sets of keys, made to be filled by rows whose values are mostly new.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Key;
@@ -13,6 +14,10 @@ const NEAR: u64 = 1 << 20;
 const LISTS: usize = 1 << 8;
 /// Words that a list has room for at first.
 const FIRST: usize = 1 << 8;
+/// Lists that are joined drop what they hold twice when they hold so many times their room.
+const JOINED: usize = 4;
+/// So many words are counted on all cores.
+const PARALLEL: usize = 1 << 17;
 
 /// A set of keys.
 ///
@@ -22,15 +27,17 @@ const FIRST: usize = 1 << 8;
 /// in one list. A list that is full drops what it holds twice, by way of a table that all lists
 /// share; where this leaves less than half of its room free, the room doubles. So each row is
 /// looked at a few times, always in the cache, and a list has room for at most twice as many words
-/// as it needs, or the first few. What the set says does not depend on the seed.
+/// as it needs, or the first few. Sets of one seed are joined list by list, without a look at the
+/// words, which are counted on all cores. What the set says does not depend on the seed.
 pub(crate) struct Set<K> {
     few: Table<K, ()>,
     many: Option<Box<Words>>,
+    seed: u64,
 }
 impl<K: Key> Set<K> {
     /// Make the set without keys.
-    pub(crate) fn new() -> Self {
-        Set { few: Table::new(), many: None }
+    pub(crate) fn new(seed: u64) -> Self {
+        Set { few: Table::new(), many: None, seed }
     }
     /// Add keys.
     pub(crate) fn extend(&mut self, keys: &[K]) {
@@ -47,7 +54,10 @@ impl<K: Key> Set<K> {
         }
     }
     /// Add the keys of another set.
-    pub(crate) fn merge(&mut self, other: Self) {
+    pub(crate) fn merge(&mut self, mut other: Self) {
+        if self.many.is_none() && other.many.is_some() {
+            std::mem::swap(self, &mut other);
+        }
         match other.many {
             Some(words) => self.spread().merge(*words),
             None => {
@@ -62,9 +72,9 @@ impl<K: Key> Set<K> {
     }
     /// Go over to many keys, if that has not been done.
     fn spread(&mut self) -> &mut Words {
-        let few = &mut self.few;
+        let (few, seed) = (&mut self.few, self.seed);
         self.many.get_or_insert_with(|| {
-            let mut many = Box::new(Words::new());
+            let mut many = Box::new(Words::new(seed));
             for (key, ()) in std::mem::replace(few, Table::new()).iter() {
                 many.insert(key.word());
             }
@@ -81,7 +91,7 @@ impl<K: Key> Serialize for Set<K> {
 }
 impl<'de, K: Key> Deserialize<'de> for Set<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut set = Set::new();
+        let mut set = Set::new(seed());
         set.extend(&Vec::<K>::deserialize(deserializer)?);
         Ok(set)
     }
@@ -98,10 +108,10 @@ struct Words {
     seed: u64,
 }
 impl Words {
-    fn new() -> Self {
+    fn new(seed: u64) -> Self {
         let near = vec![0; (2 * NEAR / u64::from(u64::BITS)) as usize];
-        let far = (0..LISTS).map(|_| List { words: Vec::new(), room: 0 }).collect();
-        Words { near, far, shared: Vec::new(), seed: seed() }
+        let far = (0..LISTS).map(|_| List::default()).collect();
+        Words { near, far, shared: Vec::new(), seed }
     }
     #[inline]
     fn insert(&mut self, word: u64) {
@@ -112,62 +122,117 @@ impl Words {
         }
         // The low bits choose the list, and the high bits the place in the shared table.
         let list = &mut self.far[mixed(word, self.seed) as usize & (LISTS - 1)];
-        if list.words.len() == list.room {
+        if list.words.len() == list.free {
             list.settle(&mut self.shared, self.seed);
         }
         list.words.push(word);
     }
     fn merge(&mut self, other: Words) {
         self.near.iter_mut().zip(&other.near).for_each(|(bits, more)| *bits |= more);
-        for list in other.far {
-            list.words.into_iter().for_each(|word| self.insert(word));
+        if self.seed != other.seed {
+            for list in other.far {
+                list.words().for_each(|word| self.insert(word));
+            }
+            return;
         }
+        self.far.iter_mut().zip(other.far).for_each(|(list, other)| list.join(other));
+        let seed = self.seed;
+        let crowded = self.far.par_iter_mut().filter(|list| JOINED * list.room < list.len());
+        crowded.for_each_init(Vec::new, |shared, list| list.settle(shared, seed));
     }
-    fn count(mut self) -> usize {
+    fn count(self) -> usize {
         let near: usize = self.near.iter().map(|bits| bits.count_ones() as usize).sum();
-        let far = self.far.iter_mut().map(|list| {
-            list.settle(&mut self.shared, self.seed);
-            list.words.len()
-        });
-        near + far.sum::<usize>()
+        let (seed, mut shared) = (self.seed, self.shared);
+        let far: usize = if self.far.iter().map(List::len).sum::<usize>() < PARALLEL {
+            self.far.iter().map(|list| list.count(&mut shared, seed)).sum()
+        } else {
+            let far = self.far.into_par_iter();
+            far.map_init(Vec::new, |shared, list| list.count(shared, seed)).sum()
+        };
+        near + far
     }
     /// List the words, some of them twice.
     fn iter(&self) -> impl Iterator<Item = u64> {
         let bit = |i: u64| self.near[(i >> 6) as usize] >> (i & 63) & 1 == 1;
         let near = (0..2 * NEAR).filter(move |i| bit(*i)).map(|i| i.wrapping_sub(NEAR));
-        near.chain(self.far.iter().flat_map(|list| &list.words).copied())
+        near.chain(self.far.iter().flat_map(List::words))
     }
 }
 
 /// Words, some of them twice.
+#[derive(Default)]
 struct List {
     words: Vec<u64>,
-    /// How many it may hold before it drops what it holds twice.
+    /// The words of other lists.
+    joined: Vec<Vec<u64>>,
+    /// How many words it may hold before it drops what it holds twice, unless lists are joined.
     room: usize,
+    /// How many of them `words` may hold: none until it has been made room for.
+    free: usize,
 }
 impl List {
+    fn len(&self) -> usize {
+        self.words.len() + self.joined.iter().map(Vec::len).sum::<usize>()
+    }
+    fn words(&self) -> impl Iterator<Item = u64> {
+        self.words.iter().chain(self.joined.iter().flatten()).copied()
+    }
+    /// Add the words of another list, as they are.
+    fn join(&mut self, other: List) {
+        self.room = self.room.max(other.room);
+        let filled = |words: &Vec<u64>| !words.is_empty();
+        self.joined.extend(other.joined);
+        self.joined.extend(Some(other.words).filter(filled));
+    }
+    /// Drop what is held twice, and make room.
     #[inline(never)]
     fn settle(&mut self, shared: &mut Vec<u64>, seed: u64) {
-        let places = (2 * self.words.len()).next_power_of_two().max(2);
-        let (mask, shift) = (places - 1, u64::BITS - places.trailing_zeros());
+        let mut seen = Seen::new(self.len(), shared, seed);
+        self.words.retain(|word| seen.insert(*word));
+        for words in std::mem::take(&mut self.joined) {
+            self.words.extend(words.into_iter().filter(|word| seen.insert(*word)));
+        }
+        self.room = self.room.max(FIRST).max(2 * self.words.len());
+        self.free = self.room;
+        self.words.reserve_exact(self.room - self.words.len());
+    }
+    /// Count the different words.
+    #[inline(never)]
+    fn count(&self, shared: &mut Vec<u64>, seed: u64) -> usize {
+        let mut seen = Seen::new(self.len(), shared, seed);
+        self.words().filter(|word| seen.insert(*word)).count()
+    }
+}
+
+/// The words of one list that have been seen, in memory that lists share.
+struct Seen<'a> {
+    places: &'a mut [u64],
+    shift: u32,
+    seed: u64,
+}
+impl<'a> Seen<'a> {
+    /// No words yet, and room for so many.
+    fn new(words: usize, shared: &'a mut Vec<u64>, seed: u64) -> Self {
+        let places = (2 * words).next_power_of_two().max(2);
         shared.clear();
         shared.resize(places, 0);
-        let table = &mut shared[..places];
-        self.words.retain(|word| {
-            let mut place = (mixed(*word, seed) >> shift) as usize & mask;
-            loop {
-                match table[place] {
-                    0 => {
-                        table[place] = *word;
-                        return true;
-                    }
-                    found if found == *word => return false,
-                    _ => place = (place + 1) & mask,
+        Seen { places: shared, shift: u64::BITS - places.trailing_zeros(), seed }
+    }
+    /// Whether a word, which is not zero, is new.
+    #[inline]
+    fn insert(&mut self, word: u64) -> bool {
+        let mask = self.places.len() - 1;
+        let mut place = (mixed(word, self.seed) >> self.shift) as usize & mask;
+        loop {
+            match self.places[place] {
+                0 => {
+                    self.places[place] = word;
+                    return true;
                 }
+                found if found == word => return false,
+                _ => place = (place + 1) & mask,
             }
-        });
-        self.room = self.room.max(FIRST).max(2 * self.words.len());
-        self.words.reserve_exact(self.room - self.words.len());
+        }
     }
 }
 
@@ -179,19 +244,22 @@ mod tests {
     #[track_caller]
     fn check<K: Key + std::hash::Hash>(keys: &[K]) {
         let expected = keys.iter().collect::<HashSet<_>>().len();
-        let filled = |keys: &[K]| {
-            let mut set = Set::new();
+        let filled = |keys: &[K], seed| {
+            let mut set = Set::new(seed);
             keys.chunks(1000).for_each(|some| set.extend(some));
             set
         };
-        assert_eq!(filled(keys).count(), expected);
+        assert_eq!(filled(keys, 1).count(), expected);
         let (first, second) = keys.split_at(keys.len() / 3);
         for (first, second) in [(first, second), (second, first), (keys, keys)] {
-            let mut merged = filled(first);
-            merged.merge(filled(second));
-            assert_eq!(merged.count(), expected);
+            for seed in [1, 2] {
+                let mut merged = filled(first, 1);
+                merged.merge(filled(second, seed));
+                merged.extend(second);
+                assert_eq!(merged.count(), expected);
+            }
         }
-        let bytes = serde_json::to_vec(&filled(keys)).unwrap();
+        let bytes = serde_json::to_vec(&filled(keys, 1)).unwrap();
         let again: Set<K> = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(again.count(), expected);
     }
@@ -220,18 +288,31 @@ mod tests {
     #[test]
     fn a_word_far_away_is_not_taken_for_one_near() {
         // A field that forgets the high bits would find these equal.
-        let mut set = Set::new();
+        let mut set = Set::new(seed());
         set.extend(&(0..2 * FEW as u64).collect::<Vec<_>>());
         set.extend(&[1 << 40, 5 + (1 << 40), u64::MAX << 21]);
         assert_eq!(set.count(), 2 * FEW + 3);
     }
     #[test]
     fn equal_words_take_no_room() {
-        let mut set = Set::new();
+        let mut set = Set::new(seed());
         let keys: Vec<u64> = (0..2 * FEW as u64).map(|i| (i + 1) << 32).collect();
         (0..50).for_each(|_| set.extend(&keys));
         let room: usize = set.many.iter().flat_map(|many| &many.far).map(|list| list.room).sum();
         assert!(room <= LISTS * FIRST + 2 * keys.len(), "{room}");
         assert_eq!(set.count(), keys.len());
+    }
+    #[test]
+    fn equal_words_of_joined_sets_take_little_room() {
+        let keys: Vec<u64> = (0..2 * FEW as u64).map(|i| (i + 1) << 32).collect();
+        let mut whole = Set::new(7);
+        for _ in 0..50 {
+            let mut part = Set::new(7);
+            part.extend(&keys);
+            whole.merge(part);
+            let held = whole.many.iter().flat_map(|many| &many.far).map(List::len).sum::<usize>();
+            assert!(held <= JOINED * (LISTS * FIRST + 2 * keys.len()), "{held}");
+        }
+        assert_eq!(whole.count(), keys.len());
     }
 }

@@ -2,55 +2,72 @@
 
 use opendp_core::arith::Number;
 
+use crate::counts::Counts;
+
 /// Tells where a number lies among some that strictly increase.
 ///
 /// A map from numbers to buckets that never decreases says: if `a` is in a lower bucket than `b`
 /// then `a < b`. So a number is compared with those in its own bucket only, and their place is
-/// looked up. No more is asked of the map, so that it may round as it likes. It is one of two,
-/// whichever spreads the numbers better: linear in the number as a float, or in the bits of that
-/// float, which go with its logarithm. If neither does then a bucket holds many, and the search
-/// takes about as many steps as one without buckets.
+/// looked up. No more is asked of the map, so that it may round as it likes. It is the one of a few
+/// that spreads the numbers best; see [`Spread`]. If none spreads them well then a bucket holds
+/// many, and the search takes about as many steps as one without buckets.
+///
+/// A row costs a bucket, one access to a table of 16 bytes a bucket, two comparisons, and a count.
 pub(crate) struct Finder<T> {
-    /// The numbers, and then the last one repeated.
-    sorted: Vec<T>,
-    /// How many numbers there are.
-    length: usize,
     spread: Spread,
-    /// How many of the numbers lie in lower buckets than this one; the length is a power of two.
-    below: Vec<u32>,
-    /// No bucket holds `2^steps` numbers.
-    steps: u32,
+    search: Search<T>,
+}
+/// How to go on in a bucket.
+enum Search<T> {
+    /// No bucket holds two numbers. Each has the number to compare with, which is its own, or that
+    /// of the next bucket that has one, or the last of all; and the cell of rows below that number.
+    /// Their number is a power of two.
+    One(Vec<(T, u32)>),
+    Some {
+        /// The numbers, and then the last one repeated.
+        sorted: Vec<T>,
+        /// How many numbers there are.
+        length: usize,
+        /// How many of the numbers lie in lower buckets than this one; as many as a power of two.
+        below: Vec<u32>,
+        /// No bucket holds `2^steps` numbers.
+        steps: u32,
+    },
 }
 
 /// Rows that are searched for in step, so that none waits for the memory alone.
 pub(crate) const LANES: usize = 64;
 
-/// The number of buckets is at least four times that of the numbers, and so many, and at most
-/// `MOST_BUCKETS`: the table should fit the nearest memory.
+/// The number of buckets is that of the numbers, or up to four times that, or so many if this
+/// helps, and at most `MOST_BUCKETS`: the table should fit the nearest memory.
 const BUCKETS: usize = 1 << 12;
 const MOST_BUCKETS: usize = 1 << 18;
 
 impl<T: Number> Finder<T> {
     /// Prepare the search among numbers that strictly increase, of which there is at least one.
     pub(crate) fn new(numbers: &[T]) -> Self {
-        let evenly = numbers.len().saturating_mul(4).min(MOST_BUCKETS).next_power_of_two();
-        let more = evenly.max(BUCKETS);
-        let mut finder = Finder::with(numbers, evenly, false);
-        for (buckets, logarithmic) in [(evenly, true), (more, false), (more, true)] {
-            if finder.steps == 1 {
-                break;
-            }
-            let other = Finder::with(numbers, buckets, logarithmic);
-            if other.steps < finder.steps {
-                finder = other;
+        let times =
+            |n: usize| numbers.len().saturating_mul(n).min(MOST_BUCKETS).next_power_of_two();
+        let more = times(4).max(BUCKETS);
+        let mut finder = Finder::with(numbers, times(1), Kind::Even);
+        for buckets in [times(1), times(2), times(4), more] {
+            for kind in [Kind::Whole, Kind::Even, Kind::Logarithmic] {
+                if finder.steps() == 1 {
+                    return finder;
+                }
+                let other = Finder::with(numbers, buckets, kind);
+                if other.steps() < finder.steps() {
+                    finder = other;
+                }
             }
         }
         finder
     }
-    fn with(numbers: &[T], buckets: usize, logarithmic: bool) -> Self {
+    fn with(numbers: &[T], buckets: usize, kind: Kind) -> Self {
         // More numbers than a table can count are searched without one.
-        let buckets = if u32::try_from(numbers.len()).is_ok() { buckets } else { 1 };
-        let spread = Spread::new(numbers, buckets, logarithmic);
+        let countable = u32::try_from(numbers.len().saturating_mul(2)).is_ok();
+        let buckets = if countable { buckets } else { 1 };
+        let spread = Spread::new(numbers, buckets, kind);
         let (mut below, mut most) = (vec![0_u32; buckets], 0);
         for number in numbers {
             let count = &mut below[spread.bucket(*number)];
@@ -61,53 +78,69 @@ impl<T: Number> Finder<T> {
         for count in &mut below {
             sum = sum.saturating_add(std::mem::replace(count, sum));
         }
+        let last = numbers.last().copied().unwrap_or_else(T::zero);
+        if countable && most == 1 {
+            // Rows in buckets after that of the last number are above it.
+            let entry = |count: u32| match numbers.get(count as usize) {
+                Some(number) => (*number, 2 * count),
+                None => (last, 2 * count.saturating_sub(1)),
+            };
+            return Finder { spread, search: Search::One(below.into_iter().map(entry).collect()) };
+        }
         let steps = if buckets == 1 { numbers.len().ilog2() + 1 } else { most.ilog2() + 1 };
         let mut sorted = numbers.to_vec();
-        let last = numbers.last().copied().unwrap_or_else(T::zero);
         sorted.resize(numbers.len() + (1 << steps), last);
-        Finder { sorted, length: numbers.len(), spread, below, steps }
+        Finder { spread, search: Search::Some { sorted, length: numbers.len(), below, steps } }
     }
-    /// For each of up to [`LANES`] rows, twice the number of those below it, and one more if it is
-    /// one of them.
+    fn steps(&self) -> u32 {
+        match &self.search {
+            Search::One(_) => 1,
+            Search::Some { steps, .. } => *steps,
+        }
+    }
+    /// Count rows by their cells: twice the number of those below the row, and one more if it is one
+    /// of them.
     ///
-    /// Every row takes the same steps, without a branch on the data. The search of a bucket goes on
-    /// into the next ones, which hold larger numbers, and beyond the end into repetitions of the
-    /// last, which only count for rows above it.
+    /// Every row takes the same steps, without a branch on the data.
+    pub(crate) fn count(&self, rows: &[T], counts: &mut Counts) {
+        let mut cells = [0; LANES];
+        for group in rows.chunks(LANES) {
+            counts.add(self.cells(group, &mut cells).iter().copied());
+        }
+    }
+    /// The cells of up to [`LANES`] rows.
+    ///
+    /// The search of a bucket goes on into the next ones, which hold larger numbers, and beyond the
+    /// end into repetitions of the last, which only count for rows above it.
     #[inline]
-    pub(crate) fn cells<'a>(&self, rows: &[T], cells: &'a mut [usize; LANES]) -> &'a [usize] {
+    fn cells<'a>(&self, rows: &[T], cells: &'a mut [usize; LANES]) -> &'a [usize] {
         let count = rows.len().min(LANES);
         let cells = &mut cells[..count];
-        // The choice is made once for all lanes.
-        let spread = self.spread;
-        if spread.logarithmic {
-            let spread = Spread { logarithmic: true, ..spread };
-            cells.iter_mut().zip(rows).for_each(|(cell, row)| *cell = spread.bucket(*row));
-        } else {
-            let spread = Spread { logarithmic: false, ..spread };
-            cells.iter_mut().zip(rows).for_each(|(cell, row)| *cell = spread.bucket(*row));
-        }
-        let sorted = self.sorted.as_slice();
-        let mask = self.below.len() - 1;
-        for cell in cells.iter_mut() {
-            *cell = self.below[*cell & mask] as usize;
-        }
-        if self.steps == 1 {
-            for (cell, row) in cells.iter_mut().zip(rows) {
-                let number = sorted[*cell];
-                *cell = 2 * *cell + usize::from(number <= *row) + usize::from(number < *row);
+        self.spread.buckets(rows, cells);
+        match &self.search {
+            Search::One(entries) => {
+                let mask = entries.len() - 1;
+                for (cell, row) in cells.iter_mut().zip(rows) {
+                    let (number, below) = entries[*cell & mask];
+                    *cell =
+                        below as usize + usize::from(number <= *row) + usize::from(number < *row);
+                }
             }
-            let end = 2 * self.length;
-            cells.iter_mut().for_each(|cell| *cell = (*cell).min(end));
-            return cells;
-        }
-        for step in (0..self.steps).rev() {
-            let half = 1 << step;
-            for (cell, row) in cells.iter_mut().zip(rows) {
-                *cell += usize::from(sorted[*cell + half - 1] < *row) * half;
+            Search::Some { sorted, length, below, steps } => {
+                let mask = below.len() - 1;
+                for cell in cells.iter_mut() {
+                    *cell = below[*cell & mask] as usize;
+                }
+                for step in (0..*steps).rev() {
+                    let half = 1 << step;
+                    for (cell, row) in cells.iter_mut().zip(rows) {
+                        *cell += usize::from(sorted[*cell + half - 1] < *row) * half;
+                    }
+                }
+                for (cell, row) in cells.iter_mut().zip(rows) {
+                    *cell = 2 * (*cell).min(*length) + usize::from(sorted[*cell] == *row);
+                }
             }
-        }
-        for (cell, row) in cells.iter_mut().zip(rows) {
-            *cell = 2 * (*cell).min(self.length) + usize::from(sorted[*cell] == *row);
         }
         cells
     }
@@ -115,23 +148,110 @@ impl<T: Number> Finder<T> {
 
 /// A map from numbers to buckets, by which the bucket of a larger number is not lower.
 #[derive(Clone, Copy)]
-struct Spread {
+enum Spread {
+    /// Linear in the number as a float, or in the bits of that float, which go with its logarithm.
+    Float(Place),
+    /// Linear in the number as an integer.
+    Whole(Whole),
+}
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Whole,
+    Even,
+    Logarithmic,
+}
+impl Spread {
+    /// Spread numbers from the first bucket to the last.
+    fn new<T: Number>(numbers: &[T], buckets: usize, kind: Kind) -> Self {
+        let float = |logarithmic| Spread::Float(Place::new(numbers, buckets, logarithmic));
+        match kind {
+            Kind::Even => float(false),
+            Kind::Logarithmic => float(true),
+            Kind::Whole => Whole::new(numbers, buckets).map_or_else(|| float(false), Spread::Whole),
+        }
+    }
+    #[inline]
+    fn bucket<T: Number>(self, number: T) -> usize {
+        match self {
+            Spread::Float(place) => place.bucket(number),
+            Spread::Whole(whole) => whole.bucket(number),
+        }
+    }
+    /// The buckets of as many rows. The choice is made once for all.
+    #[inline]
+    fn buckets<T: Number>(self, rows: &[T], buckets: &mut [usize]) {
+        let pairs = buckets.iter_mut().zip(rows);
+        match self {
+            Spread::Whole(whole) => pairs.for_each(|(bucket, row)| *bucket = whole.bucket(*row)),
+            Spread::Float(place) if place.logarithmic => {
+                let place = Place { logarithmic: true, ..place };
+                pairs.for_each(|(bucket, row)| *bucket = place.bucket(*row));
+            }
+            Spread::Float(place) => {
+                let place = Place { logarithmic: false, ..place };
+                pairs.for_each(|(bucket, row)| *bucket = place.bucket(*row));
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Whole {
+    /// One below the lowest number, modulo 2^64.
+    origin: u64,
+    lowest: i64,
+    highest: i64,
+    factor: u64,
+}
+impl Whole {
+    /// None for floats, and for numbers from end to end of 64 bits.
+    fn new<T: Number>(numbers: &[T], buckets: usize) -> Option<Self> {
+        let (first, last) = (numbers.first()?, numbers.last()?);
+        let two = T::one() + T::one();
+        if T::one() / two != T::zero() {
+            return None;
+        }
+        let (lowest, highest) = (Self::integer(*first), Self::integer(*last));
+        let width = highest.abs_diff(lowest).checked_add(1)?;
+        // At most 2^64 times as many as fit a table, less one: the last bucket stays below `buckets`.
+        let factor = ((u128::try_from(buckets).ok()? << 64) - 1) / u128::from(width);
+        let factor = u64::try_from(factor).unwrap_or(u64::MAX);
+        Some(Whole { origin: lowest.wrapping_sub(1).cast_unsigned(), lowest, highest, factor })
+    }
+    /// The number, or the end of 64 bits that is nearest to it.
+    #[inline]
+    fn integer<T: Number>(number: T) -> i64 {
+        number.to_i64().unwrap_or(if number < T::zero() { i64::MIN } else { i64::MAX })
+    }
+    /// The high half of the product of a number from one up and a constant, of which each factor
+    /// that is less than 2^64 by one gives the number less one.
+    #[inline]
+    fn bucket<T: Number>(self, number: T) -> usize {
+        let number = Self::integer(number);
+        let number = if number < self.lowest { self.lowest } else { number };
+        let number = if self.highest < number { self.highest } else { number };
+        let above = number.cast_unsigned().wrapping_sub(self.origin);
+        ((u128::from(above) * u128::from(self.factor)) >> 64) as usize
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Place {
     logarithmic: bool,
     origin: f64,
     /// Not negative, and finite.
     factor: f64,
     last: f64,
 }
-
-impl Spread {
+impl Place {
     /// Spread numbers from the first bucket to the last.
     fn new<T: Number>(numbers: &[T], buckets: usize, logarithmic: bool) -> Self {
         let last = (buckets - 1) as f64;
-        let unit = Spread { logarithmic, origin: 0.0, factor: 0.0, last };
+        let unit = Place { logarithmic, origin: 0.0, factor: 0.0, last };
         let mut places = numbers.iter().map(|x| unit.place(*x)).filter(|x| x.is_finite());
         let origin = places.next().unwrap_or(0.0);
         let factor = last / (places.next_back().unwrap_or(origin) - origin);
-        Spread { origin, factor: if factor.is_finite() { factor } else { 0.0 }, ..unit }
+        Place { origin, factor: if factor.is_finite() { factor } else { 0.0 }, ..unit }
     }
     /// A float that does not decrease with the number: no conversion to a nearest one does, and the
     /// bits of a float, taken for an integer that has its sign, increase with it.
@@ -179,10 +299,13 @@ mod tests {
             }
         }
         // Every way to spread the same numbers gives the same cells.
-        for (buckets, logarithmic) in [(1, false), (1, true), (2, false), (2, true), (64, true)] {
-            let other = Finder::with(numbers, buckets, logarithmic);
-            for row in rows.iter().chain(numbers) {
-                assert_eq!(other.cells(&[*row], &mut [0; LANES]), [cell(numbers, *row)]);
+        for kind in [Kind::Whole, Kind::Even, Kind::Logarithmic] {
+            for buckets in [1, 2, 64, 4096] {
+                let other = Finder::with(numbers, buckets, kind);
+                for row in rows.iter().chain(numbers) {
+                    let found = other.cells(&[*row], &mut [0; LANES]).to_vec();
+                    assert_eq!(found, [cell(numbers, *row)], "{row}, {buckets} {kind:?}");
+                }
             }
         }
         finder
@@ -194,7 +317,7 @@ mod tests {
             let numbers: Vec<f64> = (0..length).map(f64::from).collect();
             let mut rows: Vec<f64> = (0..=length).map(|i| f64::from(i) - 0.5).collect();
             rows.extend([f64::INFINITY, f64::NEG_INFINITY, f64::MAX, 5e-324, -5e-324]);
-            assert_eq!(check(&numbers, &rows).steps, 1);
+            assert_eq!(check(&numbers, &rows).steps(), 1);
         }
     }
     #[test]
@@ -225,19 +348,22 @@ mod tests {
         let base = i64::MAX - 100;
         let numbers: Vec<i64> = (0..50).map(|i| base + 2 * i).collect();
         let rows: Vec<i64> = (0..100).map(|i| base + i).chain([i64::MIN, 0, i64::MAX]).collect();
-        // They all share a bucket.
-        assert_eq!(check(&numbers, &rows).steps, 6);
+        assert_eq!(check(&numbers, &rows).steps(), 1);
+        // As floats they all share a bucket.
+        assert_eq!(Finder::with(&numbers, 4096, Kind::Even).steps(), 6);
         check(&[i64::MIN, -1, i64::MAX], &rows);
         check(&[0_u8, 255], &[1, 254]);
         check(&[i128::MIN, i128::MIN + 1, i128::MAX], &[0, i128::MAX - 1]);
+        check(&[i64::MIN, i64::MIN + 1, i64::MAX - 1], &[0, i64::MAX]);
+        check(&[i64::MIN + 1, 5, i64::MAX], &[0, i64::MIN, i64::MIN + 2, i64::MAX - 1]);
         check(&[u64::MAX - 1, u64::MAX], &[0, u64::MAX - 2]);
     }
     #[test]
     fn needs_one_step_for_numbers_that_are_spread_evenly_or_in_proportion() {
         let evenly: Vec<i32> = (0..10_000).map(|i| 7 * i - 3).collect();
-        assert_eq!(Finder::new(&evenly).steps, 1);
+        assert_eq!(Finder::new(&evenly).steps(), 1);
         let in_proportion: Vec<f64> = (0..1000).map(|i| 1.01_f64.powi(i)).collect();
-        assert_eq!(Finder::new(&in_proportion).steps, 1);
-        assert!(Finder::with(&in_proportion, 4096, false).steps > 1);
+        assert_eq!(Finder::new(&in_proportion).steps(), 1);
+        assert!(Finder::with(&in_proportion, 4096, Kind::Even).steps() > 1);
     }
 }

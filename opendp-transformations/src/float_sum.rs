@@ -18,7 +18,7 @@
 //! is a float, hence a float, unless it exceeds the largest one. It is then replaced by that one,
 //! which brings no two results further apart.
 
-use std::marker::PhantomData;
+use std::{any::Any, marker::PhantomData};
 
 use opendp_core::arith::cast::{to_f64_toward_zero, to_f64_up};
 use opendp_core::arith::{Directed, Float, InfCast, Integer};
@@ -130,6 +130,9 @@ impl<T: Atom + Float + Into<f64>> Fold<Vec<T>, f64> for FloatSum<T> {
     fn finish(&self, state: i128) -> Result<f64> {
         Ok(self.rule.finish(state, &self.lattice))
     }
+    fn projects(&self, set: &dyn Any) -> bool {
+        self.lattice.projects::<T>(set)
+    }
 }
 
 #[cfg(test)]
@@ -206,6 +209,18 @@ mod tests {
         assert_eq!(total.invoke(&data), total.invoke(&reversed));
         let streamed = total.invoke_chunks(data.chunks(777).map(|chunk| Ok(chunk.to_vec())));
         assert_eq!(total.invoke(&data), streamed);
+    }
+    #[test]
+    fn a_clamp_in_the_same_pass_gives_the_sum_of_the_clamped_records() {
+        let data = [f64::NEG_INFINITY, -2.0, -0.0, 0.0, 5e-324, 0.1, 0.7, 1e300, f64::INFINITY];
+        let data: Vec<f64> = data.into_iter().cycle().take(9001).collect();
+        for (lower, upper) in [(-0.0, 0.0), (-1.0, 0.3), (0.1, 1e16), (-5e-324, 1e-310)] {
+            let records = Space::new(VectorDomain::new(AtomDomain::non_nan()), SymmetricDistance);
+            let bounds = Bounds::new(lower, upper).unwrap();
+            let clamp = crate::make_clamp(records.unwrap(), bounds).unwrap();
+            let apart = sum(lower, upper, None).invoke(&clamp.invoke(&data).unwrap());
+            assert_eq!(clamp.then(make_sum).unwrap().invoke(&data), apart);
+        }
     }
     #[test]
     fn a_sum_that_may_overflow_is_refused() {

@@ -1,6 +1,6 @@
 //! Exact sums of integers, saturated once.
 
-use std::marker::PhantomData;
+use std::any::Any;
 
 use opendp_core::arith::{InfCast, Integer};
 use opendp_core::{
@@ -30,7 +30,7 @@ where
         let Some(Ok(d_out)) = fitting else { return Err(overflow(*d_in, &bounds)) };
         Ok(d_out)
     });
-    Ok(Transformation::new(input, output, Function::fold(IntegerSum::<T>(PhantomData)), map))
+    Ok(Transformation::new(input, output, Function::fold(IntegerSum { bounds }), map))
 }
 
 fn sensitivity(d_in: u32, sized: bool, lower: i128, upper: i128) -> Option<u128> {
@@ -52,7 +52,14 @@ fn overflow<T: Atom + Integer>(d_in: u32, bounds: &Bounds<T>) -> Error {
     ))
 }
 
-struct IntegerSum<T>(PhantomData<fn() -> T>);
+/// Rows of which the bounds are no larger than `SHORT` add up within 64 bits, so many at a time.
+const BLOCK: usize = 1 << 12;
+const SHORT: u128 = 1 << 50;
+
+/// Moves rows into the bounds itself, so that a clamp before it is left out.
+struct IntegerSum<T> {
+    bounds: Bounds<T>,
+}
 
 /// The integer `high * 2^128 + low`.
 #[derive(Serialize, Deserialize)]
@@ -90,18 +97,31 @@ impl Total {
 impl<T: Atom + Integer> Fold<Vec<T>, T> for IntegerSum<T> {
     type State = Total;
     fn label(&self) -> String {
-        format!("exact sum of {}", T::type_name())
+        let (lower, upper) = (self.bounds.lower(), self.bounds.upper());
+        format!("exact sum of {} within [{lower}, {upper}]", T::type_name())
     }
     fn start(&self) -> Total {
         Total { high: 0, low: 0 }
     }
     fn absorb(&self, state: &mut Total, rows: &[T]) -> Result<()> {
-        let wide = |row: &T| row.to_i128().unwrap_or_default();
-        if size_of::<T>() <= 8 {
+        let (lower, upper) = (self.bounds.lower(), self.bounds.upper());
+        let clamped = |row: &T| {
+            let raised = if *row < lower { lower } else { *row };
+            let row = if upper < raised { upper } else { raised };
+            row.to_i128().unwrap_or_default()
+        };
+        let short = |bound: T| bound.to_i128().is_some_and(|bound| bound.unsigned_abs() <= SHORT);
+        if short(lower) && short(upper) {
+            for block in rows.chunks(BLOCK) {
+                // These casts are exact.
+                let sum = block.iter().map(|row| clamped(row) as i64).fold(0, i64::wrapping_add);
+                state.add_wide(sum.into());
+            }
+        } else if size_of::<T>() <= 8 {
             // Fewer than 2^63 rows of 64 bits each cannot leave the range of `i128`.
-            state.add_wide(rows.iter().map(wide).fold(0, i128::wrapping_add));
+            state.add_wide(rows.iter().map(clamped).fold(0, i128::wrapping_add));
         } else {
-            rows.iter().for_each(|row| state.add_wide(wide(row)));
+            rows.iter().for_each(|row| state.add_wide(clamped(row)));
         }
         Ok(())
     }
@@ -111,6 +131,9 @@ impl<T: Atom + Integer> Fold<Vec<T>, T> for IntegerSum<T> {
     }
     fn finish(&self, state: Total) -> Result<T> {
         Ok(T::saturating_from_i128(state.saturate()))
+    }
+    fn projects(&self, set: &dyn Any) -> bool {
+        set.downcast_ref() == Some(&self.bounds)
     }
 }
 
@@ -154,6 +177,27 @@ mod tests {
         assert_eq!(wide.invoke(&vec![high, 1]), Ok(high));
         assert_eq!(wide.invoke(&vec![low, -1]), Ok(low));
         assert_eq!(sum(0, u64::MAX, None).invoke(&vec![u64::MAX, 1]), Ok(u64::MAX));
+    }
+    #[test]
+    fn a_clamp_in_the_same_pass_gives_the_sum_of_the_clamped_records() {
+        fn check<T: crate::Summand<Total = T> + Distance>(lower: T, upper: T, data: &[T]) {
+            let records = VectorDomain::new(AtomDomain::<T>::non_nan());
+            let records = Space::new(records, SymmetricDistance).unwrap();
+            let clamp = crate::make_clamp(records, Bounds::new(lower, upper).unwrap()).unwrap();
+            let data: Vec<T> = data.iter().cycle().take(9001).copied().collect();
+            let apart = sum(lower, upper, None).invoke(&clamp.invoke(&data).unwrap());
+            assert_eq!(clamp.then(make_sum).unwrap().invoke(&data), apart);
+        }
+        let ends = [i64::MIN, -1 << 50, -101, -1, 0, 7, 100, 1 << 50, i64::MAX, i64::MAX];
+        for (lower, upper) in [(-100, 100), (-1 << 50, 1 << 50), (-1 << 51, 1 << 51)] {
+            check(lower, upper, &ends);
+        }
+        check(i64::MIN, i64::MAX, &ends);
+        check(1 << 50, 1 << 50, &ends);
+        check(0, u64::MAX, &[u64::MAX, 1 << 63, 3]);
+        check(2, 1 << 40, &[u64::MAX, 1 << 63, 3]);
+        check(-128, 100, &[i8::MIN, 127, 101, 7]);
+        check(-7, 1 << 60, &[i128::MIN, i128::MAX, 5]);
     }
     #[test]
     fn gives_an_error_when_the_sensitivity_does_not_fit() {

@@ -5,8 +5,9 @@ use serde::{Serialize, de::DeserializeOwned};
 
 /// An atom that can be told apart in a table, and written with a partial result.
 ///
-/// A type whose values fit 64 bits may say so with its word, which makes tables of it fast. For
-/// any other type an empty implementation will do.
+/// A type whose values fit 64 bits may say so with its word, which makes tables of it fast; one of
+/// which many values fit 128 bits, as short texts do, with double words. For any other type an empty
+/// implementation will do.
 pub trait Key: HashableAtom + Serialize + DeserializeOwned {
     /// Whether [`word`](Key::word) gives different values different words.
     const HAS_WORD: bool = false;
@@ -16,6 +17,16 @@ pub trait Key: HashableAtom + Serialize + DeserializeOwned {
     }
     /// The value that a word stands for.
     fn from_word(word: u64) -> Option<Self> {
+        let _ = word;
+        None
+    }
+    /// The double word that stands for this value and for no other, if it has one. It is not asked
+    /// of types that have words.
+    fn double_word(&self) -> Option<u128> {
+        None
+    }
+    /// The value that a double word stands for.
+    fn from_double_word(word: u128) -> Option<Self> {
         let _ = word;
         None
     }
@@ -51,9 +62,58 @@ impl Key for bool {
         Some(word != 0)
     }
 }
-impl Key for i128 {}
-impl Key for u128 {}
-impl Key for String {}
+macro_rules! double_words {
+    ($($t:ident)*) => {$(
+        impl Key for $t {
+            #[inline]
+            fn double_word(&self) -> Option<u128> {
+                // This cast keeps the value, but for its sign in two's complement.
+                Some(*self as u128)
+            }
+            #[inline]
+            fn from_double_word(word: u128) -> Option<Self> {
+                Some(word as $t)
+            }
+        }
+    )*};
+}
+double_words!(i128 u128);
+/// Texts of at most 15 bytes have a double word: its first bytes are theirs, followed by zeros, and
+/// its last byte is their number.
+impl Key for String {
+    #[inline]
+    fn double_word(&self) -> Option<u128> {
+        let (low, high) = halves(self.as_bytes())?;
+        Some(u128::from(high) << 64 | u128::from(low))
+    }
+    fn from_double_word(word: u128) -> Option<Self> {
+        let bytes = word.to_le_bytes();
+        let (length, bytes) = bytes.split_last()?;
+        String::from_utf8(bytes.get(..usize::from(*length))?.to_vec()).ok()
+    }
+}
+/// Two words of at most 15 bytes, and of their number.
+#[inline]
+fn halves(bytes: &[u8]) -> Option<(u64, u64)> {
+    let length = bytes.len();
+    if 16 <= length {
+        return None;
+    }
+    let number = (length as u64) << 56;
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        // The last eight bytes, without those that are among the first eight.
+        let last = u64::from_le_bytes(*last) >> (8 * (15 - length)) >> 8;
+        return Some((u64::from_le_bytes(*first), last | number));
+    }
+    let low = if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        // Bytes that are among both meet in one place.
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        u64::from(first) | u64::from(last) << (8 * (length - 4))
+    } else {
+        bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
+    };
+    Some((low, number))
+}
 
 #[cfg(test)]
 mod tests {
@@ -67,6 +127,33 @@ mod tests {
         }
     }
 
+    #[track_caller]
+    fn check_double<T: Key>(values: &[T]) {
+        for (i, x) in values.iter().enumerate() {
+            let word = x.double_word().unwrap();
+            assert_eq!(T::from_double_word(word).as_ref(), Some(x));
+            assert!(values[..i].iter().all(|y| Some(word) != y.double_word()));
+        }
+    }
+    #[test]
+    fn a_short_text_has_a_double_word_of_its_own() {
+        let mut texts = vec![String::new()];
+        for length in 1..16 {
+            texts.push("\0".repeat(length));
+            texts.push("a".repeat(length));
+            texts
+                .push(("a".to_owned() + "bcdefghijklmnop".get(..length - 1).unwrap_or("")).clone());
+            texts.push("zyxwvutsrqponml".get(..length).unwrap_or("").to_owned());
+        }
+        texts.sort();
+        texts.dedup();
+        check_double(&texts);
+        check_double(&[i128::MIN, -1, 0, 1, i128::MAX]);
+        check_double(&[0, 1, u128::MAX]);
+        assert_eq!("a".repeat(16).double_word(), None);
+        assert_eq!(String::from_double_word(16 << 120), None);
+        assert_eq!(String::from_double_word(1 << 120 | 0xFF), None);
+    }
     #[test]
     fn a_value_has_a_word_of_its_own() {
         check(&[i8::MIN, -1, 0, 1, i8::MAX]);

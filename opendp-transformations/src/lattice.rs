@@ -1,6 +1,8 @@
 //! Floats as multiples of a power of two, added exactly at the speed of the memory.
 
-use opendp_core::{Error, Result};
+use std::any::Any;
+
+use opendp_core::{Atom, Bounds, Error, Result};
 
 use crate::symmetric::row_count;
 
@@ -69,6 +71,11 @@ impl Lattice {
     /// Tell this lattice and its bounds from others.
     pub(crate) fn label(&self) -> String {
         format!("multiples of 2^{} within {:?}", self.exponent, self.bounds)
+    }
+    /// Whether a set is that of the numbers within the bounds, into which they are moved.
+    pub(crate) fn projects<T: Atom + Into<f64>>(&self, set: &dyn Any) -> bool {
+        let bounds = set.downcast_ref::<Bounds<T>>();
+        bounds.is_some_and(|set| (set.lower().into(), set.upper().into()) == self.bounds)
     }
     /// Round each number, once moved into the bounds, and add up the multiples exactly.
     pub(crate) fn total<T: Copy + Into<f64>>(&self, rows: &[T]) -> i128 {

@@ -70,6 +70,7 @@ mod count;
 mod count_by;
 mod count_by_categories;
 mod count_distinct;
+mod counts;
 mod covariance;
 mod create_dataframe;
 mod deviations;

@@ -1,6 +1,6 @@
 //! The mean of a known number of bounded records.
 
-use std::marker::PhantomData;
+use std::{any::Any, marker::PhantomData};
 
 use opendp_core::arith::dyadic::{Rounding, dyadic};
 use opendp_core::arith::{Float, Integer};
@@ -174,6 +174,9 @@ impl<T: Atom + Float + Into<f64>> Fold<Vec<T>, T> for Mean<T> {
     }
     fn finish(&self, state: i128) -> Result<T> {
         Ok(self.grid.mean(state))
+    }
+    fn projects(&self, set: &dyn Any) -> bool {
+        self.lattice.projects::<T>(set)
     }
 }
 

@@ -3,8 +3,8 @@
 use opendp_core::{Atom, Codec, Fold, Result, arith::Number};
 
 use crate::alpha::Fraction;
-use crate::finder::{Finder, LANES};
-use crate::symmetric::add_counts;
+use crate::counts::Counts;
+use crate::finder::Finder;
 
 /// Scores each candidate for a quantile.
 ///
@@ -35,35 +35,24 @@ impl<T: Atom + Number> QuantileScores<T> {
 }
 
 impl<T: Atom + Number> Fold<Vec<T>, Vec<u64>> for QuantileScores<T> {
-    type State = Vec<u64>;
+    type State = Counts;
     fn label(&self) -> String {
         let Fraction { numerator, denominator } = self.alpha;
         let (name, candidates) = (T::type_name(), self.candidates.to_json());
         format!("quantile scores of {name} at {numerator}/{denominator} among {candidates}")
     }
-    fn start(&self) -> Vec<u64> {
-        vec![0; 2 * self.candidates.len() + 1]
+    fn start(&self) -> Counts {
+        Counts::new(2 * self.candidates.len() + 1)
     }
-    fn absorb(&self, state: &mut Vec<u64>, rows: &[T]) -> Result<()> {
-        let (groups, rest) = rows.as_chunks::<LANES>();
-        let mut count = |cells: &[usize]| {
-            for cell in cells {
-                if let Some(count) = state.get_mut(*cell) {
-                    *count = count.wrapping_add(1);
-                }
-            }
-        };
-        let mut cells = [0; LANES];
-        for group in groups {
-            count(self.finder.cells(group, &mut cells));
-        }
-        count(self.finder.cells(rest, &mut cells));
+    fn absorb(&self, state: &mut Counts, rows: &[T]) -> Result<()> {
+        self.finder.count(rows, state);
         Ok(())
     }
-    fn merge(&self, state: &mut Vec<u64>, other: Vec<u64>) -> Result<()> {
-        add_counts(state, &other)
+    fn merge(&self, state: &mut Counts, other: Counts) -> Result<()> {
+        state.merge(&other)
     }
-    fn finish(&self, state: Vec<u64>) -> Result<Vec<u64>> {
+    fn finish(&self, state: Counts) -> Result<Vec<u64>> {
+        let state = Vec::from(state);
         let mut above = state.iter().fold(0, |sum: u64, count| sum.saturating_add(*count));
         let mut below = 0_u64;
         let scores = state.chunks_exact(2).map(|cells| {
@@ -90,13 +79,14 @@ mod tests {
     #[test]
     fn counts_every_row_whatever_their_number() {
         let quantile = scores(&[-1.0, 0.0, 2.0], 1, 2);
+        use crate::finder::LANES;
         for rows in [0, 1, LANES - 1, LANES, LANES + 1, 3 * LANES + 7] {
             let data: Vec<f64> = (0..rows).map(|i| (i % 5) as f64 - 2.0).collect();
             let mut state = quantile.start();
             quantile.absorb(&mut state, &data).unwrap();
             let count = |x: f64| data.iter().filter(|row| **row == x).count() as u64;
             let expected = [count(-2.0), count(-1.0), 0, count(0.0), count(1.0), count(2.0), 0];
-            assert_eq!(state, expected);
+            assert_eq!(Vec::from(state), expected);
         }
     }
     #[test]

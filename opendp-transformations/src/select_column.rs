@@ -1,7 +1,7 @@
 //! One column of a frame.
 
 use opendp_core::{
-    Cell, DataFrameDomain, DatasetMetric, Error, FrameChunk, Function, HashableAtom,
+    Cell, ColumnDomain, DataFrameDomain, DatasetMetric, Error, FrameChunk, Function, HashableAtom,
     InsertDeleteDistance, MetricOn, Result, Space, StabilityMap, SymmetricDistance, Transformation,
     VectorDomain, register,
 };
@@ -86,9 +86,7 @@ pub(crate) fn column<K: HashableAtom, T: Cell>(
     name: &K,
     argument: &str,
 ) -> Result<Option<T::Domain>> {
-    if domain.schema().is_none() {
-        return Ok(None);
-    }
+    let Some(schema) = domain.schema() else { return Ok(None) };
     let wrong = |found: String| {
         let expected = T::type_name();
         Error::MakeTransformation(format!(
@@ -96,11 +94,29 @@ pub(crate) fn column<K: HashableAtom, T: Cell>(
         ))
     };
     match domain.column(name) {
-        None => Err(wrong("one that the schema does not have".to_owned())),
+        None => Err(wrong(absent(name, schema))),
         Some(column) => match column.cell::<T>() {
-            None => Err(wrong(format!("a column of type {}", column.cell_type()))),
+            None => Err(wrong(format!(
+                "`{}`, the name of a column of type {}",
+                plain(name),
+                column.cell_type()
+            ))),
             found => Ok(found.cloned()),
         },
+    }
+}
+/// Tell a name that a schema does not have, and those that it has. Both are public.
+pub(crate) fn absent<K: HashableAtom>(name: &K, schema: &[(K, ColumnDomain)]) -> String {
+    let known =
+        schema.iter().map(|(name, column)| format!("`{}`: {}", plain(name), column.cell_type()));
+    let known = known.collect::<Vec<_>>().join(", ");
+    format!("`{}`, which the schema does not have; its columns are {known}", plain(name))
+}
+/// A name as a message shows it: a text without quotes.
+fn plain<K: HashableAtom>(name: &K) -> String {
+    match name.to_json() {
+        serde_json::Value::String(text) => text,
+        other => other.to_string(),
     }
 }
 
@@ -211,8 +227,14 @@ pub(crate) mod tests {
         let input = Space::new(schema(), SymmetricDistance).unwrap();
         let missing = make_select_column::<_, f64, _>(input.clone(), "w".into()).unwrap_err();
         assert_eq!(missing.kind(), "MakeTransformation");
+        let columns = "`x`: f64, `y`: String, `z`: Option<i64>";
+        assert!(missing.to_string().contains("type f64, found `w`"), "{missing}");
+        assert!(missing.to_string().contains(columns), "{missing}");
         let other = make_select_column::<_, i64, _>(input, "z".into()).unwrap_err();
-        assert!(other.to_string().contains("found a column of type Option<i64>"), "{other}");
+        assert!(
+            other.to_string().contains("`z`, the name of a column of type Option<i64>"),
+            "{other}"
+        );
     }
     #[test]
     fn a_row_without_the_column_gives_the_default_value() {

@@ -6,7 +6,7 @@ use opendp_core::{
     register,
 };
 
-use crate::select_column::column;
+use crate::select_column::{absent, column};
 
 /// Keep the rows that a column of truth values marks.
 ///
@@ -66,12 +66,12 @@ where
     let domain = match input.domain().schema() {
         None => DataFrameDomain::default(),
         Some(schema) => {
-            if !keep_columns.iter().all(|name| schema.iter().any(|(known, _)| known == name)) {
-                return Err(Error::MakeTransformation(
-                    "keep_columns: expected names of columns, found one that the schema does not \
-                     have"
-                        .into(),
-                ));
+            let has = |name: &&TK| schema.iter().any(|(known, _)| known == *name);
+            if let Some(name) = keep_columns.iter().find(|name| !has(name)) {
+                return Err(Error::MakeTransformation(format!(
+                    "keep_columns: expected names of columns, found {}",
+                    absent(name, schema)
+                )));
             }
             let kept = schema.iter().filter(|(name, _)| keep_columns.contains(name));
             DataFrameDomain::with_schema(kept.cloned())?
@@ -166,6 +166,11 @@ mod tests {
         assert_eq!(make("flag", &["w"]), Err("MakeTransformation"));
         assert_eq!(make("flag", &[]), Err("MakeTransformation"));
         assert_eq!(make("flag", &["x"]), Ok(()));
+        let input = Space::new(schema(), SymmetricDistance).unwrap();
+        let error = make_subset_by(input, "flag".into(), names(&["x", "w"])).unwrap_err();
+        assert!(
+            error.to_string().contains("found `w`") && error.to_string().contains("`flag`: bool")
+        );
     }
     #[test]
     fn refuses_a_metric_of_one_size() {

@@ -1,7 +1,7 @@
 //! Aggregates are built under the symmetric distance once, for all dataset metrics.
 
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, Domain, Error, Metric, Result, Space, StabilityMap,
+    Atom, AtomDomain, DatasetMetric, Domain, Metric, Result, Space, StabilityMap,
     SymmetricDistance, Transformation, VectorDomain,
 };
 
@@ -33,14 +33,4 @@ where
 /// Count the rows of a chunk.
 pub(crate) fn row_count<T>(rows: &[T]) -> u64 {
     u64::try_from(rows.len()).unwrap_or(u64::MAX)
-}
-/// Add the counts of another state cell by cell.
-pub(crate) fn add_counts(state: &mut [u64], other: &[u64]) -> Result<()> {
-    if state.len() != other.len() {
-        return Err(Error::FailedFunction("the partial result is not one of this function".into()));
-    }
-    for (count, more) in state.iter_mut().zip(other) {
-        *count = count.saturating_add(*more);
-    }
-    Ok(())
 }

@@ -9,42 +9,53 @@ use crate::Key;
 
 /// A map from keys to values.
 ///
-/// Keys that fit a word are kept in one array, next to their values, so that looking one up costs
-/// one access to memory. The place of a key depends on a seed that is drawn for each table, so that
-/// data cannot be made slow on purpose. What a table says does not depend on the seed.
+/// Keys that fit one word or two are kept in one array, next to their values, so that looking one up
+/// costs one access to memory; of a short text, one more for its bytes. The place of a key depends
+/// on a seed that is drawn for each table, so that data cannot be made slow on purpose. What a table
+/// says does not depend on the seed.
 pub(crate) struct Table<K, V> {
-    words: Words<V>,
+    words: Words<u64, V>,
+    doubles: Words<u128, V>,
     others: HashMap<K, V, foldhash::fast::RandomState>,
 }
 
 impl<K: Key, V: Default + Copy> Table<K, V> {
     /// Make the table without keys.
     pub(crate) fn new() -> Self {
-        Table { words: Words::new(), others: HashMap::default() }
+        Table { words: Words::new(), doubles: Words::new(), others: HashMap::default() }
     }
     /// Make a table without keys that has so much room for some that few share a place.
     pub(crate) fn with_room(keys: usize) -> Self {
-        let bits = usize::BITS - keys.saturating_mul(8).leading_zeros();
-        Table { words: Words::with_bits(bits.max(FIRST_BITS), seed()), others: HashMap::default() }
+        let bits = (usize::BITS - keys.saturating_mul(8).leading_zeros()).max(FIRST_BITS);
+        let (words, doubles) = if K::HAS_WORD { (bits, FIRST_BITS) } else { (FIRST_BITS, bits) };
+        Table {
+            words: Words::with_bits(words, seed()),
+            doubles: Words::with_bits(doubles, seed()),
+            others: HashMap::default(),
+        }
     }
     /// The value of a key, or the default if the table does not have it.
     #[inline]
     pub(crate) fn lookup(&self, key: &K) -> V {
         if K::HAS_WORD {
             self.words.lookup(key.word())
+        } else if let Some(word) = key.double_word() {
+            self.doubles.lookup(word)
         } else {
             self.others.get(key).copied().unwrap_or_default()
         }
     }
     /// Count the keys.
     pub(crate) fn len(&self) -> usize {
-        self.words.len + self.others.len()
+        self.words.len + self.doubles.len + self.others.len()
     }
     /// Change the value of a key, which is the default as long as the table does not have it.
     #[inline]
     pub(crate) fn update(&mut self, key: &K, change: impl FnOnce(&mut V)) {
         if K::HAS_WORD {
             change(self.words.entry(key.word()));
+        } else if let Some(word) = key.double_word() {
+            change(self.doubles.entry(word));
         } else if let Some(value) = self.others.get_mut(key) {
             change(value);
         } else {
@@ -54,7 +65,9 @@ impl<K: Key, V: Default + Copy> Table<K, V> {
     /// List keys and values, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (K, V)> {
         let words = self.words.iter().filter_map(|(word, v)| Some((K::from_word(word)?, v)));
-        words.chain(self.others.iter().map(|(key, value)| (key.clone(), *value)))
+        let doubles = self.doubles.iter();
+        let doubles = doubles.filter_map(|(word, v)| Some((K::from_double_word(word)?, v)));
+        words.chain(doubles).chain(self.others.iter().map(|(key, value)| (key.clone(), *value)))
     }
 }
 
@@ -86,12 +99,34 @@ pub(crate) fn mixed(word: u64, seed: u64) -> u64 {
     (product as u64) ^ (product >> 64) as u64
 }
 
+/// A number that a key stands for.
+trait Word: Copy + Eq {
+    const ZERO: Self;
+    /// See [`mixed`].
+    fn mixed(self, seed: u64) -> u64;
+}
+impl Word for u64 {
+    const ZERO: Self = 0;
+    #[inline]
+    fn mixed(self, seed: u64) -> u64 {
+        mixed(self, seed)
+    }
+}
+impl Word for u128 {
+    const ZERO: Self = 0;
+    #[inline]
+    fn mixed(self, seed: u64) -> u64 {
+        // The same of both halves, one of them mixed before, as a sum would be the same for many.
+        mixed(self as u64, seed ^ mixed((self >> 64) as u64, seed))
+    }
+}
+
 /// A map from words, with open addressing and linear probing, never more than half full.
-struct Words<V> {
+struct Words<W, V> {
     /// The value of the word zero, which marks the free places below.
     zero: Option<V>,
     /// A power of two of places.
-    places: Vec<(u64, V)>,
+    places: Vec<(W, V)>,
     len: usize,
     seed: u64,
     shift: u32,
@@ -99,22 +134,22 @@ struct Words<V> {
 
 const FIRST_BITS: u32 = 6;
 
-impl<V: Default + Copy> Words<V> {
+impl<W: Word, V: Default + Copy> Words<W, V> {
     fn new() -> Self {
         Self::with_bits(FIRST_BITS, seed())
     }
     fn with_bits(bits: u32, seed: u64) -> Self {
-        let places = vec![(0, V::default()); 1 << bits];
+        let places = vec![(W::ZERO, V::default()); 1 << bits];
         Words { zero: None, places, len: 0, seed, shift: u64::BITS - bits }
     }
     #[inline]
-    fn entry(&mut self, word: u64) -> &mut V {
-        if word == 0 {
+    fn entry(&mut self, word: W) -> &mut V {
+        if word == W::ZERO {
             self.len += usize::from(self.zero.is_none());
             return self.zero.get_or_insert_default();
         }
         let mut place = self.find(word);
-        if self.places[place].0 == 0 {
+        if self.places[place].0 == W::ZERO {
             if self.places.len() <= 2 * self.len {
                 self.grow();
                 place = self.find(word);
@@ -125,21 +160,21 @@ impl<V: Default + Copy> Words<V> {
         &mut self.places[place].1
     }
     #[inline]
-    fn lookup(&self, word: u64) -> V {
-        if word == 0 {
+    fn lookup(&self, word: W) -> V {
+        if word == W::ZERO {
             return self.zero.unwrap_or_default();
         }
         self.places[self.find(word)].1
     }
     /// The place of a word, or the free one where it belongs.
     #[inline]
-    fn find(&self, word: u64) -> usize {
+    fn find(&self, word: W) -> usize {
         let mask = self.places.len() - 1;
         // The top bits choose among at most 2^63 places.
-        let mut place = (mixed(word, self.seed) >> self.shift) as usize & mask;
+        let mut place = (word.mixed(self.seed) >> self.shift) as usize & mask;
         loop {
             let found = self.places[place].0;
-            if found == word || found == 0 {
+            if found == word || found == W::ZERO {
                 return place;
             }
             place = (place + 1) & mask;
@@ -151,16 +186,16 @@ impl<V: Default + Copy> Words<V> {
         let bits = u64::BITS - self.shift + 1;
         let mut larger = Words::with_bits(bits, self.seed);
         for (word, value) in &self.places {
-            if *word != 0 {
+            if *word != W::ZERO {
                 let place = larger.find(*word);
                 larger.places[place] = (*word, *value);
             }
         }
         (self.places, self.shift) = (larger.places, larger.shift);
     }
-    fn iter(&self) -> impl Iterator<Item = (u64, V)> {
-        let filled = self.places.iter().filter(|(word, _)| *word != 0).copied();
-        self.zero.iter().map(|value| (0, *value)).chain(filled)
+    fn iter(&self) -> impl Iterator<Item = (W, V)> {
+        let filled = self.places.iter().filter(|(word, _)| *word != W::ZERO).copied();
+        self.zero.iter().map(|value| (W::ZERO, *value)).chain(filled)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{any::Any, sync::Arc};
 
 use super::value::{AnyChunk, AnyValue};
-use crate::function::{FoldStage, RowsStage, Run, Stage, State, same};
+use crate::function::{FoldStage, Projection, RowsStage, Run, Stage, State, same};
 use crate::{Carrier, Function, Result};
 
 impl<I: Carrier, O: Carrier> Function<I, O> {
@@ -47,6 +47,11 @@ impl<I: Carrier, O: Carrier> RowsStage<AnyValue, AnyValue> for ErasedRows<I, O> 
     fn start(&self) -> Box<dyn Run<AnyValue, AnyValue>> {
         Box::new(ErasedRun(self.0.start()))
     }
+    fn projection(&self) -> Option<Projection<'_, AnyValue, AnyValue>> {
+        let Projection { set, before } = self.0.projection()?;
+        let before = before.map(|rows| Arc::new(ErasedRows(rows)) as Arc<dyn RowsStage<_, _>>);
+        Some(Projection { set, before })
+    }
 }
 impl<I: Carrier, O: Carrier> Run<AnyValue, AnyValue> for ErasedRun<I, O> {
     fn begin(&mut self, out: &mut AnyValue) -> Result<()> {
@@ -65,6 +70,9 @@ impl<I: Carrier, O: Carrier> FoldStage<AnyValue, AnyValue> for ErasedFold<I, O> 
     }
     fn load(&self, bytes: &[u8]) -> Result<Box<dyn State<AnyValue, AnyValue>>> {
         Ok(Box::new(ErasedState(self.0.load(bytes)?)))
+    }
+    fn projects(&self, set: &dyn Any) -> bool {
+        self.0.projects(set)
     }
 }
 impl<I: Carrier, O: Carrier> State<AnyValue, AnyValue> for ErasedState<I, O> {
@@ -126,6 +134,9 @@ impl<I: Carrier, O: Carrier> FoldStage<I, O> for TypedFold {
     fn load(&self, bytes: &[u8]) -> Result<Box<dyn State<I, O>>> {
         let inner = self.0.load(bytes)?;
         Ok(Box::new(TypedState { inner, rows: AnyValue::new(I::buffer()) }))
+    }
+    fn projects(&self, set: &dyn Any) -> bool {
+        self.0.projects(set)
     }
 }
 impl<I: Carrier, O: Carrier> State<I, O> for TypedState {

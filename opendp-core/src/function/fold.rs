@@ -35,6 +35,14 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// # Errors
     /// None that depends on the data.
     fn finish(&self, state: Self::State) -> Result<O>;
+    /// Whether absorbing any rows is, to the bit, absorbing what they become by the
+    /// [`projection`](Function::projection) to a set. The stage before is then left out.
+    ///
+    /// It is asked of rows that may be no members of the fold's domain.
+    fn projects(&self, set: &dyn Any) -> bool {
+        let _ = set;
+        false
+    }
 }
 
 /// A partial result: what a function remembers of the rows it has seen so far.
@@ -106,6 +114,11 @@ impl<I: Carrier, O: Carrier> fmt::Debug for Partial<I, O> {
 pub(crate) trait FoldStage<I: Carrier, O: Carrier>: Send + Sync {
     fn start(&self) -> Box<dyn State<I, O>>;
     fn load(&self, bytes: &[u8]) -> Result<Box<dyn State<I, O>>>;
+    /// See [`Fold::projects`].
+    fn projects(&self, set: &dyn Any) -> bool {
+        let _ = set;
+        false
+    }
 }
 /// The state of one run.
 pub(crate) trait State<I: Carrier, O: Carrier>: Send + Sync {
@@ -138,6 +151,9 @@ impl<I: Carrier, O: Carrier, F: Fold<I, O>> FoldStage<I, O> for Leaf<F> {
             return Err(foreign());
         }
         Ok(Box::new(LeafState { fold: self.0.clone(), state: saved.state }))
+    }
+    fn projects(&self, set: &dyn Any) -> bool {
+        self.0.projects(set)
     }
 }
 impl<I: Carrier, O: Carrier, F: Fold<I, O>> State<I, O> for LeafState<F, I, O> {
@@ -227,6 +243,9 @@ impl<I: Carrier, X: Carrier, O: Carrier> FoldStage<I, O> for ThenFunction<I, X, 
     }
     fn load(&self, bytes: &[u8]) -> Result<Box<dyn State<I, O>>> {
         Ok(self.state(self.0.load(bytes)?))
+    }
+    fn projects(&self, set: &dyn Any) -> bool {
+        self.0.projects(set)
     }
 }
 impl<I: Carrier, X: Carrier, O: Carrier> State<I, O> for ThenFunctionState<I, X, O> {

@@ -1,6 +1,6 @@
 //! Stages that act on each row alone.
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 use crate::{Carrier, Result};
 
@@ -10,6 +10,16 @@ type Append<I, O> = dyn for<'a> Fn(<I as Carrier>::Chunk<'a>, &mut O) -> Result<
 /// A definition, shared by all runs.
 pub(crate) trait RowsStage<I: Carrier, O: Carrier>: Send + Sync {
     fn start(&self) -> Box<dyn Run<I, O>>;
+    /// The last stage, if it is a projection.
+    fn projection(&self) -> Option<Projection<'_, I, O>> {
+        None
+    }
+}
+/// A last stage that moves each row to the nearest of a set.
+pub(crate) struct Projection<'a, I, O> {
+    pub(crate) set: &'a (dyn Any + Send + Sync),
+    /// The stages before it, if there are any.
+    pub(crate) before: Option<Arc<dyn RowsStage<I, O>>>,
 }
 /// One run over the chunks of one input, which owns the buffers between its stages.
 pub(crate) trait Run<I: Carrier, O: Carrier>: Send + Sync {
@@ -22,22 +32,33 @@ pub(crate) trait Run<I: Carrier, O: Carrier>: Send + Sync {
     fn append(&mut self, chunk: I::Chunk<'_>, out: &mut O) -> Result<()>;
 }
 
-/// A single stage, and what its output is like without rows, where that is not a plain buffer.
+/// A single stage, with what its output is like without rows, where that is not a plain buffer, and
+/// the set that it projects to, if it does.
 pub(crate) struct RowsLeaf<I: Carrier, O: Carrier> {
     append: Arc<Append<I, O>>,
     empty: Option<Arc<O>>,
+    set: Option<Arc<dyn Any + Send + Sync>>,
 }
 impl<I: Carrier, O: Carrier> RowsLeaf<I, O> {
     pub(crate) fn new(
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
-        empty: Option<O>,
     ) -> Self {
-        RowsLeaf { append: Arc::new(append), empty: empty.map(Arc::new) }
+        RowsLeaf { append: Arc::new(append), empty: None, set: None }
+    }
+    pub(crate) fn onto(self, empty: O) -> Self {
+        RowsLeaf { empty: Some(Arc::new(empty)), ..self }
+    }
+    pub(crate) fn into_set(self, set: impl Any + Send + Sync) -> Self {
+        RowsLeaf { set: Some(Arc::new(set)), ..self }
     }
 }
 impl<I: Carrier, O: Carrier> RowsStage<I, O> for RowsLeaf<I, O> {
     fn start(&self) -> Box<dyn Run<I, O>> {
-        Box::new(RowsLeaf { append: self.append.clone(), empty: self.empty.clone() })
+        let RowsLeaf { append, empty, set } = self;
+        Box::new(RowsLeaf { append: append.clone(), empty: empty.clone(), set: set.clone() })
+    }
+    fn projection(&self) -> Option<Projection<'_, I, O>> {
+        self.set.as_deref().map(|set| Projection { set, before: None })
     }
 }
 impl<I: Carrier, O: Carrier> Run<I, O> for RowsLeaf<I, O> {
@@ -67,6 +88,15 @@ impl<I: Carrier, X: Carrier, O: Carrier> RowsStage<I, O> for Sequence<I, X, O> {
         let (first, second) = (self.0.start(), self.1.start());
         Box::new(SequenceRun { first, buffer: X::buffer(), second })
     }
+    fn projection(&self) -> Option<Projection<'_, I, O>> {
+        let Projection { set, before } = self.1.projection()?;
+        let before: Arc<dyn RowsStage<I, O>> = match before {
+            Some(before) => Arc::new(Sequence(self.0.clone(), before)),
+            // A projection alone does not change the type of the rows.
+            None => Arc::clone((&self.0 as &dyn Any).downcast_ref()?),
+        };
+        Some(Projection { set, before: Some(before) })
+    }
 }
 impl<I: Carrier, X: Carrier, O: Carrier> Run<I, O> for SequenceRun<I, X, O> {
     fn begin(&mut self, out: &mut O) -> Result<()> {
@@ -76,5 +106,109 @@ impl<I: Carrier, X: Carrier, O: Carrier> Run<I, O> for SequenceRun<I, X, O> {
         self.buffer.reset();
         self.first.append(chunk, &mut self.buffer)?;
         self.second.append(self.buffer.chunk(), out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::{Fold, Function, erased::AnyValue};
+
+    /// The sum of rows, of each at most `limit`; it says that it projects to all up to `set`.
+    struct Sum {
+        limit: i32,
+        set: Option<i32>,
+    }
+    impl Fold<Vec<i32>, i64> for Sum {
+        type State = i64;
+        fn label(&self) -> String {
+            "sum".into()
+        }
+        fn start(&self) -> i64 {
+            0
+        }
+        fn absorb(&self, sum: &mut i64, rows: &[i32]) -> Result<()> {
+            *sum += rows.iter().map(|row| i64::from(*row.min(&self.limit))).sum::<i64>();
+            Ok(())
+        }
+        fn merge(&self, sum: &mut i64, other: i64) -> Result<()> {
+            *sum += other;
+            Ok(())
+        }
+        fn finish(&self, sum: i64) -> Result<i64> {
+            Ok(sum)
+        }
+        fn projects(&self, set: &dyn Any) -> bool {
+            self.set.is_some() && set.downcast_ref() == self.set.as_ref()
+        }
+    }
+    /// A projection to all up to ten, and whether it has run.
+    fn up_to_ten() -> (Function<Vec<i32>, Vec<i32>>, Arc<AtomicBool>) {
+        let ran = Arc::new(AtomicBool::new(false));
+        let note = ran.clone();
+        let project = Function::projection(10_i32, move |rows: &[i32], out: &mut Vec<i32>| {
+            note.store(true, Ordering::Relaxed);
+            out.extend(rows.iter().map(|row| *row.min(&10)));
+            Ok(())
+        });
+        (project, ran)
+    }
+    /// Run a projection and a fold, in every way they can be joined, and tell whether it ran.
+    #[track_caller]
+    fn runs(limit: i32, set: Option<i32>, expected: i64) -> bool {
+        let (project, ran) = up_to_ten();
+        let sum = || Function::fold(Sum { limit, set });
+        let rows = vec![3, 30, -300];
+        let read = Function::rows(|texts: &[String], out: &mut Vec<i32>| {
+            out.extend(texts.iter().map(|text| text.parse::<i32>().unwrap_or(0)));
+            Ok(())
+        });
+        let same = Function::rows(|rows: &[i32], out: &mut Vec<i32>| {
+            out.extend_from_slice(rows);
+            Ok(())
+        });
+        let texts: Vec<String> = rows.iter().map(i32::to_string).collect();
+        let mut found = Vec::new();
+        let mut note = |sum: Result<i64>| {
+            assert_eq!(sum, Ok(expected));
+            found.push(ran.swap(false, Ordering::Relaxed));
+        };
+        let tail = || sum().then(&Function::map(|sum: &i64| Ok(*sum)));
+        note(project.then(&sum()).eval(&rows));
+        note(project.then(&tail()).eval(&rows));
+        note(same.then(&project).then(&sum()).eval(&rows));
+        note(same.then(&same.then(&project)).then(&tail()).eval(&rows));
+        note(read.then(&project).then(&sum()).eval(&texts));
+        note(project.then(&sum()).eval_chunks([Ok(rows.clone())]));
+        let any = AnyValue::new(rows.clone());
+        let number = |value: Result<AnyValue>| value.and_then(|value| value.downcast());
+        note(number(project.then(&sum()).erase().eval(&any)));
+        note(number(project.erase().then(&sum().erase()).eval(&any)));
+        note(number(same.erase().then(&project.erase()).then(&tail().erase()).eval(&any)));
+        assert!(found.iter().all(|ran| *ran == found[0]), "{found:?}");
+        found[0]
+    }
+
+    #[test]
+    fn a_projection_is_left_out_before_a_fold_that_projects_to_the_same_set() {
+        assert!(!runs(10, Some(10), -287));
+        assert!(runs(10, Some(11), -287));
+        assert!(runs(10, None, -287));
+        assert!(runs(i32::MAX, None, -287));
+        // What a fold says is believed: this one is wrong.
+        assert!(!runs(i32::MAX, Some(10), -267));
+    }
+    #[test]
+    fn a_projection_that_rows_follow_is_not_left_out() {
+        let (project, ran) = up_to_ten();
+        let double = Function::rows(|rows: &[i32], out: &mut Vec<i32>| {
+            out.extend(rows.iter().map(|row| 2 * row));
+            Ok(())
+        });
+        let sum = Function::fold(Sum { limit: 10, set: Some(10) });
+        assert_eq!(project.then(&double).then(&sum).eval(&vec![7, 20]), Ok(20));
+        assert!(ran.load(Ordering::Relaxed));
     }
 }

@@ -146,9 +146,13 @@ fn errors_name_the_column_and_how_its_cells_are_read() {
     desk.file("absent.json", pipeline(people(), select("height", "i64")));
     let text = run("absent.json", "people.csv", &[]);
     assert!(text.contains("`select_column`: key") && text.contains("i64"), "{text}");
+    assert!(text.contains("found `height`") && text.contains("`income`: Option<f64>"), "{text}");
     desk.file("typed.json", pipeline(people(), select("age", "bool")));
     let text = run("typed.json", "people.csv", &[]);
-    assert!(text.contains("bool") && text.contains("a column of type i64"), "{text}");
+    assert!(
+        text.contains("bool") && text.contains("`age`, the name of a column of type i64"),
+        "{text}"
+    );
     // Any columns: there is no saying what to read.
     desk.file("open.json", pipeline(json!({}), json!([
         {"select_column": {"key": "age", "TOA": "i64"}}, "count", {"laplace": {"scale": 1.0}},

@@ -1,0 +1,72 @@
+//! Counts of records in cells.
+
+use opendp_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// How many records are in each of some cells.
+///
+/// To raise one number twice in a row is to wait until the first is written, and records often come
+/// in runs of one cell. So each cell has two numbers, and the records take turns. Only their sum is
+/// ever told.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(from = "Vec<u64>", into = "Vec<u64>")]
+pub(crate) struct Counts(Vec<[u64; 2]>);
+
+impl Counts {
+    /// Begin with zero in each cell.
+    pub(crate) fn new(cells: usize) -> Self {
+        Counts(vec![[0; 2]; cells])
+    }
+    /// Count records, given by their cells. It takes 2^64 records to leave the range.
+    #[inline]
+    pub(crate) fn add(&mut self, cells: impl Iterator<Item = usize>) {
+        for (turn, cell) in cells.enumerate() {
+            if let Some(counts) = self.0.get_mut(cell) {
+                counts[turn & 1] = counts[turn & 1].wrapping_add(1);
+            }
+        }
+    }
+    /// Add the counts of another state, cell by cell.
+    pub(crate) fn merge(&mut self, other: &Counts) -> Result<()> {
+        if self.0.len() != other.0.len() {
+            return Err(Error::FailedFunction(
+                "the partial result is not one of this function".into(),
+            ));
+        }
+        for (counts, more) in self.0.iter_mut().zip(&other.0) {
+            counts[0] = counts[0].saturating_add(more[0].saturating_add(more[1]));
+        }
+        Ok(())
+    }
+}
+impl From<Vec<u64>> for Counts {
+    fn from(counts: Vec<u64>) -> Self {
+        Counts(counts.into_iter().map(|count| [count, 0]).collect())
+    }
+}
+impl From<Counts> for Vec<u64> {
+    fn from(counts: Counts) -> Self {
+        counts.0.into_iter().map(|[first, second]| first.saturating_add(second)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_each_record_once_in_any_turn() {
+        let mut counts = Counts::new(3);
+        counts.add([2, 2, 2, 0, 7].into_iter());
+        counts.add([2, 0].into_iter());
+        let bytes = serde_json::to_vec(&counts).unwrap();
+        assert_eq!(bytes, b"[2,0,4]");
+        let again: Counts = serde_json::from_slice(&bytes).unwrap();
+        counts.merge(&again).unwrap();
+        assert_eq!(Vec::from(counts), [4, 0, 8]);
+    }
+    #[test]
+    fn refuses_counts_of_other_cells() {
+        assert!(Counts::new(3).merge(&Counts::new(2)).is_err());
+    }
+}
