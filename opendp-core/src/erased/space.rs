@@ -33,6 +33,7 @@ trait ErasedDomain: Erased {
     fn cells(&self, cells: &[&str]) -> Option<Result<AnyValue>>;
     fn carrier(&self) -> TypeName;
     fn size(&self) -> Option<usize>;
+    fn mixes(&self) -> bool;
     fn json(&self) -> Json;
 }
 impl<D: Domain> ErasedDomain for D {
@@ -50,6 +51,9 @@ impl<D: Domain> ErasedDomain for D {
     }
     fn size(&self) -> Option<usize> {
         self.records()
+    }
+    fn mixes(&self) -> bool {
+        self.recombines()
     }
     fn json(&self) -> Json {
         self.to_json()
@@ -222,6 +226,9 @@ impl Domain for AnyDomain {
     }
     fn records(&self) -> Option<usize> {
         self.0.size()
+    }
+    fn recombines(&self) -> bool {
+        self.0.mixes()
     }
     fn to_json(&self) -> Json {
         self.0.json()
