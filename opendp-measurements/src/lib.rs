@@ -105,12 +105,13 @@ pub use above_threshold::make_above_threshold;
 pub use alp_queryable::make_alp_queryable;
 pub use canonical_noise::make_canonical_noise;
 pub use combinators::{
-    AmplifiableMeasure, Candidate, CandidateMeasure, ConcentratedMeasure, FixedMeasure, Parts,
-    PopulationMetric, ProfileMeasure, Profiled, RenyiMeasure, make_RDP_to_approxDP,
-    make_adaptive_composition, make_approximate, make_chain_mt, make_chain_pm, make_chain_tt,
-    make_composition, make_fix_delta, make_fixed_approxDP_to_approxDP,
-    make_fully_adaptive_composition, make_parallel_composition, make_population_amplification,
-    make_privacy_filter, make_pureDP_to_zCDP, make_select_private_candidate, make_zCDP_to_approxDP,
+    AmplifiableMeasure, Candidate, CandidateMeasure, ConcentratedMeasure, FixedMeasure,
+    GroupMeasure, Growth, Parts, PathMetric, PopulationMetric, ProfileMeasure, Profiled,
+    RenyiMeasure, make_RDP_to_approxDP, make_adaptive_composition, make_approximate, make_chain_mt,
+    make_chain_pm, make_chain_tt, make_composition, make_fix_delta,
+    make_fixed_approxDP_to_approxDP, make_fully_adaptive_composition, make_group_privacy,
+    make_parallel_composition, make_population_amplification, make_privacy_filter,
+    make_pureDP_to_zCDP, make_select_private_candidate, make_zCDP_to_approxDP,
 };
 pub use confidence_interval::{Released, confidence_interval, confidence_interval_of_each};
 pub use gaussian::{GaussianLoss, GaussianMetric, GaussianNumber, make_gaussian, make_gaussian_in};
