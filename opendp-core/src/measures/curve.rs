@@ -96,7 +96,7 @@ impl PrivacyProfile {
     ///
     /// A profile that carries its loss composes them all. If none does, what is left is basic
     /// composition: `k` mechanisms that are `(epsilon / k, delta_i)`-private are
-    /// `(epsilon, sum_i delta_i)`-private (Dwork, Roth 2014, Theorem 3.16).
+    /// `(epsilon, sum_i delta_i)`-private (Dwork, Roth 2014, on basic composition).
     ///
     /// # Errors
     /// Those of the loss.
