@@ -28,6 +28,13 @@ pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
         let _ = records;
         None
     }
+    /// Whether every data set made of the records of members is a member, if it has as many records
+    /// as [`records`](Domain::records) says.
+    ///
+    /// The default is that nobody knows.
+    fn recombines(&self) -> bool {
+        false
+    }
     /// Write this domain as it stands in a pipeline document.
     ///
     /// The default is the bare type name, which is right for a domain without descriptors.

@@ -132,7 +132,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// Continue with a function of the release alone.
     ///
     /// The privacy loss stays as it is: what is computed from a release without the data cannot
-    /// tell more about the data than the release does (Dwork, Roth 2014, Proposition 2.1).
+    /// tell more about the data than the release does (Dwork, Roth 2014, on post-processing).
     ///
     /// # Errors
     /// Those of `next`.

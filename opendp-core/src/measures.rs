@@ -4,6 +4,7 @@ mod approximate;
 mod curve;
 mod divergence;
 mod sampled;
+mod table;
 mod user;
 
 pub use approximate::{Approximate, approximate, fixed_smoothed_max_divergence};

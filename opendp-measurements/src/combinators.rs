@@ -7,6 +7,7 @@ mod composition;
 mod fix_delta;
 mod fixed_approx_dp_to_approx_dp;
 mod fully_adaptive_composition;
+mod group_privacy;
 mod interactive;
 mod parallel_composition;
 mod parts;
@@ -29,6 +30,7 @@ pub use composition::make_composition;
 pub use fix_delta::{ProfileMeasure, make_fix_delta};
 pub use fixed_approx_dp_to_approx_dp::{FixedMeasure, make_fixed_approxDP_to_approxDP};
 pub use fully_adaptive_composition::make_fully_adaptive_composition;
+pub use group_privacy::{GroupMeasure, Growth, PathMetric, make_group_privacy};
 pub use parallel_composition::make_parallel_composition;
 pub use parts::Parts;
 pub use population_amplification::{

@@ -82,6 +82,8 @@ mod laplace;
 mod laplace_accuracy;
 mod laplace_threshold;
 mod new_function;
+mod new_privacy_profile;
+mod new_queryable;
 mod noise;
 mod noise_threshold;
 mod noisy_max;
@@ -106,12 +108,13 @@ pub use alp_queryable::make_alp_queryable;
 pub use canonical_noise::make_canonical_noise;
 pub use combinators::{
     AddRemoveMetric, AmplifiableMeasure, Candidate, CandidateMeasure, ConcentratedMeasure,
-    FixedMeasure, Parts, PopulationMetric, ProfileMeasure, Profiled, RenyiMeasure,
-    make_RDP_to_approxDP, make_adaptive_composition, make_approximate, make_chain_mt,
-    make_chain_pm, make_chain_tt, make_composition, make_fix_delta,
+    FixedMeasure, GroupMeasure, Growth, Parts, PathMetric, PopulationMetric, ProfileMeasure,
+    Profiled, RenyiMeasure, make_RDP_to_approxDP, make_adaptive_composition, make_approximate,
+    make_chain_mt, make_chain_pm, make_chain_tt, make_composition, make_fix_delta,
     make_fixed_approxDP_to_approxDP, make_fixed_size_subsampling, make_fully_adaptive_composition,
-    make_parallel_composition, make_poisson_subsampling, make_population_amplification,
-    make_privacy_filter, make_pureDP_to_zCDP, make_select_private_candidate, make_zCDP_to_approxDP,
+    make_group_privacy, make_parallel_composition, make_poisson_subsampling,
+    make_population_amplification, make_privacy_filter, make_pureDP_to_zCDP,
+    make_select_private_candidate, make_zCDP_to_approxDP,
 };
 pub use confidence_interval::{Released, confidence_interval, confidence_interval_of_each};
 pub use gaussian::{GaussianLoss, GaussianMetric, GaussianNumber, make_gaussian, make_gaussian_in};
@@ -121,6 +124,8 @@ pub use gumbel_max::{ScoreMetric, make_gumbel_max};
 pub use laplace::{LaplaceLoss, LaplaceMetric, LaplaceNumber, make_laplace, make_laplace_in};
 pub use laplace_threshold::make_laplace_threshold;
 pub use new_function::new_function;
+pub use new_privacy_profile::new_privacy_profile;
+pub use new_queryable::{new_queryable, new_queryable_of};
 pub use noise::{NoiseMeasure, make_noise};
 pub use noise_threshold::{NoiseThresholdMeasure, make_noise_threshold};
 pub use noisy_max::make_noisy_max;

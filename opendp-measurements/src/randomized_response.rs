@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use dashu_int::{IBig, UBig};
+use dashu_int::UBig;
 
-use opendp_core::arith::cast::ratio_to_f64_up;
-use opendp_core::arith::{Directed, DirectedFloat, InfCast};
+use opendp_core::arith::{Directed, Exact, InfCast, fixed};
 use opendp_core::random::{NoEntropy, RandomSource, with_secure};
 use opendp_core::{
     AtomDomain, Codec, DiscreteDistance, Error, Function, HashableAtom, MaxDivergence, Measurement,
@@ -41,8 +40,8 @@ type Response<T> = Measurement<AtomDomain<T>, DiscreteDistance, MaxDivergence, T
 /// for one data set only, and the loss is infinite. Data at distance 0 are equal, and their
 /// releases alike.
 ///
-/// *Rounding.* `p / (1 - p) - 1` is a quotient of two integers, which is rounded up once; `ln(1 + x)`
-/// increases with `x` and is rounded up too.
+/// *Rounding.* `p / (1 - p)` is a quotient of two integers, whose logarithm is rounded up at the
+/// 192nd binary digit. That is what counts against a budget, and the map rounds it up to a float.
 ///
 /// *Time.* With `constant_time` the number of words drawn depends on `prob` alone, and the answer
 /// is the exclusive or of two bits. The language promises no duration for that, and none is claimed
@@ -104,8 +103,8 @@ register! {
 /// `max(p / q, q / p)`, for every category and hence for every event (Warner 1965; Kairouz, Oh,
 /// Viswanath 2016). Data at distance 0 are equal, and their releases alike.
 ///
-/// *Rounding.* `max(p / q, q / p) - 1` is a quotient of two integers, which is rounded up once;
-/// `ln(1 + x)` increases with `x` and is rounded up too.
+/// *Rounding.* `max(p / q, q / p)` is a quotient of two integers, whose logarithm is rounded up at
+/// the 192nd binary digit. That is what counts against a budget, and the map rounds it up to a float.
 ///
 /// *Time.* To look up a category takes a time that depends on the data.
 ///
@@ -168,14 +167,20 @@ fn tell<S: RandomSource>(
     Ok(other + u64::from(truth <= other))
 }
 
-fn response<T: HashableAtom>(function: Function<T, T>, constant: f64) -> Result<Response<T>> {
+fn response<T: HashableAtom>(function: Function<T, T>, exact: Exact) -> Result<Response<T>> {
     let input = Space::new(AtomDomain::default(), DiscreteDistance)?;
-    let map = PrivacyMap::new(move |d_in: &u32| Ok(if *d_in == 0 { 0.0 } else { constant }));
+    let constant = exact.to_f64_up();
+    let map = PrivacyMap::new(move |d_in: &u32| Ok(if *d_in == 0 { 0.0 } else { constant }))
+        .with_exact(move |d_in| Ok(vec![if *d_in == 0 { Exact::ZERO } else { exact.clone() }]));
     Ok(Measurement::new(input, MaxDivergence, function, map))
 }
 
-/// Bound `|ln(p (k - 1) / (1 - p))|` from above, for a probability from `1 / k` to 1.
-fn loss(prob: f64, count: u64) -> Result<f64> {
+/// Bound `|ln(p (k - 1) / (1 - p))|` from above by a fraction, for a probability from `1 / k` to 1.
+///
+/// The logarithm of a fraction is none. With so many digits more than a float has, as many releases
+/// fit into a budget as it truly has room for.
+fn loss(prob: f64, count: u64) -> Result<Exact> {
+    const BITS: usize = 192;
     let least = 1.0.neg_inf_div(f64::inf_cast(count)?)?;
     if !(least <= prob && prob <= 1.0) {
         return Err(Error::MakeMeasurement(format!(
@@ -183,25 +188,20 @@ fn loss(prob: f64, count: u64) -> Result<f64> {
         )));
     }
     if prob == 1.0 {
-        return Ok(f64::INFINITY);
+        return Ok(Exact::INFINITY);
     }
     // p = truth / all, exactly. A probability below 1 has a negative exponent.
     let parts = Dyadic::new(prob);
-    let truth = IBig::from(parts.mantissa);
-    let all = IBig::ONE << usize::try_from(parts.exponent.unsigned_abs()).unwrap_or_default();
-    let gain = &truth * IBig::from(count) - &all;
-    // The larger of both odds, less 1.
-    let excess = if gain < IBig::ZERO {
-        ratio(-gain, truth * IBig::from(count - 1))
-    } else {
-        ratio(gain, all - truth)
-    };
-    excess.inf_ln_1p()
-}
-/// Divide by a positive integer, rounding up.
-fn ratio(dividend: IBig, divisor: IBig) -> f64 {
-    let (_, divisor): (_, UBig) = divisor.into_parts();
-    ratio_to_f64_up(&dividend, &divisor)
+    let truth = UBig::from(parts.mantissa);
+    let all = UBig::ONE << usize::try_from(parts.exponent.unsigned_abs()).unwrap_or_default();
+    let (one, two) = (&truth * UBig::from(count - 1), all - truth);
+    // The larger of both odds.
+    let (more, less) = if one < two { (two, one) } else { (one, two) };
+    if more == less {
+        return Ok(Exact::ZERO);
+    }
+    let units = fixed::ln(&more, 0, BITS).1 - fixed::ln(&less, 0, BITS).0;
+    format!("{units}/{}", UBig::ONE << BITS).parse()
 }
 
 #[cfg(test)]

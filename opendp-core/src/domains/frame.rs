@@ -239,6 +239,16 @@ impl<K: HashableAtom> Domain for DataFrameDomain<K> {
         };
         self.size.is_none_or(|size| size == value.rows()) && self.schema().is_none_or(fits)
     }
+    fn records(&self) -> Option<usize> {
+        self.size
+    }
+    fn with_records(&self, records: usize) -> Option<Self> {
+        Some(self.clone().with_size(records))
+    }
+    /// Rows of other columns do not fit into one frame, so that it takes a schema.
+    fn recombines(&self) -> bool {
+        self.schema.is_some()
+    }
     fn to_json(&self) -> Json {
         let names =
             |schema: &[(K, ColumnDomain)]| schema.iter().map(|(n, _)| n.to_json()).collect();
@@ -316,6 +326,8 @@ mod tests {
         assert!(domain.member(&domain.empty()));
         assert!(!domain.clone().with_size(1).member(&domain.empty()));
         let any = DataFrameDomain::default();
+        assert_eq!((domain.clone().with_size(1).records(), domain.records()), (Some(1), None));
+        assert!(domain.recombines() && !any.recombines());
         assert!(any.member(&frame(Column::new(vec![1_i64]))) && any.member(&any.empty()));
     }
     #[test]

@@ -62,6 +62,9 @@ impl<D: Domain> Domain for VectorDomain<D> {
     fn with_records(&self, records: usize) -> Option<Self> {
         Some(self.clone().with_size(records))
     }
+    fn recombines(&self) -> bool {
+        true
+    }
     fn to_json(&self) -> Json {
         // The argument that holds the element is named for the function that makes atoms, whatever
         // the elements are: documents have always spelled it so. An atom's own arguments follow.

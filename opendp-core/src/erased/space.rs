@@ -34,6 +34,7 @@ trait ErasedDomain: Erased {
     fn carrier(&self) -> TypeName;
     fn size(&self) -> Option<usize>;
     fn resized(&self, records: usize) -> Option<AnyDomain>;
+    fn mixes(&self) -> bool;
     fn json(&self) -> Json;
 }
 impl<D: Domain> ErasedDomain for D {
@@ -54,6 +55,9 @@ impl<D: Domain> ErasedDomain for D {
     }
     fn resized(&self, records: usize) -> Option<AnyDomain> {
         self.with_records(records).map(AnyDomain::new)
+    }
+    fn mixes(&self) -> bool {
+        self.recombines()
     }
     fn json(&self) -> Json {
         self.to_json()
@@ -229,6 +233,9 @@ impl Domain for AnyDomain {
     }
     fn with_records(&self, records: usize) -> Option<Self> {
         self.0.resized(records)
+    }
+    fn recombines(&self) -> bool {
+        self.0.mixes()
     }
     fn to_json(&self) -> Json {
         self.0.json()

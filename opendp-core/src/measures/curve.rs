@@ -1,6 +1,6 @@
 //! Losses that are functions: privacy profiles and Renyi curves.
 
-use std::{any::Any, fmt, sync::Arc};
+use std::{any::Any, cell::Cell, fmt, sync::Arc};
 
 use serde_json::{Value as Json, json};
 
@@ -96,7 +96,7 @@ impl PrivacyProfile {
     ///
     /// A profile that carries its loss composes them all. If none does, what is left is basic
     /// composition: `k` mechanisms that are `(epsilon / k, delta_i)`-private are
-    /// `(epsilon, sum_i delta_i)`-private (Dwork, Roth 2014, Theorem 3.16).
+    /// `(epsilon, sum_i delta_i)`-private (Dwork, Roth 2014, on basic composition).
     ///
     /// # Errors
     /// Those of the loss.
@@ -220,13 +220,19 @@ fn grid(xs: &[f64], curve: impl Fn(f64) -> Result<f64>) -> Json {
     xs.iter().filter_map(|x| Some(json!([x.to_json(), curve(*x).ok()?.to_json()]))).collect()
 }
 
-/// A profile is written as points on a small grid and read as a step function through them.
+/// A profile is written as points on a small grid, and read as a
+/// [table](PrivacyProfile::from_table) of them. As it does not increase, a bound that does is
+/// written as the one before it.
 impl Codec for PrivacyProfile {
     fn to_json(&self) -> Json {
-        json!({"profile": grid(&GRID, |epsilon| self.delta(epsilon))})
+        let least = Cell::new(1.0_f64);
+        json!({"profile": grid(&GRID, |epsilon| {
+            least.set(least.get().min(self.delta(epsilon)?));
+            Ok(least.get())
+        })})
     }
     fn from_json(json: &Json) -> Result<Self> {
-        points(json, "profile").map(PrivacyProfile::from_points)
+        PrivacyProfile::from_table(points(json, "profile")?)
     }
 }
 /// A Renyi curve is written as points on a small grid. It is read as the step function through

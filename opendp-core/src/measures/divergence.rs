@@ -26,14 +26,14 @@ pub struct SmoothedMaxDivergence;
 ///
 /// The loss is rho: `D_alpha(M(x), M(x')) <= rho * alpha` for every order `alpha > 1`, where `D`
 /// is the Renyi divergence, in both directions. Losses compose by addition (Bun, Steinke 2016,
-/// Lemma 1.7).
+/// on composition).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ZeroConcentratedDivergence;
 
 /// Renyi differential privacy at every order at once.
 ///
 /// The loss is a [`RenyiCurve`]: `D_alpha(M(x), M(x')) <= epsilon(alpha)` for every `alpha > 1`.
-/// Curves compose by addition at each order (Mironov 2017, Proposition 1).
+/// Curves compose by addition at each order (Mironov 2017, on composition).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RenyiDivergence;
 

@@ -1,7 +1,7 @@
 //! Pairs that are known by their profile, and samples of a fixed size.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::elementary::{U, exp, exp_m1};
 use super::pair::{Buckets, DominatingPair, Grid};
@@ -17,14 +17,22 @@ use super::{GaussianPair, LaplacePair, SampledPair};
 #[derive(Clone)]
 pub struct CurvePair {
     curve: Arc<dyn Fn(f64) -> f64 + Send + Sync>,
-    reach: f64,
+    reach: Arc<LazyLock<f64, Box<dyn FnOnce() -> f64 + Send>>>,
 }
 impl CurvePair {
     /// Take a profile that bounds both directions, and the largest epsilon of interest.
     ///
     /// An error in the profile must be reported as 1.
     pub fn new(reach: f64, curve: impl Fn(f64) -> f64 + Send + Sync + 'static) -> Self {
-        CurvePair { curve: Arc::new(curve), reach: reach.clamp(1e-6, 100.0) }
+        CurvePair::reaching(move || reach, curve)
+    }
+    /// As [`new`](CurvePair::new), with a largest epsilon that is computed when the pair is first
+    /// composed.
+    pub fn reaching(
+        reach: impl FnOnce() -> f64 + Send + 'static,
+        curve: impl Fn(f64) -> f64 + Send + Sync + 'static,
+    ) -> Self {
+        CurvePair { curve: Arc::new(curve), reach: Arc::new(LazyLock::new(Box::new(reach))) }
     }
 }
 impl fmt::Debug for CurvePair {
@@ -35,7 +43,8 @@ impl fmt::Debug for CurvePair {
 }
 impl DominatingPair for CurvePair {
     fn range(&self, _: f64) -> (f64, f64) {
-        (-self.reach, self.reach)
+        let reach = self.reach.clamp(1e-6, 100.0);
+        (-reach, reach)
     }
     fn only_above(&self) -> bool {
         true

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::{ComposableLoss, Error, PrivacyProfile, RenyiCurve, Result};
 
+use super::renyi::check_rho;
 use super::{
     Account, CurvePair, DiscreteGaussianPair, DiscreteLaplacePair, DominatingPair, FixedSizePair,
     GaussianPair, LaplacePair, PrivatePair, SampledPair, concentrated_delta, concentrated_epsilon,
@@ -235,14 +236,15 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
 /// # Errors
 /// `InvalidDistance` when `rho` is negative or NaN.
 pub fn profile_of_concentrated(rho: f64) -> Result<PrivacyProfile> {
-    let reach = concentrated_epsilon(rho, NEGLIGIBLE)?;
+    check_rho(rho)?;
+    let reach = move || concentrated_epsilon(rho, NEGLIGIBLE).unwrap_or(f64::INFINITY);
     let delta = move |epsilon| concentrated_delta(rho, epsilon);
     let epsilon = move |delta| match delta {
         0.0 if 0.0 < rho => Ok(f64::INFINITY),
         0.0 => Ok(0.0),
         delta => concentrated_epsilon(rho, delta),
     };
-    let pair = CurvePair::new(reach, move |e| delta(e).unwrap_or(1.0));
+    let pair = CurvePair::reaching(reach, move |e| delta(e).unwrap_or(1.0));
     Ok(profile_of(pair).with_delta(delta).with_epsilon(epsilon))
 }
 
@@ -255,7 +257,8 @@ pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
         let curve = curve.clone();
         move |order| curve.epsilon(order)
     };
-    let reach = renyi_epsilon(at(&curve), NEGLIGIBLE)?;
+    let all = at(&curve);
+    let reach = move || renyi_epsilon(all, NEGLIGIBLE).unwrap_or(f64::INFINITY);
     let (one, two) = (at(&curve), at(&curve));
     let delta = move |epsilon| renyi_delta(&one, epsilon);
     let epsilon = move |delta| match delta {
@@ -264,7 +267,7 @@ pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
         delta => renyi_epsilon(&two, delta),
     };
     let again = at(&curve);
-    let pair = CurvePair::new(reach, move |e| renyi_delta(&again, e).unwrap_or(1.0));
+    let pair = CurvePair::reaching(reach, move |e| renyi_delta(&again, e).unwrap_or(1.0));
     Ok(profile_of(pair).with_delta(delta).with_epsilon(epsilon))
 }
 

@@ -57,7 +57,7 @@ pub fn renyi_epsilon(curve: impl Fn(f64) -> Result<f64>, delta: f64) -> Result<f
 /// # Errors
 /// `InvalidDistance` when an argument is negative or NaN.
 pub fn concentrated_delta(rho: f64, epsilon: f64) -> Result<f64> {
-    check(rho)?;
+    check_rho(rho)?;
     check_epsilon(epsilon)?;
     if rho == 0.0 || epsilon == f64::INFINITY {
         return Ok(0.0);
@@ -77,7 +77,7 @@ pub fn concentrated_delta(rho: f64, epsilon: f64) -> Result<f64> {
 /// # Errors
 /// `InvalidDistance` when `rho` is negative or NaN, or delta is not above 0 and at most 1.
 pub fn concentrated_epsilon(rho: f64, delta: f64) -> Result<f64> {
-    check(rho)?;
+    check_rho(rho)?;
     check_delta(delta)?;
     if rho == 0.0 || delta == 1.0 {
         return Ok(0.0);
@@ -141,7 +141,7 @@ pub fn concentrated_rho(epsilon: f64, delta: f64) -> Result<f64> {
     Ok(low)
 }
 
-fn check(rho: f64) -> Result<()> {
+pub(super) fn check_rho(rho: f64) -> Result<()> {
     if 0.0 <= rho {
         return Ok(());
     }

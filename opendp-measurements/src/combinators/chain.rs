@@ -148,8 +148,8 @@ register! {
 ///
 /// # Proof
 /// The release is a function of the first release, and the loss of a function of a release is at
-/// most that of the release itself (Dwork, Roth 2014, Proposition 2.1, for pure and approximate
-/// differential privacy; Bun, Steinke 2016, Lemma 1.8, for zero-concentrated).
+/// most that of the release itself (Dwork, Roth 2014, on post-processing, for pure and approximate
+/// differential privacy; Bun, Steinke 2016, likewise, for zero-concentrated).
 ///
 /// # Errors
 /// None.

@@ -43,7 +43,7 @@ use opendp_core::{
 /// of those of its parts, so the ratio for `x` and `y` is at most
 /// `prod_i exp(map_i(d_in)) = exp(sum_i map_i(d_in))` (Dwork, McSherry, Nissim, Smith 2006). For
 /// zero-concentrated differential privacy, Renyi divergences of products add (Bun, Steinke 2016,
-/// Lemma 1.7). What the measure makes of the losses is stated, with its citation, at the measure.
+/// on composition). What the measure makes of the losses is stated, with its citation, at the measure.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no members or the measure does not compose

@@ -45,7 +45,7 @@ use super::parts::Parts;
 /// `min(k, d_in)` parts are left. Each loses at most `map_i(d_i)`, they draw independent randomness,
 /// and all of them together lose what the measure composes of these losses. The splits with sums
 /// below `d_in` are covered because each part's bound is taken as the largest of `map_i(1), ...,
-/// map_i(d_i)`. (McSherry 2009, Theorem 4, for pure differential privacy and `d_in = 1`.)
+/// map_i(d_i)`. (McSherry 2009, on parallel composition, for pure differential privacy and `d_in = 1`.)
 ///
 /// The maximum over splits is computed part by part: the worst loss of the first `i` parts within
 /// `d` rows is the maximum over `j` of the composition of that of the first `i - 1` within `d - j`,

@@ -154,7 +154,7 @@ impl AmplifiableMeasure for SmoothedMaxDivergence {
 /// `C` are coupled with at most `k` replaced records between them, and each with one of the common
 /// part, by putting records that are not taken in the place of those that are replaced: again at
 /// most `k` differ. So all three are at most the loss at `d_in` apart, and the claim is advanced
-/// joint convexity (Balle, Barthe, Gaboardi 2018; their Theorem 9 for `k = 1`). It grows with
+/// joint convexity (Balle, Barthe, Gaboardi 2018; for `k = 1` their bound for samples without replacement). It grows with
 /// the weight, so `q` may stand for `p`. That pure losses at one replaced record add up `k` times is
 /// group privacy of the release as a mechanism on the population.
 ///

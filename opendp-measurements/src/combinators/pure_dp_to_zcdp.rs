@@ -27,8 +27,8 @@ use crate::accounting::concentrated_rho_of_pure;
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. The releases on them are `epsilon`-close in max-divergence, in both
 /// directions, so they are a randomized function of the answer of a randomized response that keeps
-/// one bit with probability `e^epsilon / (1 + e^epsilon)` (Kairouz, Oh, Viswanath 2015, Theorem
-/// 2.2). Renyi divergence does not grow under such a function, and that of randomized response is
+/// one bit with probability `e^epsilon / (1 + e^epsilon)` (Kairouz, Oh, Viswanath 2015, on
+/// the mechanism that dominates). Renyi divergence does not grow under such a function, and that of randomized response is
 /// at most `a epsilon tanh(epsilon / 2)` at each order `a`: see [`concentrated_rho_of_pure`]. If
 /// the release answers questions, this holds of its transcript with every analyst.
 ///

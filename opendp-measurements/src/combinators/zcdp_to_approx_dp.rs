@@ -33,7 +33,7 @@ impl ConcentratedMeasure for Approximate<ZeroConcentratedDivergence> {}
 ///
 /// # Proof
 /// At every order the divergence of releases on `d_in`-close data is at most `a rho`, and then
-/// every order gives a bound on delta (Canonne, Kamath, Steinke 2020, Corollary 13). With
+/// every order gives a bound on delta (Canonne, Kamath, Steinke 2020, on concentrated privacy). With
 /// exceptional events, this holds given that they do not happen, and their delta stays apart. See
 /// [`accounting`](crate::accounting) for how the least is found, and rounded.
 ///

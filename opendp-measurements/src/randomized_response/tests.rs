@@ -1,7 +1,7 @@
-use opendp_core::arith::fixed;
+use dashu_int::IBig;
 use opendp_core::erased::AnyValue;
 use opendp_core::random::Tape;
-use opendp_core::{Args, Registration};
+use opendp_core::{Args, Ledger, Registration};
 use serde_json::json;
 
 use super::*;
@@ -57,7 +57,7 @@ fn no_ratio_of_exact_probabilities_exceeds_the_map_and_one_nearly_reaches_it() {
         (7, 0.99),
         (49, 1.0 / 49.0),
     ] {
-        let bound = loss(prob, count).unwrap();
+        let bound = loss(prob, count).unwrap().to_f64_up();
         assert!(covers(count, prob, bound), "{count} {prob}: {bound} is too low");
         let less = bound * (1.0 - 4.0 * f64::EPSILON);
         assert!(!covers(count, prob, less), "{count} {prob}: {bound} is loose");
@@ -79,6 +79,28 @@ fn gives_the_losses_of_the_test_vectors_or_tighter_ones() {
     let five = make_randomized_response(numbers(5), 0.2).unwrap().map(&1).unwrap();
     assert!(0.0 < five && five <= 2.220446049250313e-16, "{five}");
     assert_eq!(make_randomized_response(numbers(4), 0.25).unwrap().map(&1), Ok(0.0));
+}
+#[test]
+fn a_budget_of_ten_losses_has_room_for_ten_releases() {
+    let fits = |charge: &[Exact], budget: f64| {
+        let mut ledger = Ledger::with_budget(MaxDivergence, &budget).unwrap();
+        (0..10).all(|_| ledger.charge(charge).is_ok())
+    };
+    let mut refused = 0;
+    for place in 1..40 {
+        let prob = 0.5 + f64::from(place) / 80.0;
+        let response = make_randomized_response_bool(prob, false).unwrap();
+        // Ten times the logarithm, which is not a float, in the first float that is not below it.
+        let exact = response.exact_map(&1).unwrap();
+        let budget = exact[0].times(&"10".parse().unwrap()).to_f64_up();
+        assert!(fits(&exact, budget), "{prob}");
+        assert!(!fits(&exact, budget * 0.999_999_999_999), "{prob}");
+        // The control: the loss as a float, which is rounded up ten times.
+        let float = [Exact::from_f64(response.map(&1).unwrap()).unwrap()];
+        refused += i32::from(!fits(&float, budget));
+        assert!(response.exact_map(&0).unwrap()[0].is_zero());
+    }
+    assert!(0 < refused);
 }
 #[test]
 fn all_tapes_together_bracket_the_probability_of_every_category() {

@@ -104,10 +104,11 @@ fn every_constructor_states_its_map_its_proof_and_its_errors() {
     }
 }
 /// What users vouch for: nothing else is without a proof.
-const TRUSTED: [&str; 6] = [
+const TRUSTED: [&str; 7] = [
     "make_user_measurement",
     "make_user_transformation",
     "new_function",
+    "new_queryable",
     "user_distance",
     "user_divergence",
     "user_domain",

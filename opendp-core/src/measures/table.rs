@@ -1,0 +1,166 @@
+//! Profiles that are known at some points.
+
+use super::curve::PrivacyProfile;
+use crate::arith::{Directed, DirectedFloat};
+use crate::{Error, Result};
+
+impl PrivacyProfile {
+    /// Make the profile of a mechanism that is known to be (epsilon, delta)-DP at these points.
+    ///
+    /// As a function of `e^epsilon` a profile is convex: it is the largest of the lines
+    /// `P(S) - e^epsilon Q(S)` over all events `S` and neighbours. So between two points it is not
+    /// above the chord in `(e^epsilon, delta)`, and this is what joins them here. Beyond the last
+    /// point delta stays what it is there, because a profile does not increase. Before the first it
+    /// is on the chord to the mirror of that point, since the complements of events give
+    /// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. Without points it is 1. All this is
+    /// rounded up; nothing less holds for every mechanism that has the points alone.
+    ///
+    /// # Errors
+    /// `InvalidDistance` when an epsilon is negative or not finite, or is not above the one before
+    /// it, or a delta is not from 0 to 1, or is above the one before it.
+    ///
+    /// ```
+    /// # use opendp_core::PrivacyProfile;
+    /// let profile = PrivacyProfile::from_table(vec![(1.0, 0.25), (2.0, 0.0)])?;
+    /// let half = (1_f64.exp() / 2.0 + 2_f64.exp() / 2.0).ln();
+    /// assert!((profile.delta(half)? - 0.125).abs() < 1e-15);
+    /// assert!(PrivacyProfile::from_table(vec![(1.0, 0.25), (2.0, 0.5)]).is_err());
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    pub fn from_table(points: Vec<(f64, f64)>) -> Result<Self> {
+        let no = |what: &str, found: f64| {
+            Err(Error::InvalidDistance(format!(
+                "a point of a profile: expected {what}, found {found}"
+            )))
+        };
+        let mut before: Option<(f64, f64)> = None;
+        for &(epsilon, delta) in &points {
+            if !(0.0 <= epsilon && epsilon.is_finite()) {
+                return no("a finite epsilon of at least 0", epsilon);
+            }
+            if !(0.0..=1.0).contains(&delta) {
+                return no("a delta from 0 to 1", delta);
+            }
+            if before.is_some_and(|(last, _)| epsilon <= last) {
+                return no("an epsilon above the one before it", epsilon);
+            }
+            if before.is_some_and(|(_, last)| last < delta) {
+                return no("a delta that is not above the one before it", delta);
+            }
+            before = Some((epsilon, delta));
+        }
+        Ok(PrivacyProfile::new(move |epsilon| joined(&points, epsilon)))
+    }
+}
+
+/// Bound delta at an epsilon between points.
+fn joined(points: &[(f64, f64)], epsilon: f64) -> Result<f64> {
+    let (known, further) = points.split_at(points.partition_point(|point| point.0 <= epsilon));
+    match (known.last(), further.first()) {
+        (None, None) => Ok(1.0),
+        (Some((_, delta)), None) => Ok(*delta),
+        (None, Some((next, delta))) => {
+            let share = gap(epsilon, *next)?.inf_div((-next).neg_inf_exp()?.neg_inf_add(1.0)?)?;
+            raised(*delta, 1.0, share)
+        }
+        (Some((last, above)), Some((next, delta))) => {
+            let whole = -last.inf_sub(*next)?.inf_exp_m1()?;
+            raised(*delta, *above, gap(epsilon, *next)?.inf_div(whole)?)
+        }
+    }
+}
+/// Compute `1 - e^(x - y)` for `x` below `y`, rounded up.
+fn gap(x: f64, y: f64) -> Result<f64> {
+    Ok(-x.neg_inf_sub(y)?.neg_inf_exp_m1()?)
+}
+/// Go from one delta toward a larger one by a share of the way, rounded up.
+fn raised(delta: f64, above: f64, share: f64) -> Result<f64> {
+    Ok(above.inf_sub(delta)?.inf_mul(share)?.inf_add(delta)?.min(above))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The profile of a pair of laws on a few outcomes, in both directions.
+    fn exact(p: &[f64], q: &[f64], epsilon: f64) -> f64 {
+        let one = |p: &[f64], q: &[f64]| -> f64 {
+            p.iter().zip(q).map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum()
+        };
+        one(p, q).max(one(q, p))
+    }
+    const LAWS: [([f64; 4], [f64; 4]); 3] = [
+        ([0.75, 0.25, 0.0, 0.0], [0.25, 0.75, 0.0, 0.0]),
+        ([0.125, 0.375, 0.375, 0.125], [0.0, 0.125, 0.375, 0.5]),
+        ([0.5, 0.25, 0.125, 0.125], [0.0625, 0.125, 0.25, 0.5625]),
+    ];
+    /// By how much a way to join points is above the truth: at least, and at most.
+    fn slack(join: impl Fn(&[(f64, f64)], f64) -> f64) -> (f64, f64) {
+        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+        for (p, q) in LAWS {
+            let points: Vec<_> = [0.25, 0.5, 1.5, 2.0].map(|e| (e, exact(&p, &q, e))).into();
+            for step in 0..300 {
+                let epsilon = f64::from(step) / 100.0;
+                let above = join(&points, epsilon) - exact(&p, &q, epsilon);
+                (least, most) = (least.min(above), most.max(above));
+            }
+        }
+        (least, most)
+    }
+
+    #[test]
+    fn chords_are_never_below_the_truth_and_meet_it() {
+        let table = |points: &[(f64, f64)], epsilon| {
+            PrivacyProfile::from_table(points.to_vec()).unwrap().delta(epsilon).unwrap()
+        };
+        let (least, most) = slack(table);
+        assert!(-1e-15 <= least, "{least}");
+        // Steps are sound, too, and say less.
+        let steps = |points: &[(f64, f64)], epsilon| {
+            PrivacyProfile::from_points(points.to_vec()).delta(epsilon).unwrap()
+        };
+        let (sound, loose) = slack(steps);
+        assert!(-1e-15 <= sound && 2.0 * most < loose, "{sound} {most} {loose}");
+        // The control: chords in epsilon itself, and delta without the mirror of the first point.
+        let straight = |points: &[(f64, f64)], epsilon: f64| {
+            let pair = points.windows(2).find(|w| w[0].0 <= epsilon && epsilon < w[1].0);
+            pair.map_or(1.0, |w| {
+                w[1].1 + (w[0].1 - w[1].1) * (w[1].0 - epsilon) / (w[1].0 - w[0].0)
+            })
+        };
+        assert!(slack(straight).0 < -1e-3);
+        let level = |points: &[(f64, f64)], epsilon: f64| match epsilon < points[0].0 {
+            true => points[0].1,
+            false => 1.0,
+        };
+        assert!(slack(level).0 < -1e-3);
+    }
+    #[test]
+    fn gives_back_its_points() {
+        let points = vec![(0.0, 1.0), (0.3, 0.7), (1.0, 1e-9), (700.0, 1e-12), (1e300, 0.0)];
+        let profile = PrivacyProfile::from_table(points.clone()).unwrap();
+        for (epsilon, delta) in points {
+            assert_eq!(profile.delta(epsilon).unwrap(), delta);
+        }
+        assert_eq!(profile.delta(f64::INFINITY).unwrap(), 0.0);
+        assert_eq!(PrivacyProfile::from_table(Vec::new()).unwrap().delta(9.0).unwrap(), 1.0);
+    }
+    #[test]
+    fn refuses_what_is_no_profile() {
+        for (points, what) in [
+            (vec![(-1.0, 0.5)], "epsilon of at least 0"),
+            (vec![(f64::NAN, 0.5)], "epsilon of at least 0"),
+            (vec![(f64::INFINITY, 0.5)], "finite"),
+            (vec![(1.0, f64::NAN)], "from 0 to 1"),
+            (vec![(1.0, -1e-300)], "from 0 to 1"),
+            (vec![(1.0, 1.5)], "from 0 to 1"),
+            (vec![(1.0, 0.5), (1.0, 0.25)], "above the one before"),
+            (vec![(2.0, 0.5), (1.0, 0.25)], "above the one before"),
+            (vec![(1.0, 0.25), (2.0, 0.5)], "not above the one before"),
+        ] {
+            let error = PrivacyProfile::from_table(points).unwrap_err();
+            assert_eq!(error.kind(), "InvalidDistance");
+            assert!(error.to_string().contains(what), "{error}");
+        }
+    }
+}

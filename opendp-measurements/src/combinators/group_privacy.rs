@@ -1,0 +1,161 @@
+//! What a measurement loses to groups.
+
+mod growth;
+mod path;
+mod profile;
+
+use opendp_core::arith::Exact;
+use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
+use opendp_core::{
+    Approximate, Carrier, Domain, Error, MaxDivergence, Measurement, PrivacyMap, RenyiDivergence,
+    Result, Sampled, SmoothedMaxDivergence, ZeroConcentratedDivergence, register,
+};
+
+pub use growth::{GroupMeasure, Growth};
+pub use path::PathMetric;
+
+/// Make a measurement state its loss at larger distances, by going there in steps.
+///
+/// The maps of most measurements take any distance, and know more than this does: it is for those
+/// whose map ends early, because it is known only for data that differ by one record, say, or for
+/// few. Such are measurements that users define, those on secret samples, and profiles that have
+/// been computed for neighbours.
+///
+/// # Arguments
+/// * `measurement` - the measurement
+/// * `size` - the most steps that a distance is divided into: the size of the groups
+///
+/// # Precondition
+/// `size` is at least 1. The metric is one in which members at a distance are joined by
+/// [paths](PathMetric): it counts records of a domain that
+/// [has all data sets of them](Domain::recombines), or it is discrete.
+///
+/// # Postcondition
+/// The release is that of the measurement, and so is the measure.
+///
+/// # Map
+/// Let `k` be the least of `size` and of the number of records that `d_in` counts, and take the loss
+/// of the measurement at `d_in / size`, rounded up to whole records. Where both data sets have one
+/// public number of records, and the metric counts those added and removed, a step replaces a
+/// record, and is 2 long. The loss at `d_in` is
+///
+/// | measure | loss of a step | loss of `k` steps |
+/// |---|---|---|
+/// | `MaxDivergence` | `epsilon` | `k epsilon` |
+/// | `ZeroConcentratedDivergence` | `rho` | `k^2 rho` |
+/// | `Approximate<MaxDivergence>` | `(epsilon, delta)` | `(k epsilon, delta (1 + e^epsilon + ... + e^((k - 1) epsilon)))`, delta at most 1 |
+/// | `RenyiDivergence` | `r(a)` at the order `a` | the sum over `i < k` of `k a / (k a - i) r(k a - i)` |
+/// | `SmoothedMaxDivergence` | `delta(epsilon)` | the least sum over `i` of `e^(epsilon_1 + ... + epsilon_(i - 1)) delta(epsilon_i)` that is found, where `epsilon_1 + ... + epsilon_k <= epsilon` |
+///
+/// rounded up. Parts that are known exactly, stay exact. A curve in Renyi divergence takes 1024
+/// evaluations at most for each of its orders: for larger `k`, neighbouring orders are rounded up to
+/// one. [`Sampled`] losses, which are those of a mechanism on populations, grow as others do.
+///
+/// # Proof
+/// Let `x`, `y` be `d_in`-close. There are members `x = z_0, ..., z_k = y` of which neighbours are at
+/// most a step apart, by the claim of [`PathMetric`]. Let `P_i` be the law of the release on `z_i`, and
+/// `S` an event. What holds of a step holds in both directions, and so does what follows.
+///
+/// *Approximate, and pure with `delta = 0`.* `P_0(S) <= e^epsilon P_1(S) + delta`. Put in
+/// `P_1(S) <= e^epsilon P_2(S) + delta`, and so on: `P_0(S) <= e^(k epsilon) P_k(S) + delta (1 + ... +
+/// e^((k - 1) epsilon))`.
+///
+/// *Profiles.* Likewise with another epsilon for each step, which may be negative: the complement of
+/// `S` gives `P_0(S) <= e^-x P_1(S) + 1 - e^-x (1 - delta(x))`. Every choice of them whose sum is at most
+/// epsilon gives a bound, so that the search for a good one decides how tight the bound is, and not
+/// whether it holds. (The least is what the `k`-fold composition of the trade-off curve gives: Dong,
+/// Roth, Su 2022, on group privacy.)
+///
+/// *Renyi.* Let `s_i = k a (a - 1) / (k (a - 1) + i)`, which falls from `s_0 = a` to `s_k = a - 1`, and
+/// write `t_i = s_i - s_(i+1)`, which add up to 1, and `b_i = s_i / t_i`. One computes
+/// `b_i = k (a - 1) + i + 1` and `t_i (b_i - 1) = s_(i+1)`. So the density of `P_0` to the power `a`, times
+/// that of `P_k` to `1 - a`, is the product over `i < k` of `p_i^(b_i t_i) p_(i+1)^((1 - b_i) t_i)`, since for
+/// `0 < i < k` the power of `p_i` is `s_i - s_i = 0`. By Hölder's inequality for the weights `t_i`,
+/// `(a - 1) D_a(P_0 | P_k) <= sum_i t_i (b_i - 1) D_(b_i)(P_i | P_(i+1))`, that is
+/// `D_a(P_0 | P_k) <= sum_i k a / (k (a - 1) + i + 1) r(b_i)`: the sum above in reverse order. Divergence
+/// does not fall with its order, so that orders may be rounded up.
+///
+/// *Zero-concentrated.* `r(a) = rho a` makes each of the `k` terms `k a rho`. (Bun, Steinke 2016, on
+/// group privacy.)
+///
+/// If the release answers questions, all this holds of its transcript with every analyst.
+///
+/// # Errors
+/// * `MakeMeasurement` when `size` is 0, or nothing is known of paths in the space
+/// * from the map: those of the measurement's at the shorter distance
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{make_group_privacy, make_user_measurement};
+/// let rows = VectorDomain::new(AtomDomain::<bool>::default());
+/// let people = Space::new(rows, SymmetricDistance)?;
+/// // Somebody has proved this of neighbours, and of nothing else.
+/// let map = PrivacyMap::new(|d_in: &u32| match d_in {
+///     0 => Ok(0.0),
+///     1 => Ok(0.5),
+///     _ => Err(Error::FailedMap("d_in: expected at most 1".into())),
+/// });
+/// let silent = Function::map(|_: &Vec<bool>| Ok(0));
+/// let one = make_user_measurement(people, TheMeasure(ZeroConcentratedDivergence), silent, map)?;
+/// let household = make_group_privacy(one, 4)?;
+/// assert_eq!([0, 1, 2, 4].map(|d| household.map(&d)), [Ok(0.0), Ok(0.5), Ok(2.0), Ok(8.0)]);
+/// assert!(household.map(&5).is_err());
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_group_privacy<DI, MI, MO, TO>(
+    measurement: Measurement<DI, MI, MO, TO>,
+    size: u32,
+) -> Result<Measurement<DI, MI, MO, TO>>
+where
+    DI: Domain,
+    MI: PathMetric,
+    MO: GroupMeasure,
+    TO: Carrier,
+{
+    if size == 0 {
+        return Err(Error::MakeMeasurement("size: expected at least 1, found 0".into()));
+    }
+    let (domain, metric) = (measurement.input().domain(), measurement.input().metric());
+    let unit = metric
+        .unit(domain)
+        .map_err(|error| Error::MakeMeasurement(format!("measurement: {error}")))?;
+    let metric = metric.clone();
+    let path = move |d_in: &MI::Distance| metric.path(unit, d_in, size);
+    let (inner, measure) = (measurement.clone(), measurement.measure().clone());
+    let map = match MO::growth() {
+        Growth::Parts(grown) => {
+            let exact = move |d_in: &MI::Distance| {
+                let (steps, step) = path(d_in)?;
+                Ok(grown(inner.exact_map(&step)?, steps))
+            };
+            let (again, joined) = (exact.clone(), measure.clone());
+            PrivacyMap::new(move |d_in: &MI::Distance| {
+                joined.join(&exact(d_in)?.iter().map(Exact::to_f64_up).collect::<Vec<_>>())
+            })
+            .with_exact(again)
+        }
+        Growth::Whole(grown) => PrivacyMap::new(move |d_in: &MI::Distance| {
+            let (steps, step) = path(d_in)?;
+            grown(&inner.map(&step)?, steps)
+        }),
+    };
+    Ok(measurement.with_loss(measure, map))
+}
+register! {
+    "group_privacy.rs": make_group_privacy(measurement, size)
+        for DI in [AnyDomain], MI in [AnyMetric],
+            MO in [
+                MaxDivergence,
+                Approximate<MaxDivergence>,
+                ZeroConcentratedDivergence,
+                RenyiDivergence,
+                SmoothedMaxDivergence,
+                Sampled<MaxDivergence>,
+                Sampled<Approximate<MaxDivergence>>,
+            ],
+            TO in [AnyValue];
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! How losses grow with the number of steps.
+
+use opendp_core::arith::{Directed, DirectedFloat, Exact};
+use opendp_core::{
+    Approximate, MaxDivergence, Measure, RenyiCurve, RenyiDivergence, Result, Sampled,
+    SmoothedMaxDivergence, ZeroConcentratedDivergence,
+};
+
+use super::profile::grouped;
+
+/// How a loss grows with the number of steps, of which there is at least one.
+#[derive(Debug)]
+pub enum Growth<MO: Measure> {
+    /// The [parts](Measure::parts) of the loss of a step give those of the loss of all.
+    Parts(fn(Vec<Exact>, u32) -> Vec<Exact>),
+    /// The loss of a step gives the loss of all, rounded up.
+    Whole(fn(&MO::Distance, u32) -> Result<MO::Distance>),
+}
+
+/// A measure in which the loss over a path of steps is known from the loss of each.
+///
+/// An implementation claims: if any two neighbours among some distributions are at most a loss
+/// apart, in both directions, the first and the last are at most the grown one apart.
+pub trait GroupMeasure: Measure {
+    /// How a loss grows.
+    fn growth() -> Growth<Self>;
+}
+impl GroupMeasure for MaxDivergence {
+    fn growth() -> Growth<Self> {
+        Growth::Parts(|parts, steps| all_times(parts, &count(steps)))
+    }
+}
+impl GroupMeasure for ZeroConcentratedDivergence {
+    fn growth() -> Growth<Self> {
+        Growth::Parts(|parts, steps| all_times(parts, &count(steps).times(&count(steps))))
+    }
+}
+impl GroupMeasure for Approximate<MaxDivergence> {
+    fn growth() -> Growth<Self> {
+        Growth::Parts(|mut parts, steps| {
+            if let [epsilon, delta] = &mut *parts
+                && 1 < steps
+            {
+                *delta = grown_delta(epsilon.to_f64_up(), delta, steps);
+                *epsilon = epsilon.times(&count(steps));
+            }
+            parts
+        })
+    }
+}
+impl GroupMeasure for RenyiDivergence {
+    fn growth() -> Growth<Self> {
+        Growth::Whole(|curve: &RenyiCurve, steps| {
+            let curve = curve.clone();
+            Ok(RenyiCurve::new(move |order| grown_divergence(&curve, order, steps)))
+        })
+    }
+}
+impl GroupMeasure for SmoothedMaxDivergence {
+    fn growth() -> Growth<Self> {
+        Growth::Whole(|profile, steps| Ok(grouped(profile, steps)))
+    }
+}
+/// It is a loss as any other, of a mechanism on populations.
+impl<M: GroupMeasure + Default> GroupMeasure for Sampled<M> {
+    fn growth() -> Growth<Self> {
+        Growth::Whole(|loss, steps| match M::growth() {
+            Growth::Parts(grown) => {
+                let parts = M::default().split(loss)?.into_iter().map(Exact::from_f64);
+                let parts = grown(parts.collect::<Result<_>>()?, steps);
+                M::default().join(&parts.iter().map(Exact::to_f64_up).collect::<Vec<_>>())
+            }
+            Growth::Whole(grown) => grown(loss, steps),
+        })
+    }
+}
+
+fn count(steps: u32) -> Exact {
+    Exact::from_f64(f64::from(steps)).unwrap_or(Exact::INFINITY)
+}
+fn all_times(parts: Vec<Exact>, factor: &Exact) -> Vec<Exact> {
+    parts.into_iter().map(|part| part.times(factor)).collect()
+}
+/// Compute `delta (1 + e^epsilon + ... + e^((steps - 1) epsilon))`, rounded up, and at most 1. The
+/// quotient `(e^(k epsilon) - 1) / (e^epsilon - 1)` that the sum is grows with epsilon.
+pub(super) fn grown_delta(epsilon: f64, delta: &Exact, steps: u32) -> Exact {
+    if delta.is_zero() {
+        return Exact::ZERO;
+    }
+    let k = f64::from(steps);
+    let sum = match epsilon {
+        0.0 => Ok(k),
+        _ => {
+            epsilon.inf_mul(k).and_then(|all| all.inf_exp_m1()?.inf_div(epsilon.neg_inf_exp_m1()?))
+        }
+    };
+    // What fits no float makes more than 1 of every delta but the tiniest.
+    let grown = sum.and_then(Exact::from_f64).map_or(1.0, |sum| delta.times(&sum).to_f64_up());
+    Exact::from_f64(grown.min(1.0)).unwrap_or(Exact::INFINITY)
+}
+
+/// The most orders at which a curve is evaluated.
+const MOST_ORDERS: u32 = 1024;
+
+/// Compute the sum over `i < k` of `k a / (k a - i) r(k a - i)`, rounded up.
+fn grown_divergence(curve: &RenyiCurve, order: f64, steps: u32) -> Result<f64> {
+    if steps == 1 {
+        return curve.epsilon(order);
+    }
+    let k = f64::from(steps);
+    let (Ok(above), Ok(below)) = (order.inf_mul(k), order.neg_inf_mul(k)) else {
+        // Orders beyond the floats: the divergence of infinite order is the largest, and adds up.
+        let most = curve.epsilon(f64::INFINITY)?;
+        return if most.is_finite() { most.inf_mul(k) } else { Ok(most) };
+    };
+    // Each block of orders is evaluated at its largest order, and weighted by its smallest.
+    let block = steps.div_ceil(MOST_ORDERS);
+    let (mut total, mut first) = (0.0_f64, 0);
+    while first < steps {
+        let length = block.min(steps - first);
+        let divergence = curve.epsilon(above.inf_sub(f64::from(first))?)?;
+        if !divergence.is_finite() {
+            return Ok(f64::INFINITY);
+        }
+        let least = below.neg_inf_sub(f64::from(first + length - 1))?;
+        let weight = above.inf_mul(f64::from(length))?.inf_div(least)?;
+        total = total.inf_add(divergence.inf_mul(weight)?)?;
+        first += length;
+    }
+    Ok(total)
+}

@@ -1,0 +1,198 @@
+//! Metrics in which members at a distance are joined by paths.
+
+use std::num::NonZeroU32;
+
+use opendp_core::erased::{AnyDistance, AnyMetric};
+use opendp_core::{
+    ChangeOneDistance, DiscreteDistance, Domain, Error, HammingDistance, InsertDeleteDistance,
+    Metric, Result, SymmetricDistance,
+};
+
+/// A metric in which members at a distance are joined by paths of members.
+///
+/// An implementation claims: where [`unit`](PathMetric::unit) succeeds, and
+/// [`path`](PathMetric::path) gives `(k, step)` for a distance, any two members of the domain at most
+/// so far apart are `z_0` and `z_k` of some members `z_0, ..., z_k` with `z_i` and `z_(i+1)` at most
+/// `step` apart. It is not enough that distances can be divided: between data sets of three records
+/// there is none that is one record added or removed away from both.
+pub trait PathMetric: Metric {
+    /// How long the shortest step is between members of a domain that are not equal.
+    ///
+    /// # Errors
+    /// `NotImplemented` when the claim is not made of this domain.
+    fn unit<D: Domain>(&self, domain: &D) -> Result<NonZeroU32>;
+    /// Divide a distance into `most` steps at most: how many there are, and how long each is. A
+    /// longer distance gives neither fewer nor shorter steps, and there is at least one.
+    ///
+    /// # Errors
+    /// As [`unit`](PathMetric::unit).
+    fn path(
+        &self,
+        unit: NonZeroU32,
+        d_in: &Self::Distance,
+        most: u32,
+    ) -> Result<(u32, Self::Distance)>;
+}
+
+/// Divide a number of records into steps of whole units. Distances in between two multiples of the
+/// unit do not occur.
+fn divide(unit: NonZeroU32, d_in: u32, most: u32) -> (u32, u32) {
+    let (units, most) = (d_in / unit, most.max(1));
+    (units.clamp(1, most), units.div_ceil(most) * unit.get())
+}
+/// A metric that counts records. From one multiset to another, and from one sequence to another, the
+/// records that only the first has are taken out, and then those that only the second has are put
+/// in, one by one. Where the number of records is fixed, one is put in for each that is taken out.
+macro_rules! counting {
+    ($($metric:ident $sized:literal),*) => {$(
+        impl PathMetric for $metric {
+            fn unit<D: Domain>(&self, domain: &D) -> Result<NonZeroU32> {
+                if !domain.recombines() {
+                    return Err(unjoined(&D::type_name()));
+                }
+                let replaces = !$sized && domain.records().is_some();
+                Ok(NonZeroU32::MIN.saturating_add(u32::from(replaces)))
+            }
+            fn path(&self, unit: NonZeroU32, d_in: &u32, most: u32) -> Result<(u32, u32)> {
+                Ok(divide(unit, *d_in, most))
+            }
+        }
+    )*};
+}
+counting! {
+    SymmetricDistance false, InsertDeleteDistance false, ChangeOneDistance true, HammingDistance true
+}
+/// All members that are not equal are at distance 1, which is one step.
+impl PathMetric for DiscreteDistance {
+    fn unit<D: Domain>(&self, _: &D) -> Result<NonZeroU32> {
+        Ok(NonZeroU32::MIN)
+    }
+    fn path(&self, _: NonZeroU32, d_in: &u32, _: u32) -> Result<(u32, u32)> {
+        Ok((1, (*d_in).min(1)))
+    }
+}
+/// One of those above, if its type is one of theirs.
+macro_rules! erased {
+    ($($metric:ident)*) => {
+        impl PathMetric for AnyMetric {
+            fn unit<D: Domain>(&self, domain: &D) -> Result<NonZeroU32> {
+                $(if let Ok(metric) = self.downcast_ref::<$metric>() {
+                    return metric.unit(domain);
+                })*
+                Err(unjoined(&self.inner_type()))
+            }
+            fn path(
+                &self,
+                unit: NonZeroU32,
+                d_in: &AnyDistance,
+                most: u32,
+            ) -> Result<(u32, AnyDistance)> {
+                $(if let Ok(metric) = self.downcast_ref::<$metric>() {
+                    let (steps, step) = metric.path(unit, d_in.downcast_ref()?, most)?;
+                    return Ok((steps, AnyDistance::new(step)));
+                })*
+                Err(unjoined(&self.inner_type()))
+            }
+        }
+    };
+}
+erased! {
+    SymmetricDistance InsertDeleteDistance ChangeOneDistance HammingDistance DiscreteDistance
+}
+#[cold]
+fn unjoined(name: &opendp_core::TypeName) -> Error {
+    Error::NotImplemented(format!("nothing is known of paths between members in {name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use opendp_core::{AtomDomain, DataFrameDomain, DistanceOn, UserDomain, VectorDomain};
+
+    use super::*;
+
+    fn rows() -> VectorDomain<AtomDomain<bool>> {
+        VectorDomain::new(AtomDomain::default())
+    }
+    #[test]
+    fn a_path_has_whole_steps_that_reach_the_end() {
+        for unit in [1, 2].map(|unit| NonZeroU32::new(unit).unwrap()) {
+            for most in [1, 2, 3, 7, u32::MAX] {
+                let all = (0..50_u32).chain([u32::MAX]).map(|d| (d, divide(unit, d, most)));
+                let all: Vec<_> = all.collect();
+                for (d, (steps, step)) in &all {
+                    let way = u64::from(*steps) * u64::from(*step);
+                    assert!(u64::from(*d / unit * unit.get()) <= way && 1 <= *steps);
+                    assert!(*steps <= most && *step % unit == 0 && step <= d);
+                }
+                assert!(all.windows(2).all(|p| p[0].1.0 <= p[1].1.0 && p[0].1.1 <= p[1].1.1));
+            }
+        }
+    }
+    /// Whether any two of some members are joined by the path that is claimed.
+    fn joined<M>(metric: M, members: &[Vec<u8>], unit: u32) -> bool
+    where
+        M: PathMetric<Distance = u32> + DistanceOn<VectorDomain<AtomDomain<u8>>>,
+    {
+        let unit = NonZeroU32::new(unit).unwrap();
+        let all = |x: &Vec<u8>| -> Vec<Option<u32>> {
+            members.iter().map(|y| metric.distance(x, y).unwrap()).collect()
+        };
+        let distances: Vec<_> = members.iter().map(all).collect();
+        let reaches = |from: usize, to: usize, d: u32, most: u32| {
+            let (steps, step) = metric.path(unit, &d, most).unwrap();
+            let mut reached = vec![false; members.len()];
+            reached[from] = true;
+            for _ in 0..steps {
+                let near = |to: usize| {
+                    (0..members.len())
+                        .any(|z| reached[z] && distances[z][to].is_some_and(|d| d <= step))
+                };
+                reached = (0..members.len()).map(near).collect();
+            }
+            reached[to]
+        };
+        (0..members.len()).all(|x| {
+            (0..members.len()).all(|y| {
+                let Some(d) = distances[x][y] else { return true };
+                (1..5).all(|most| reaches(x, y, d, most))
+            })
+        })
+    }
+    fn vectors(length: u32) -> Vec<Vec<u8>> {
+        let digits = |n: u32| (0..length).map(|place| (n / 3_u32.pow(place) % 3) as u8).collect();
+        (0..3_u32.pow(length)).map(digits).collect()
+    }
+    #[test]
+    fn all_small_data_sets_are_joined_by_the_paths_that_are_claimed() {
+        let sized = vectors(3);
+        let free: Vec<_> = (0..4).flat_map(vectors).collect();
+        assert!(joined(SymmetricDistance, &free, 1) && joined(InsertDeleteDistance, &free, 1));
+        assert!(joined(SymmetricDistance, &sized, 2) && joined(InsertDeleteDistance, &sized, 2));
+        assert!(joined(ChangeOneDistance, &sized, 1) && joined(HammingDistance, &sized, 1));
+        // The controls: steps of one record where the size is fixed, and a domain with a gap.
+        assert!(!joined(SymmetricDistance, &sized, 1));
+        let even: Vec<_> = free.into_iter().filter(|rows| rows.len() % 2 == 0).collect();
+        assert!(!joined(SymmetricDistance, &even, 1));
+    }
+    #[test]
+    fn data_sets_of_one_size_are_joined_by_replacing_records() {
+        let unit = |metric: SymmetricDistance, sized| {
+            metric.unit(&if sized { rows().with_size(3) } else { rows() }).unwrap().get()
+        };
+        assert_eq!([false, true].map(|sized| unit(SymmetricDistance, sized)), [1, 2]);
+        let sized = rows().with_size(3);
+        assert_eq!(InsertDeleteDistance.unit(&sized).unwrap().get(), 2);
+        assert_eq!(HammingDistance.unit(&sized).unwrap().get(), 1);
+        assert_eq!(ChangeOneDistance.unit(&sized).unwrap().get(), 1);
+    }
+    #[test]
+    fn domains_that_may_have_gaps_are_refused() {
+        let kind = |unit: Result<NonZeroU32>| unit.unwrap_err().kind();
+        let some = UserDomain::new("sorted lists", |_| true);
+        assert_eq!(kind(SymmetricDistance.unit(&some)), "NotImplemented");
+        let any = DataFrameDomain::<String>::default();
+        assert_eq!(kind(HammingDistance.unit(&any.with_size(2))), "NotImplemented");
+        // One step joins any two members of any set.
+        assert!(DiscreteDistance.unit(&some).is_ok());
+    }
+}

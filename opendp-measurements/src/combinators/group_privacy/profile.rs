@@ -1,0 +1,155 @@
+//! How privacy profiles grow with the number of steps.
+//!
+//! Every way to divide epsilon among the steps gives a bound. A table of the profile finds a good
+//! one, in plain floats; what it comes to is then computed from bounds alone, rounding up.
+
+use std::sync::OnceLock;
+
+use opendp_core::arith::{Directed, DirectedFloat, Exact};
+use opendp_core::{PrivacyProfile, Result};
+
+use super::growth::grown_delta;
+use crate::accounting::elementary::exp;
+use crate::accounting::{CurvePair, profile_of};
+
+/// The points of a table above 0, and as many below. A power of two, so that sums of them are exact.
+const POINTS: i32 = 256;
+/// A table ends where delta is no larger, or falls no further before the largest epsilon.
+const NEGLIGIBLE: f64 = 1e-24;
+const LARGEST: f64 = 512.0;
+/// More steps than these are all taken with the same epsilon.
+const MOST_STEPS: u32 = 1024;
+/// Where a profile that is only a curve is cut off.
+const REACH: f64 = 1e-18;
+
+/// The profile between the ends of a path of steps of a profile.
+pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
+    if steps <= 1 {
+        return profile.clone();
+    }
+    let (profile, table) = (profile.clone(), OnceLock::new());
+    let delta = move |epsilon: f64| {
+        let same = |epsilon| same_steps(&profile, steps, epsilon).unwrap_or(1.0);
+        let all = same(epsilon);
+        if MOST_STEPS < steps || all == 0.0 {
+            return all;
+        }
+        let table = table.get_or_init(|| Table::new(&profile));
+        // A profile that does not fall further has nothing to gain from more.
+        let epsilon = epsilon.min(table.end * f64::from(steps));
+        table.divided(epsilon, steps).iter().fold(all.min(same(epsilon)), |least, way| {
+            let found = table.add_up(way, epsilon, &profile).unwrap_or(1.0);
+            if found < least { found } else { least }
+        })
+    };
+    let curve = PrivacyProfile::new(move |epsilon| Ok(delta(epsilon)));
+    let (reach, points) = (curve.clone(), curve.clone());
+    let pair = CurvePair::reaching(
+        move || reach.epsilon(REACH).unwrap_or(f64::INFINITY),
+        move |epsilon| points.delta(epsilon).unwrap_or(1.0),
+    );
+    profile_of(pair).with_delta(move |epsilon| curve.delta(epsilon))
+}
+
+/// Bound delta at an epsilon, which may be negative: then the complements of events are what the
+/// profile speaks of.
+fn bound(profile: &PrivacyProfile, epsilon: f64) -> Result<f64> {
+    if 0.0 <= epsilon {
+        return profile.delta(epsilon);
+    }
+    let rest = 1.0.neg_inf_sub(profile.delta(-epsilon)?)?;
+    1.0.inf_sub(epsilon.neg_inf_exp()?.neg_inf_mul(rest)?)
+}
+/// Bound delta over steps that have the same epsilon each.
+fn same_steps(profile: &PrivacyProfile, steps: u32, epsilon: f64) -> Result<f64> {
+    let share = match epsilon.is_finite() {
+        true => epsilon.neg_inf_div(f64::from(steps))?,
+        false => epsilon,
+    };
+    let delta = Exact::from_f64(profile.delta(share)?)?;
+    Ok(grown_delta(share, &delta, steps).to_f64_up())
+}
+
+/// A way to divide epsilon: the places in a table of all steps but the last, which takes the rest.
+type Way = Vec<usize>;
+
+/// One point of a profile.
+struct Point {
+    epsilon: f64,
+    /// `e^epsilon`, rounded up.
+    ratio: f64,
+    /// Bounds delta.
+    delta: f64,
+}
+/// Points of a profile at equal distances.
+struct Table {
+    /// The largest epsilon, a power of two.
+    end: f64,
+    points: Vec<Point>,
+    /// The probability of an event at which a point and the next give the same bound on it.
+    falls: Vec<f64>,
+}
+impl Table {
+    fn new(profile: &PrivacyProfile) -> Self {
+        let at = |epsilon| bound(profile, epsilon).unwrap_or(1.0);
+        let (mut end, least) = (LARGEST, at(LARGEST).max(NEGLIGIBLE));
+        while 1e-12 < end && at(end / 2.0) <= least {
+            end /= 2.0;
+        }
+        let gap = end / f64::from(POINTS);
+        let points: Vec<Point> = (-POINTS..=POINTS)
+            .map(|place| {
+                let epsilon = f64::from(place) * gap;
+                // A ratio that is not known makes what is computed with it NaN, or an error.
+                let ratio = epsilon.inf_exp().unwrap_or(f64::INFINITY);
+                Point { epsilon, ratio, delta: at(epsilon) }
+            })
+            .collect();
+        let fall = |(one, two): (&Point, &Point)| (one.delta - two.delta) / (two.ratio - one.ratio);
+        let falls = points.iter().zip(points.iter().skip(1)).map(fall).collect();
+        Table { end, points, falls }
+    }
+    /// Go back from an event that has a probability after the last step: each step takes the point
+    /// that gives the least bound on the probability before it. Calls with the place of each point.
+    fn walk(&self, mut probability: f64, steps: u32, mut visit: impl FnMut(usize)) -> f64 {
+        let mut total = 0.0;
+        for _ in 0..steps {
+            let place = self.falls.partition_point(|fall| probability < *fall);
+            let Some(point) = self.points.get(place) else { continue };
+            visit(place);
+            total += point.epsilon;
+            probability = (point.ratio * probability + point.delta).min(1.0);
+        }
+        total
+    }
+    /// Find ways whose epsilons are about the given one: just below, and just above.
+    fn divided(&self, epsilon: f64, steps: u32) -> [Way; 2] {
+        let (mut low, mut high) = (-690.0, 0.0);
+        for _ in 0..50 {
+            let middle = low + (high - low) / 2.0;
+            if epsilon < self.walk(exp(middle), steps, |_| ()) {
+                low = middle
+            } else {
+                high = middle
+            }
+        }
+        [low, high].map(|log| {
+            let mut way = Vec::new();
+            self.walk(exp(log), steps, |place| way.push(place));
+            way.reverse();
+            way.pop();
+            way
+        })
+    }
+    /// Add up `e^(epsilon_1 + ... + epsilon_(i - 1)) delta(epsilon_i)`, rounding up.
+    fn add_up(&self, way: &Way, epsilon: f64, profile: &PrivacyProfile) -> Result<f64> {
+        let (mut total, mut ratio, mut spent) = (0.0_f64, 1.0_f64, 0.0_f64);
+        for point in way.iter().filter_map(|place| self.points.get(*place)) {
+            total = total.inf_add(ratio.inf_mul(point.delta)?)?;
+            ratio = ratio.inf_mul(point.ratio)?;
+            spent = spent.inf_add(point.epsilon)?;
+        }
+        let last = bound(profile, epsilon.neg_inf_sub(spent)?)?;
+        total.inf_add(ratio.inf_mul(last)?)
+    }
+}

@@ -1,0 +1,327 @@
+//! What groups lose, against the exact laws of small mechanisms.
+
+use opendp_core::erased::{AnyDistance, AnyMeasurement};
+use opendp_core::{
+    AbsoluteDistance, Args, AtomDomain, ChangeOneDistance, Constructed, DiscreteDistance, Function,
+    HammingDistance, Ledger, Measure, MetricOn, PrivacyProfile, Registration, RenyiCurve, Space,
+    SymmetricDistance, UserDomain, VectorDomain,
+};
+
+use super::*;
+use crate::accounting::{gaussian_delta, profile_of_gaussian, profile_of_private};
+use crate::{Scale, make_composition, make_laplace, make_population_amplification};
+
+type Rows = VectorDomain<AtomDomain<bool>>;
+type Told<MI, MO> = Measurement<Rows, MI, MO, i32>;
+
+/// A measurement of which a loss is told at the distance of neighbours, and no more.
+fn told<MI, MO>(metric: MI, measure: MO, size: Option<usize>, loss: MO::Distance) -> Told<MI, MO>
+where
+    MI: MetricOn<Rows> + opendp_core::Metric<Distance = u32>,
+    MO: Measure,
+{
+    let rows = VectorDomain::new(AtomDomain::default());
+    let space = Space::new(size.map_or(rows.clone(), |size| rows.with_size(size)), metric).unwrap();
+    let map = PrivacyMap::new(move |d: &u32| match d {
+        0 => measure_zero(&loss),
+        1 => Ok(loss.clone()),
+        _ => Err(Error::FailedMap("more than one record".into())),
+    });
+    Measurement::new(space, measure, Function::map(|_: &Vec<bool>| Ok(0)), map)
+}
+/// Nothing is lost at distance 0; no test looks at more than that it is no error.
+fn measure_zero<Q: Clone>(loss: &Q) -> Result<Q> {
+    Ok(loss.clone())
+}
+fn grown<MO: GroupMeasure>(measure: MO, loss: MO::Distance, steps: u32) -> MO::Distance {
+    let one = told(SymmetricDistance, measure, None, loss);
+    make_group_privacy(one, steps).unwrap().map(&steps).unwrap()
+}
+
+/// Two-sided geometric noise, cut off at the ends: the law of the release on each of 6 data sets in a
+/// row. Neighbours have the loss epsilon, and the first and the last five times that.
+fn geometric(epsilon: f64) -> Vec<Vec<f64>> {
+    let (ratio, ends) = ((-epsilon).exp(), 0..=5_i32);
+    let law = |true_count: i32| {
+        let mass = |told: i32| {
+            let inside = ratio.powi((told - true_count).abs()) / (1.0 + ratio);
+            if ends.start() < &told && &told < ends.end() { inside * (1.0 - ratio) } else { inside }
+        };
+        ends.clone().map(mass).collect()
+    };
+    ends.clone().map(law).collect()
+}
+/// Noise of the weights `exp(-(z / s)^2 / 2)` on integers, far from where it would be cut off.
+fn gaussian(s: f64) -> Vec<Vec<f64>> {
+    let law = |true_count: i32| -> Vec<f64> {
+        let weight = |told: i32| (-(f64::from(told - true_count) / s).powi(2) / 2.0).exp();
+        let all: Vec<f64> = (-120..=125).map(weight).collect();
+        let total: f64 = all.iter().sum();
+        all.into_iter().map(|weight| weight / total).collect()
+    };
+    (0..=5).map(law).collect()
+}
+/// An event of two, whose probability grows as much as a loss of (epsilon, delta) allows.
+fn leaking(epsilon: f64, delta: f64) -> Vec<Vec<f64>> {
+    let mut p = 1e-3;
+    let mut laws = vec![vec![p, 1.0 - p]];
+    for _ in 0..5 {
+        p = epsilon.exp() * p + delta;
+        laws.push(vec![p, 1.0 - p]);
+    }
+    laws
+}
+/// The largest of a divergence between laws that are so many steps apart, in both directions.
+fn apart(laws: &[Vec<f64>], steps: usize, divergence: impl Fn(&[f64], &[f64]) -> f64) -> f64 {
+    let pairs = laws.iter().zip(laws.iter().skip(steps));
+    pairs.map(|(p, q)| divergence(p, q).max(divergence(q, p))).fold(0.0, f64::max)
+}
+fn pure(p: &[f64], q: &[f64]) -> f64 {
+    p.iter().zip(q).map(|(p, q)| (p / q).ln()).fold(0.0, f64::max)
+}
+fn stick(epsilon: f64) -> impl Fn(&[f64], &[f64]) -> f64 {
+    move |p, q| p.iter().zip(q).map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum()
+}
+fn renyi(order: f64) -> impl Fn(&[f64], &[f64]) -> f64 {
+    move |p, q| {
+        let terms = p.iter().zip(q).map(|(p, q)| p * (p / q).powf(order - 1.0));
+        terms.sum::<f64>().ln() / (order - 1.0)
+    }
+}
+const ORDERS: [f64; 5] = [1.001, 1.25, 2.0, 3.5, 8.0];
+
+#[test]
+fn a_pure_loss_adds_up_and_is_reached() {
+    for epsilon in [0.1, 0.7] {
+        let laws = geometric(epsilon);
+        for steps in 1..=5 {
+            let bound = grown(MaxDivergence, epsilon, steps);
+            let exact = apart(&laws, steps as usize, pure);
+            assert!(exact <= bound + 1e-9 && bound <= exact + 1e-9, "{steps}: {exact} {bound}");
+            // The control: one step less is too little.
+            assert!(bound - epsilon < exact - 1e-3);
+        }
+    }
+}
+#[test]
+fn a_concentrated_loss_grows_as_the_square() {
+    let laws = gaussian(4.0);
+    for steps in 2..=5 {
+        let bound = grown(ZeroConcentratedDivergence, 1.0 / 32.0, steps);
+        assert_eq!(bound, f64::from(steps * steps) / 32.0);
+        for order in ORDERS {
+            let exact = apart(&laws, steps as usize, renyi(order));
+            assert!(exact <= order * bound * (1.0 + 1e-9) + 1e-12, "{steps} {order}");
+            // The control: a loss that grows as the number of steps is too small.
+            assert!(order * f64::from(steps) / 32.0 < exact - 1e-3, "{steps} {order}");
+        }
+    }
+}
+#[test]
+fn a_delta_grows_by_the_geometric_sum() {
+    for (epsilon, delta) in [(0.5, 1e-3), (1.0, 1e-4), (0.0, 0.01)] {
+        let laws = leaking(epsilon, delta);
+        assert!(apart(&laws, 1, stick(epsilon)) <= delta * (1.0 + 1e-9), "it is what it is for");
+        for steps in 2..=5_u32 {
+            let (all, sum) = grown(Approximate(MaxDivergence), (epsilon, delta), steps);
+            assert_eq!(all, f64::from(steps) * epsilon);
+            let exact = apart(&laws, steps as usize, stick(all));
+            assert!((sum / exact - 1.0).abs() < 1e-9, "{steps}: {exact} {sum}");
+            // The control: deltas that only add up are too small.
+            assert!(epsilon == 0.0 || delta * f64::from(steps) < exact * 0.9);
+        }
+    }
+    let grown = |loss, steps| grown(Approximate(MaxDivergence), loss, steps);
+    assert_eq!(grown((1.0, 0.3), 5), (5.0, 1.0));
+    let large = 2_f64.powi(1000);
+    assert_eq!(grown((large, 1e-300), 5), (5.0 * large, 1.0));
+    assert_eq!(grown((large, 0.0), 5), (5.0 * large, 0.0));
+    assert_eq!(grown((f64::INFINITY, 1e-9), 1), (f64::INFINITY, 1e-9));
+    assert_eq!(grown((f64::INFINITY, 1e-9), 2), (f64::INFINITY, 1.0));
+    let (_, tiny) = grown((5e-324, 0.125), 4);
+    assert!((0.5..=0.75).contains(&tiny), "{tiny}");
+}
+#[test]
+fn renyi_divergences_at_larger_orders_bound_those_of_groups() {
+    for laws in [gaussian(4.0), geometric(0.7), leaking(0.5, 0.05)] {
+        let known = laws.clone();
+        let curve = RenyiCurve::new(move |order| Ok(apart(&known, 1, renyi(order))));
+        for steps in 1..=5 {
+            let bound = grown(RenyiDivergence, curve.clone(), steps);
+            for order in ORDERS {
+                let (exact, bound) =
+                    (apart(&laws, steps as usize, renyi(order)), bound.epsilon(order).unwrap());
+                assert!(exact <= bound * (1.0 + 1e-9) + 1e-12, "{steps} {order}: {exact} {bound}");
+            }
+        }
+    }
+    // It is reached by Gaussian noise, for which the sum of divergences at one order is too small.
+    let line = RenyiCurve::new(|order| Ok(order / 32.0));
+    for steps in [2, 5, 1024, 5000] {
+        let bound = grown(RenyiDivergence, line.clone(), steps);
+        for order in ORDERS {
+            let exact = order * f64::from(steps).powi(2) / 32.0;
+            let found = bound.epsilon(order).unwrap();
+            assert!((exact..exact * if steps < 2000 { 1.0 + 1e-9 } else { 1.01 }).contains(&found));
+            assert!(f64::from(steps) * line.epsilon(order).unwrap() < 0.6 * exact);
+        }
+    }
+    let far = grown(RenyiDivergence, RenyiCurve::new(|_| Ok(0.5)), 3);
+    assert_eq!(far.epsilon(f64::MAX).unwrap(), 1.5);
+    let points = RenyiCurve::from_points(vec![(8.0, 0.5)]);
+    let known = grown(RenyiDivergence, points, 4);
+    assert!(known.epsilon(2.0).unwrap() < 4.0 * 0.5 * 8.0 / 5.0);
+    assert_eq!(known.epsilon(2.5).unwrap(), f64::INFINITY);
+}
+#[test]
+fn profiles_of_gaussian_noise_grow_as_a_longer_shift_does() {
+    for (mu, steps) in [(1.0, 2), (0.25, 4), (0.5, 10), (0.01, 100), (3.0, 2)] {
+        let one = profile_of_gaussian(mu, 1.0).unwrap();
+        let all = grown(SmoothedMaxDivergence, one.clone(), steps);
+        let shift = mu * f64::from(steps);
+        for place in 0..8 {
+            let epsilon = f64::from(place) * shift * shift.max(1.0) / 4.0;
+            let exact = gaussian_delta(shift, epsilon).unwrap();
+            let found = all.delta(epsilon).unwrap();
+            assert!(exact.lower <= found, "{mu} {steps} {epsilon}: {exact:?} {found}");
+            let loose = found / exact.lower;
+            assert!(loose < 1.05 || found < 1e-12, "{mu} {steps} {epsilon}: {loose} {found}");
+            // The control: deltas that only add up.
+            let added = one.delta(epsilon).unwrap() * f64::from(steps);
+            assert!(place < 2 || added < exact.lower, "{mu} {steps} {epsilon}");
+        }
+        assert!(
+            all.epsilon(1e-6).unwrap()
+                < 1.03 * { crate::accounting::gaussian_epsilon(shift, 1e-6).unwrap().upper }
+        );
+    }
+}
+#[test]
+fn profiles_of_small_mechanisms_grow_no_less_than_those_of_groups() {
+    for laws in [gaussian(4.0), geometric(0.7), leaking(0.5, 0.01)] {
+        let known = laws.clone();
+        let one =
+            PrivacyProfile::new(
+                move |epsilon| Ok(apart(&known, 1, stick(epsilon)) * (1.0 + 1e-12)),
+            );
+        for steps in 1..=5 {
+            let all = grown(SmoothedMaxDivergence, one.clone(), steps);
+            for place in 0..40 {
+                let epsilon = f64::from(place) / 8.0;
+                let exact = apart(&laws, steps as usize, stick(epsilon));
+                let found = all.delta(epsilon).unwrap();
+                assert!(exact <= found + 1e-15, "{steps} {epsilon}: {exact} {found}");
+            }
+        }
+    }
+    // A pair keeps what it is at its multiple, and nothing is lost of what composes tightly.
+    let pair = grown(SmoothedMaxDivergence, profile_of_private(0.5, 1e-6).unwrap(), 3);
+    let (_, delta) = grown(Approximate(MaxDivergence), (0.5, 1e-6), 3);
+    assert!(pair.delta(1.5).unwrap() <= delta * (1.0 + 1e-12));
+    assert!(pair.delta(f64::INFINITY).unwrap() <= 3e-6 * 0.5_f64.exp().powi(3));
+    let pure = grown(SmoothedMaxDivergence, profile_of_private(0.5, 0.0).unwrap(), 3);
+    assert_eq!((pure.delta(1.5).unwrap(), pure.delta(f64::INFINITY).unwrap()), (0.0, 0.0));
+    assert!(pure.delta(1.0).unwrap() < 0.5);
+    let little = grown(SmoothedMaxDivergence, profile_of_private(0.05, 0.0).unwrap(), 3);
+    let many = PrivacyProfile::compose(&vec![little; 100]).unwrap();
+    assert!(many.epsilon(1e-6).unwrap() < 0.9 * 15.0);
+    let none = grown(SmoothedMaxDivergence, profile_of_private(0.0, 0.0).unwrap(), 3);
+    assert_eq!(none.delta(0.0).unwrap(), 0.0);
+    let nothing = grown(SmoothedMaxDivergence, PrivacyProfile::new(|_| Ok(1.0)), 3);
+    assert_eq!(nothing.delta(50.0).unwrap(), 1.0);
+    let broken = PrivacyProfile::new(|_| Err(Error::Overflow("no".into())));
+    assert_eq!(grown(SmoothedMaxDivergence, broken, 3).delta(1.0).unwrap(), 1.0);
+}
+
+#[test]
+fn exact_losses_stay_exact() {
+    let space = Space::new(VectorDomain::new(AtomDomain::<bool>::default()), SymmetricDistance);
+    let third = || "1".parse::<Exact>().unwrap().over(&"3".parse().unwrap());
+    let map = PrivacyMap::new(|_: &u32| Ok(0.34)).with_exact(move |_| Ok(vec![third()]));
+    let one =
+        Measurement::new(space.unwrap(), MaxDivergence, Function::map(|_: &Vec<bool>| Ok(0)), map);
+    let three = make_group_privacy(one, 3).unwrap();
+    assert_eq!(three.map(&3).unwrap(), 1.0);
+    let mut ledger = Ledger::with_budget(MaxDivergence, &1.0).unwrap();
+    ledger.charge(&three.exact_map(&3).unwrap()).unwrap();
+    assert!(ledger.exact_left().unwrap()[0].is_zero());
+}
+#[test]
+fn a_distance_is_divided_and_never_loses_less_than_a_shorter_one() {
+    let one = told(SymmetricDistance, MaxDivergence, None, 0.25);
+    let four = make_group_privacy(one, 4).unwrap();
+    assert_eq!([1, 2, 3, 4].map(|d| four.map(&d).unwrap()), [0.25, 0.5, 0.75, 1.0]);
+    assert_eq!(four.map(&5).unwrap_err().kind(), "FailedMap");
+    // A map that takes more: seven records are four steps of at most two.
+    let any = |_: &u32| Ok(0.25);
+    let measure = MaxDivergence;
+    let any = four.with_loss(measure, PrivacyMap::new(any));
+    let any = make_group_privacy(any, 4).unwrap();
+    let losses: Vec<f64> = (1..40).map(|d| any.map(&d).unwrap()).collect();
+    assert!(losses.windows(2).all(|pair| pair[0] <= pair[1]));
+    assert_eq!(any.map(&7).unwrap(), 1.0);
+    let curve = told(HammingDistance, RenyiDivergence, Some(3), RenyiCurve::new(|a| Ok(a)));
+    let curve = make_group_privacy(curve, 2).unwrap();
+    assert_eq!(curve.exact_map(&2).unwrap().len(), RenyiDivergence.parts().unwrap());
+}
+/// Data sets of one public size have no neighbours at distance 1, so that a map may say anything there.
+#[test]
+fn a_public_size_makes_a_step_a_replaced_record() {
+    let rows = VectorDomain::new(AtomDomain::<bool>::default()).with_size(3);
+    let space = Space::new(rows, SymmetricDistance).unwrap();
+    let map = PrivacyMap::new(|d: &u32| Ok(f64::from(*d / 2)));
+    let function = Function::map(|_: &Vec<bool>| Ok(0));
+    let one = Measurement::new(space, MaxDivergence, function, map);
+    let group = make_group_privacy(one, 3).unwrap();
+    assert_eq!([0, 1, 2, 3, 4, 6].map(|d| group.map(&d).unwrap()), [0.0, 0.0, 1.0, 1.0, 2.0, 3.0]);
+}
+#[test]
+fn spaces_without_paths_are_refused() {
+    let kind = |made: Result<_>| -> &'static str { made.map(|_: ()| ()).unwrap_err().kind() };
+    let one = told(ChangeOneDistance, MaxDivergence, Some(2), 1.0);
+    assert_eq!(kind(make_group_privacy(one, 0).map(drop)), "MakeMeasurement");
+    let numbers = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new()).unwrap();
+    let noise = make_laplace(numbers, Scale::new(1.0).unwrap(), None).unwrap().erase();
+    let noise = noise.in_measure::<MaxDivergence>().unwrap();
+    assert_eq!(kind(make_group_privacy(noise, 2).map(drop)), "MakeMeasurement");
+    let map = PrivacyMap::new(|_: &u32| Ok(1.0));
+    let silent = || Function::map(|_: &opendp_core::erased::AnyValue| Ok(0));
+    let some = UserDomain::new("sorted lists", |_| true);
+    let space = Space::new(some.clone(), SymmetricDistance).unwrap();
+    let sorted = Measurement::new(space, MaxDivergence, silent(), map);
+    assert_eq!(kind(make_group_privacy(sorted, 2).map(drop)), "MakeMeasurement");
+    let space = Space::new(some, DiscreteDistance).unwrap();
+    let map = PrivacyMap::new(|_: &u32| Ok(1.0));
+    let discrete = Measurement::new(space, MaxDivergence, silent(), map);
+    assert_eq!(make_group_privacy(discrete, 9).unwrap().map(&9).unwrap(), 1.0);
+}
+
+fn call(types: &str, told: AnyMeasurement, size: u32) -> Result<AnyMeasurement> {
+    let found = Registration::all().find(|r| {
+        let of = r.generics.iter().find(|g| g.name == "MO");
+        r.names == ["make_group_privacy"]
+            && of.is_some_and(|g| (g.type_name)().to_string() == types)
+    });
+    let args = Args::new()
+        .with("measurement", Constructed::from(told))
+        .with("size", serde_json::json!(size));
+    (found.unwrap().construct)(&args)?.measurement()
+}
+#[test]
+fn is_registered_and_composes() {
+    let one = told(HammingDistance, ZeroConcentratedDivergence, Some(5), 0.5).erase();
+    let four = call("ZeroConcentratedDivergence", one, 4).unwrap();
+    let twice = make_composition(vec![four.clone(), four]).unwrap();
+    let loss = twice.map(&AnyDistance::new(4_u32)).unwrap();
+    assert_eq!(*loss.downcast_ref::<f64>().unwrap(), 16.0);
+    // A secret sample, of which the loss of one replaced record is known.
+    let one = told(ChangeOneDistance, Approximate(MaxDivergence), Some(5), (1.0, 1e-6));
+    let sample = make_population_amplification(one, 50).unwrap();
+    let (epsilon, delta) = sample.map(&1).unwrap();
+    let three = call("Sampled<Approximate<MaxDivergence>>", sample.erase(), 3).unwrap();
+    let loss = three.map(&AnyDistance::new(3_u32)).unwrap();
+    let (all, sum) = *loss.downcast_ref::<(f64, f64)>().unwrap();
+    assert!((all / epsilon - 3.0).abs() < 1e-12);
+    let geometric = 1.0 + epsilon.exp() + (2.0 * epsilon).exp();
+    assert!((sum / delta - geometric).abs() < 1e-9);
+}

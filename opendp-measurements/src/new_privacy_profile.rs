@@ -1,0 +1,141 @@
+//! Privacy profiles that a user writes.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use opendp_core::{Error, PrivacyProfile, Result};
+
+/// The most points of a curve that are remembered.
+const MOST_POINTS: usize = 4096;
+/// By what part of itself a curve may rise, as one does that is computed in plain floats.
+const WOBBLE: f64 = 1e-9;
+
+/// Take a curve for a privacy profile.
+///
+/// It is a loss in `SmoothedMaxDivergence`: what the map of a measurement that a user defines may give.
+/// A document writes such a loss as points, `{"profile": [[epsilon, delta], ...]}`, which are joined by
+/// [`PrivacyProfile::from_table`]; a curve is for programs.
+///
+/// # Arguments
+/// * `curve` - for each epsilon of at least 0 a delta
+///
+/// # Precondition
+/// For each epsilon the mechanism is (epsilon, curve(epsilon))-differentially private. The curve is
+/// from 0 to 1, does not rise, and is computed so that it is never too small.
+///
+/// # Postcondition
+/// The profile has the deltas of the curve.
+///
+/// # Trust
+/// That the precondition holds. What can be seen of it is checked each time that the curve is
+/// evaluated: a delta is a number from 0 to 1, and no delta is above that of a smaller epsilon that has
+/// been evaluated before, by more than a part in `10^9`.
+///
+/// # Errors
+/// None of its own. From the profile: `FailedMap` when the check fails; those of the curve.
+///
+/// # Example
+/// ```
+/// use opendp_measurements::new_privacy_profile;
+/// let profile = new_privacy_profile(|epsilon: f64| Ok(1.0 / (1.0 + epsilon)))?;
+/// assert_eq!(profile.delta(3.0)?, 0.25);
+/// assert!((profile.epsilon(0.1)? - 9.0).abs() < 1e-12);
+/// let nonsense = new_privacy_profile(|epsilon: f64| Ok(1.0 - epsilon))?;
+/// assert!(nonsense.delta(2.0).unwrap_err().to_string().contains("from 0 to 1"));
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn new_privacy_profile(
+    curve: impl Fn(f64) -> Result<f64> + Send + Sync + 'static,
+) -> Result<PrivacyProfile> {
+    let seen = Mutex::new(BTreeMap::new());
+    Ok(PrivacyProfile::new(move |epsilon| {
+        let delta = curve(epsilon)?;
+        if !(0.0..=1.0).contains(&delta) {
+            return Err(Error::FailedMap(format!(
+                "the curve of a privacy profile: expected a delta from 0 to 1 at epsilon \
+                 {epsilon}, found {delta}"
+            )));
+        }
+        match seen.lock() {
+            Ok(mut seen) => compare(&mut seen, epsilon, delta).map(|()| delta),
+            Err(_) => Err(Error::FailedMap("an earlier evaluation of the curve panicked".into())),
+        }
+    }))
+}
+
+/// Compare a point of a curve with its neighbours among those before it, and remember it. Floats that
+/// are not negative are ordered as their bits are.
+fn compare(seen: &mut BTreeMap<u64, f64>, epsilon: f64, delta: f64) -> Result<()> {
+    let key = epsilon.abs().to_bits();
+    let rises = |low: (f64, f64), high: (f64, f64)| low.1 * (1.0 + WOBBLE) < high.1;
+    let found = |(bits, delta): (&u64, &f64)| (f64::from_bits(*bits), *delta);
+    let (before, after) =
+        (seen.range(..=key).next_back().map(found), seen.range(key..).next().map(found));
+    let point = (epsilon, delta);
+    let pairs = [before.map(|low| (low, point)), after.map(|high| (point, high))];
+    if let Some((low, high)) = pairs.into_iter().flatten().find(|(low, high)| rises(*low, *high)) {
+        return Err(Error::FailedMap(format!(
+            "the curve of a privacy profile must not rise, and does from {} at epsilon {} to {} at \
+             epsilon {}",
+            low.1, low.0, high.1, high.0
+        )));
+    }
+    if seen.len() < MOST_POINTS {
+        seen.insert(key, delta);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use opendp_core::{
+        AtomDomain, DiscreteDistance, Function, PrivacyMap, SmoothedMaxDivergence, Space,
+        TheMeasure,
+    };
+
+    use super::*;
+    use crate::{make_fix_delta, make_user_measurement};
+
+    #[test]
+    fn a_measurement_of_ones_own_may_have_a_profile() {
+        let bits = Space::new(AtomDomain::<bool>::default(), DiscreteDistance).unwrap();
+        let map = PrivacyMap::new(|d: &u32| {
+            let d = f64::from(*d);
+            new_privacy_profile(move |epsilon: f64| Ok((d - epsilon).clamp(0.0, 1.0)))
+        });
+        let told = Function::map(|_: &bool| Ok(0));
+        let told = make_user_measurement(bits, TheMeasure(SmoothedMaxDivergence), told, map);
+        let fixed = make_fix_delta(told.unwrap(), 0.25).unwrap();
+        assert_eq!(fixed.map(&1).unwrap(), (0.75, 0.25));
+    }
+    #[test]
+    fn what_is_no_delta_is_an_error() {
+        for wrong in [f64::NAN, -1e-300, 1.0_f64.next_up(), f64::INFINITY, f64::NEG_INFINITY] {
+            let profile = new_privacy_profile(move |_| Ok(wrong)).unwrap();
+            assert_eq!(profile.delta(1.0).unwrap_err().kind(), "FailedMap", "{wrong}");
+            assert_eq!(profile.epsilon(0.5).unwrap_err().kind(), "FailedMap", "{wrong}");
+            // The control: a profile as such trusts its curve.
+            assert!(PrivacyProfile::new(move |_| Ok(wrong)).delta(1.0).is_ok());
+        }
+        let fails = new_privacy_profile(|_| Err(Error::Overflow("no".into()))).unwrap();
+        assert_eq!(fails.delta(1.0).unwrap_err().kind(), "Overflow");
+    }
+    #[test]
+    fn a_rise_is_found_from_either_side() {
+        let steps = |epsilon: f64| Ok(if (1.0..2.0).contains(&epsilon) { 0.1 } else { 0.5 });
+        for order in [[0.5, 1.5, 3.0], [3.0, 1.5, 0.5], [1.5, 0.5, 3.0]] {
+            let profile = new_privacy_profile(steps).unwrap();
+            let failed: Vec<_> =
+                order.into_iter().filter_map(|epsilon| profile.delta(epsilon).err()).collect();
+            assert!(!failed.is_empty(), "{order:?}");
+            assert!(failed.iter().all(|error| error.to_string().contains("must not rise")));
+        }
+        // The search for an epsilon evaluates enough to see it.
+        let rising = new_privacy_profile(|epsilon: f64| Ok(1.0 - 0.5 / (1.0 + epsilon))).unwrap();
+        assert!(rising.epsilon(0.25).is_err());
+        // A curve in plain floats may be off by their rounding.
+        let wobbles = |epsilon: f64| Ok(0.5 * (1.0 + 1e-15 * (1e3 * epsilon).sin()));
+        let wobbles = new_privacy_profile(wobbles).unwrap();
+        assert!((0..1000).all(|i| wobbles.delta(f64::from(i)).is_ok()));
+    }
+}

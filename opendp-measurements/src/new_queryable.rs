@@ -1,0 +1,186 @@
+//! Conversations that a user writes.
+
+use opendp_core::erased::{AnyFunction, AnyValue};
+use opendp_core::{Carrier, Error, Function, Queryable, Result, register};
+
+/// Make a function that starts a conversation with a value.
+///
+/// After a measurement, by `then`, the value is the release: the conversation is post-processing, and
+/// loses nothing. As the function of [`make_user_measurement`](crate::make_user_measurement) the value
+/// is the data, and the conversation is an interactive mechanism, of which the privacy map that
+/// stands beside it says what all answers together lose.
+///
+/// # Arguments
+/// * `transition` - what a question does to the state, and its answer
+///
+/// # Precondition
+/// The transition knows nothing of the data but what is in the state and in the question.
+///
+/// # Postcondition
+/// The function gives a [`Queryable`] whose state begins as a copy of the value. Questions are
+/// answered one at a time, and whoever asks in between gets an error. A transition that fails may
+/// leave the state half changed, and the conversation goes on with it; after one that panics it does
+/// not go on. What is bound to a turn of another conversation ends with it, with all that comes of it.
+///
+/// # Trust
+/// That the precondition holds, after a measurement; and that the privacy map bounds the loss of every
+/// sequence of questions, each in view of the answers before it, where the value is the data.
+///
+/// # Errors
+/// None of its own.
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_laplace, new_queryable};
+/// let space = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
+/// // How much is left of a noisy number, after taking from it.
+/// let left = |rest: &mut i32, taken: &i32| {
+///     *rest = rest.saturating_sub(*taken);
+///     Ok(*rest)
+/// };
+/// let noisy = make_laplace(space, Scale::new(2.0)?, None)?.then(|| new_queryable(left))?;
+/// let stock = noisy.invoke(&100)?;
+/// let before = stock.ask(&0)?;
+/// assert_eq!((stock.ask(&5)?, stock.ask(&1)?), (before - 5, before - 6));
+/// assert_eq!(noisy.map(&1)?, 0.5);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn new_queryable<S, Q, A>(
+    transition: impl Fn(&mut S, &Q) -> Result<A> + Clone + Send + Sync + 'static,
+) -> Result<Function<S, Queryable<Q, A>>>
+where
+    S: Carrier,
+    Q: opendp_core::Named,
+    A: Carrier,
+{
+    Ok(Function::map(move |start: &S| Ok(Queryable::new(start.clone(), transition.clone()))))
+}
+
+/// Make a function that starts a conversation with a value, of a function of pairs.
+///
+/// It is `new_queryable` for values whose types are known at run time.
+///
+/// # Arguments
+/// * `transition` - a function of the pair of a state and a question, which gives the pair of the
+///   next state and the answer
+///
+/// # Precondition
+/// The transition knows nothing of the data but what is in the state and in the question.
+///
+/// # Postcondition
+/// The function gives a queryable whose state begins as the value. After a measurement that is its
+/// release, and the conversation is post-processing; as the function of `make_user_measurement` it is
+/// the data, and the conversation an interactive mechanism. A transition that fails leaves the state
+/// as it is.
+///
+/// # Trust
+/// That the precondition holds, after a measurement; and that the privacy map bounds the loss of every
+/// sequence of questions, each in view of the answers before it, where the value is the data.
+///
+/// # Errors
+/// None of its own. From the queryable: `FailedCast` when the transition does not give a pair.
+///
+/// # Example
+/// ```
+/// use opendp_core::{Function, erased::AnyValue};
+/// use opendp_measurements::new_queryable_of;
+/// let add = |(total, step): &(AnyValue, AnyValue)| {
+///     let total = total.downcast_ref::<i32>()? + step.downcast_ref::<i32>()?;
+///     Ok((total, total))
+/// };
+/// let start = new_queryable_of(Function::map(add).erase())?;
+/// let counter = start.eval(&AnyValue::new(40))?;
+/// assert_eq!(counter.ask(&AnyValue::new(2))?.downcast::<i32>()?, 42);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn new_queryable_of(
+    transition: AnyFunction,
+) -> Result<Function<AnyValue, Queryable<AnyValue, AnyValue>>> {
+    new_queryable(move |state: &mut AnyValue, query: &AnyValue| {
+        let next = transition.eval(&AnyValue::new((state.clone(), query.clone())))?;
+        let Some((next, answer)) = next.pair() else {
+            return Err(Error::FailedCast(
+                "transition: expected a pair of the next state and the answer".into(),
+            ));
+        };
+        *state = next;
+        Ok(answer)
+    })
+}
+register! { "new_queryable.rs": new_queryable_of as ["new_queryable"](transition); }
+
+#[cfg(test)]
+mod tests {
+    use opendp_core::{
+        Args, AtomDomain, Constructed, DiscreteDistance, Function, MaxDivergence, Measurement,
+        PrivacyMap, Registration, Space, TheMeasure,
+    };
+
+    use super::*;
+    use crate::{make_composition, make_user_measurement};
+
+    type Bits = Space<AtomDomain<bool>, DiscreteDistance>;
+    fn bits() -> Bits {
+        Space::new(AtomDomain::default(), DiscreteDistance).unwrap()
+    }
+    fn map() -> PrivacyMap<DiscreteDistance, MaxDivergence> {
+        PrivacyMap::new(|_: &u32| Ok(1.0))
+    }
+    /// Tells the truth at the second question, and nothing else at any.
+    fn at_last()
+    -> Measurement<AtomDomain<bool>, DiscreteDistance, MaxDivergence, Queryable<i32, Option<bool>>>
+    {
+        let asked = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let talk = new_queryable(move |truth: &mut bool, question: &i32| {
+            asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Ok((*question == 2).then_some(*truth))
+        });
+        make_user_measurement(bits(), TheMeasure(MaxDivergence), talk.unwrap(), map()).unwrap()
+    }
+
+    #[test]
+    fn an_interactive_mechanism_of_ones_own_composes() {
+        let talk = at_last();
+        let release = talk.invoke(&true).unwrap();
+        assert_eq!((release.ask(&1), release.ask(&2)), (Ok(None), Ok(Some(true))));
+        let both = make_composition(vec![talk.clone(), talk]).unwrap();
+        assert_eq!(both.map(&1).unwrap(), 2.0);
+        let releases = both.invoke(&false).unwrap();
+        assert!(releases.iter().all(|release| release.ask(&2) == Ok(Some(false))));
+    }
+    #[test]
+    fn every_invocation_has_a_state_of_its_own() {
+        let count = new_queryable(|total: &mut i32, step: &i32| {
+            *total += step;
+            Ok(*total)
+        });
+        let count = count.unwrap();
+        let (one, two) = (count.eval(&0).unwrap(), count.eval(&10).unwrap());
+        assert_eq!((one.ask(&1), two.ask(&1), one.clone().ask(&1)), (Ok(1), Ok(11), Ok(2)));
+    }
+    #[test]
+    fn is_registered_for_values_whose_types_are_erased() {
+        let mut all = Registration::all();
+        let made = all.find(|r| r.names.contains(&"new_queryable")).unwrap();
+        let start = |transition: AnyFunction| {
+            let args = Args::new().with("transition", Constructed::from(transition));
+            let start = (made.construct)(&args).unwrap().function().unwrap();
+            let talk = start.eval(&AnyValue::new(5)).unwrap();
+            talk.downcast::<Queryable<AnyValue, AnyValue>>().unwrap()
+        };
+        let halve = Function::map(|(state, by): &(AnyValue, AnyValue)| {
+            let (state, by) = (*state.downcast_ref::<i32>()?, *by.downcast_ref::<i32>()?);
+            let half = state.checked_div(by);
+            let half = half.ok_or_else(|| Error::FailedFunction("divided by 0".into()))?;
+            Ok((half, half.to_string()))
+        });
+        let talk = start(halve.erase());
+        let ask = |by: i32| talk.ask(&AnyValue::new(by)).and_then(|answer| answer.downcast());
+        assert_eq!(ask(2), Ok("2".to_owned()));
+        assert_eq!(ask(0).unwrap_err().kind(), "FailedFunction");
+        assert_eq!(ask(1), Ok("2".to_owned()), "a question that fails changes nothing");
+        let single = start(Function::map(|_: &(AnyValue, AnyValue)| Ok(1)).erase());
+        assert_eq!(single.ask(&AnyValue::new(0)).unwrap_err().kind(), "FailedCast");
+    }
+}
