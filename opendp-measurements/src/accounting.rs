@@ -33,9 +33,10 @@ pub(crate) mod normal_mass;
 mod pair;
 mod profile;
 mod renyi;
+mod replaced_pair;
 
 pub use account::{Account, Certified};
-pub use curve_pair::{CurvePair, FixedSizePair};
+pub use curve_pair::CurvePair;
 pub use finite_pair::{
     DiscreteGaussianPair, DiscreteLaplacePair, FinitePair, PrivatePair, RandomizedResponsePair,
     ThresholdedPair,
@@ -52,6 +53,7 @@ pub use renyi::{
     concentrated_delta, concentrated_epsilon, concentrated_rho, concentrated_rho_of_pure,
     renyi_delta, renyi_epsilon,
 };
+pub use replaced_pair::ReplacedPair;
 
 #[cfg(test)]
 mod tests;
