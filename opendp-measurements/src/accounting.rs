@@ -33,10 +33,11 @@ pub(crate) mod normal_mass;
 mod pair;
 mod profile;
 mod renyi;
+mod replaced_pair;
 mod sampled_pair;
 
 pub use account::{Account, Certified};
-pub use curve_pair::{CurvePair, FixedSizePair};
+pub use curve_pair::CurvePair;
 pub use finite_pair::{
     DiscreteGaussianPair, DiscreteLaplacePair, FinitePair, PrivatePair, RandomizedResponsePair,
     ThresholdedPair,
@@ -54,7 +55,8 @@ pub use renyi::{
     concentrated_delta, concentrated_epsilon, concentrated_rho, concentrated_rho_of_pure,
     renyi_delta, renyi_epsilon,
 };
-pub use sampled_pair::SampledPair;
+pub use replaced_pair::ReplacedPair;
+pub use sampled_pair::{FixedSizePair, SampledPair};
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,10 @@
-//! Pairs that are known by their profile, and samples of a fixed size.
+//! Pairs that are known by their profile.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use super::elementary::{U, exp, exp_m1};
 use super::pair::{Buckets, DominatingPair, Grid};
-use super::{GaussianPair, LaplacePair, SampledPair};
 
 /// A mechanism of which only a privacy profile is known.
 ///
@@ -87,64 +86,5 @@ impl DominatingPair for CurvePair {
         missing = missing.max(1.0 - (last + p)).max(0.0);
         buckets.above = last + missing + rounding * missing.max(1e-3);
         buckets
-    }
-}
-
-/// A mechanism on a sample of fixed size, drawn without replacement, one record replaced.
-///
-/// For a mechanism dominated by `(P, Q)` under replacement and a sample of the share `q` of the
-/// records, the profile is at most that of `((1 - q) Q + q P, Q)` at `epsilon >= 0` and of
-/// `(P, (1 - q) P + q Q)` below (Zhu, Dong, Wang 2022, Theorem 11). It is the profile of the
-/// positive losses of the one pair, the negative ones of the other, and what is missing to 1 at 0.
-#[derive(Clone, Debug)]
-pub struct FixedSizePair {
-    above: Arc<dyn DominatingPair>,
-    below: Arc<dyn DominatingPair>,
-}
-impl FixedSizePair {
-    /// Any mechanism; the pair bounds the replacement of a record, and is its own reverse.
-    pub fn of(pair: Arc<dyn DominatingPair>, rate: f64) -> Self {
-        FixedSizePair {
-            above: SampledPair::of(pair.clone(), rate, true),
-            below: SampledPair::of(pair, rate, false),
-        }
-    }
-    /// Gaussian noise; `mu` is the distance that replacing a record makes, in standard deviations.
-    pub fn gaussian(mu: f64, rate: f64) -> Self {
-        Self::of(Arc::new(GaussianPair { mu }), rate)
-    }
-    /// Laplace noise; `epsilon` is the loss of replacing a record.
-    pub fn laplace(pair: LaplacePair, rate: f64) -> Self {
-        Self::of(Arc::new(pair), rate)
-    }
-}
-impl DominatingPair for FixedSizePair {
-    fn range(&self, tail: f64) -> (f64, f64) {
-        (self.below.range(tail).0.min(0.0), self.above.range(tail).1.max(0.0))
-    }
-    fn only_above(&self) -> bool {
-        self.above.only_above() || self.below.only_above()
-    }
-    fn most(&self) -> f64 {
-        self.above.most()
-    }
-    fn buckets(&self, grid: &Grid) -> Buckets {
-        let zero = (-grid.first).clamp(0, grid.count as i64) as usize;
-        let (mut one, two) = (self.above.buckets(grid), self.below.buckets(grid));
-        one.p[..zero].copy_from_slice(&two.p[..zero]);
-        one.q[..zero].copy_from_slice(&two.q[..zero]);
-        one.at_edges.retain(|(edge, _)| *edge > zero);
-        one.at_edges.extend(two.at_edges.iter().filter(|(edge, _)| *edge < zero));
-        one.below = two.below;
-        one.relative = one.relative.max(two.relative);
-        one.shift = one.shift.max(two.shift);
-        let atoms: f64 = one.at_edges.iter().map(|(_, p)| p).sum();
-        let rest = 1.0 - super::elementary::sum(&one.p) - atoms - one.below - one.above;
-        // It is off by the errors of everything else.
-        let error = 2.0 * one.relative + 64.0 * U;
-        let rest = rest.max(error);
-        one.relative = one.relative.max(error / rest);
-        one.at_edges.push((zero, rest));
-        one
     }
 }

@@ -6,7 +6,7 @@ use super::elementary::{U, exp, exp_m1, ln, ln_1p};
 use super::pair::{Buckets, DominatingPair, Grid};
 
 /// Bounds the relative error of the masses below.
-const ERROR: f64 = 256.0 * U;
+pub(super) const ERROR: f64 = 256.0 * U;
 
 /// Laplace noise of scale `sensitivity / epsilon`.
 ///
@@ -21,7 +21,7 @@ pub struct LaplacePair {
 }
 
 /// The masses that `e^((x - end) / 2) / 4 dx` and, for `Q`, `e^-x` times that, give to an interval.
-fn exponential(end: f64, low: f64, high: f64) -> (f64, f64) {
+pub(super) fn exponential(end: f64, low: f64, high: f64) -> (f64, f64) {
     if !(low < high) {
         return (0.0, 0.0);
     }

@@ -1,10 +1,10 @@
-//! Any symmetric pair on a Poisson sample.
+//! Any symmetric pair on a sample.
 
 use std::sync::Arc;
 
 use super::DominatingPair;
 use super::discrete_loss::DiscreteLoss;
-use super::elementary::{U, exp, exp_m1, ln_1p};
+use super::elementary::{U, exp, exp_m1, ln_1p, sum};
 use super::pair::{Buckets, Grid};
 
 /// A mechanism on a Poisson sample, one record removed or added.
@@ -110,5 +110,56 @@ impl DominatingPair for SampledPair {
     }
     fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledPair { removed: !self.removed, ..self.clone() }))
+    }
+}
+
+/// A mechanism on a sample of fixed size, drawn without replacement, one record replaced.
+///
+/// For a mechanism dominated by `(P, Q)` under replacement and a sample of the share `q` of the
+/// records, the profile is at most that of `((1 - q) Q + q P, Q)` at `epsilon >= 0` and of
+/// `(P, (1 - q) P + q Q)` below (Zhu, Dong, Wang 2022, Theorem 11). It is the profile of the
+/// positive losses of the one pair, the negative ones of the other, and what is missing to 1 at 0.
+#[derive(Clone, Debug)]
+pub struct FixedSizePair {
+    above: Arc<dyn DominatingPair>,
+    below: Arc<dyn DominatingPair>,
+}
+impl FixedSizePair {
+    /// Any mechanism; the pair bounds the replacement of a record, and is its own reverse.
+    pub fn of(pair: Arc<dyn DominatingPair>, rate: f64) -> Self {
+        FixedSizePair {
+            above: SampledPair::of(pair.clone(), rate, true),
+            below: SampledPair::of(pair, rate, false),
+        }
+    }
+}
+impl DominatingPair for FixedSizePair {
+    fn range(&self, tail: f64) -> (f64, f64) {
+        (self.below.range(tail).0.min(0.0), self.above.range(tail).1.max(0.0))
+    }
+    fn only_above(&self) -> bool {
+        self.above.only_above() || self.below.only_above()
+    }
+    fn most(&self) -> f64 {
+        self.above.most()
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        let zero = (-grid.first).clamp(0, grid.count as i64) as usize;
+        let (mut one, two) = (self.above.buckets(grid), self.below.buckets(grid));
+        one.p[..zero].copy_from_slice(&two.p[..zero]);
+        one.q[..zero].copy_from_slice(&two.q[..zero]);
+        one.at_edges.retain(|(edge, _)| *edge > zero);
+        one.at_edges.extend(two.at_edges.iter().filter(|(edge, _)| *edge < zero));
+        one.below = two.below;
+        one.relative = one.relative.max(two.relative);
+        one.shift = one.shift.max(two.shift);
+        let atoms: f64 = one.at_edges.iter().map(|(_, p)| p).sum();
+        let rest = 1.0 - sum(&one.p) - atoms - one.below - one.above;
+        // It is off by the errors of everything else.
+        let error = 2.0 * one.relative + 64.0 * U;
+        let rest = rest.max(error);
+        one.relative = one.relative.max(error / rest);
+        one.at_edges.push((zero, rest));
+        one
     }
 }

@@ -175,13 +175,13 @@ fn a_third_partys_pair_is_as_good_as_ours() {
 }
 #[test]
 fn a_sample_of_fixed_size_costs_more_than_a_poisson_sample() {
-    let fixed = of(FixedSizePair::gaussian(1.0, 0.01), 1000).epsilon(1e-5).unwrap();
+    let pair = |rate| ReplacedPair::fixed_size_gaussian(1.0, rate).unwrap();
+    let fixed = of(pair(0.01), 1000).epsilon(1e-5).unwrap();
     let poisson = of(sampled(1.0, 0.01), 1000).epsilon(1e-5).unwrap();
     assert!(poisson.upper < fixed.lower && fixed.upper < fixed.lower * 1.001);
     // One release: at epsilon >= 0 the profile is that of the removed record.
-    let pair = FixedSizePair::gaussian(1.0, 0.1);
     let (one, two) =
-        (of(pair, 1).delta(0.5).unwrap(), of(sampled(1.0, 0.1), 1).delta(0.5).unwrap());
+        (of(pair(0.1), 1).delta(0.5).unwrap(), of(sampled(1.0, 0.1), 1).delta(0.5).unwrap());
     assert!(one.lower <= two.upper && two.lower <= one.upper, "{one:?} {two:?}");
 }
 #[test]

@@ -1,0 +1,370 @@
+//! Noise on a sample, one record replaced.
+
+use opendp_core::{Error, Result};
+
+use super::elementary::{U, exp, exp_m1, ln};
+use super::gaussian_pair::deviations;
+use super::laplace_pair::{ERROR, exponential};
+use super::normal_mass::{LIMIT, MASS_ERROR, mass, upper_tail};
+use super::pair::{Buckets, DominatingPair, Grid};
+
+/// Noise on a sample of the records, one of which is replaced.
+///
+/// Two distances say how far a record moves what the noise is added to: `added`, when it joins the
+/// sample, and `replaced`, when another one takes its place there. The second is at most twice the
+/// first, and less for some sums: for a histogram under the L2 distance it is `sqrt(2)` times as
+/// much, and for a count of rows with a property just as much.
+///
+/// # Theorem
+/// Let `T` be the other records of the sample, `M0`, `M1` and `M2` the mechanism on `T`, on `T` and
+/// the record, and on `T` and the one in its place, and `q` the rate. Releases on neighbours are
+/// mixtures over `T` of `P = (1-q) M0 + q M1` and of `Q = (1-q) M0 + q M2`, and the hockey-stick
+/// divergence of mixtures is at most the largest one of their parts. For `alpha >= 1`, with
+/// `c = (alpha - 1)(1 - q)`, it is the integral of `(q M1 - c M0 - alpha q M2)+`. Split `q = k + l`.
+/// Then it is at most the integral of `(k M1 - c M0)+` plus that of `(l M1 - alpha q M2)+`, and these
+/// are divergences of `M1` from `M0` and from `M2`: they are at most those of the shift by `added`
+/// and by `replaced` of one noise with density `p`.
+///
+/// Put that noise at 0 for `M1`, at `-added` for `M0` and at `-replaced` for `M2`. As `p` is
+/// log-concave, `p(y + added) / p(y)` and `p(y + replaced) / p(y)` do not increase with `y`, so there
+/// is a split at which all three positive parts are where `y` exceeds one and the same number. Hence
+/// the bound is the divergence of these very `P` and `Q`. For `alpha < 1` it is that of the same with
+/// the two records exchanged, by `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So this
+/// pair consists of the positive losses of the two mixtures, of their mirror image, and of what is
+/// missing to 1 at the loss 0, which is `1 - q` times the noise within `added - replaced / 2`.
+///
+/// For one release of one number it is the least bound there is. If `replaced` is twice `added` it
+/// is the pair of two mixtures, and also the least for compositions. A fixed split, `k = c / alpha'`
+/// with `alpha' = 1 + (alpha - 1) / q`, is advanced joint convexity (Balle, Barthe, Gaboardi 2018).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReplacedPair {
+    noise: Noise,
+    /// In scales for real noise, a number of steps for integers.
+    added: f64,
+    /// Likewise, at most twice as much.
+    replaced: f64,
+    rate: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Noise {
+    Gaussian,
+    Laplace,
+    DiscreteLaplace { scale: f64 },
+}
+
+impl ReplacedPair {
+    /// Longer distances, in scales, have losses that are too large for floats.
+    const LONGEST: f64 = 300.0;
+
+    fn new(noise: Noise, added: f64, replaced: f64, rate: f64) -> Result<Self> {
+        let scale = if let Noise::DiscreteLaplace { scale } = noise { scale } else { 1.0 };
+        let usable = |distance: f64| (1e-9..=Self::LONGEST).contains(&distance);
+        let usable = 0.0 < scale && usable(added / scale) && usable(replaced / scale);
+        if !(usable && 0.0 < rate && rate < 1.0) {
+            return Err(Error::InvalidDistance(format!(
+                "expected distances from 1e-9 to 300 scales and a rate between 0 and 1, found \
+                 {added}, {replaced} and {rate}"
+            )));
+        }
+        // More is safe. For Gaussian noise outputs are found only if it is not much less.
+        let least = if noise == Noise::Gaussian { added / 1024.0 } else { 0.0 };
+        Ok(ReplacedPair { noise, added, replaced: replaced.clamp(least, 2.0 * added), rate })
+    }
+    /// Gaussian noise on a Poisson sample: each record is in it with probability `rate`.
+    ///
+    /// The distances are divided by the standard deviation. That of a replaced record counts as
+    /// twice the other one at most.
+    ///
+    /// # Errors
+    /// `InvalidDistance` unless the distances are from `1e-9` to 300, and the rate is above 0 and
+    /// below 1.
+    ///
+    /// ```
+    /// use opendp_measurements::accounting::{Account, ReplacedPair};
+    /// use std::sync::Arc;
+    /// // Sums of vectors of length 1, each with noise of standard deviation 1, over 1 % of the rows.
+    /// let pair = ReplacedPair::poisson_gaussian(1.0, 2.0, 0.01)?;
+    /// let epsilon = Account::new().with(Arc::new(pair), 1000).epsilon(1e-5)?;
+    /// assert!(epsilon.lower <= epsilon.upper && epsilon.upper < epsilon.lower * 1.01);
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    pub fn poisson_gaussian(added: f64, replaced: f64, rate: f64) -> Result<Self> {
+        Self::new(Noise::Gaussian, added, replaced, rate)
+    }
+    /// Laplace noise on a Poisson sample. The distances are divided by the scale.
+    ///
+    /// # Errors
+    /// As [`poisson_gaussian`](Self::poisson_gaussian).
+    pub fn poisson_laplace(added: f64, replaced: f64, rate: f64) -> Result<Self> {
+        Self::new(Noise::Laplace, added, replaced, rate)
+    }
+    /// Discrete Laplace noise of a scale on a Poisson sample. The distances are integers.
+    ///
+    /// # Errors
+    /// `InvalidDistance` unless the distances are from 1 to 65536 and from `1e-9` to 300 scales, and
+    /// the rate is above 0 and below 1.
+    pub fn poisson_discrete_laplace(
+        added: u32,
+        replaced: u32,
+        scale: f64,
+        rate: f64,
+    ) -> Result<Self> {
+        if 65536 < added.max(replaced) {
+            return Err(Error::InvalidDistance(format!(
+                "expected distances of at most 65536, found {added} and {replaced}"
+            )));
+        }
+        let (added, replaced) = (f64::from(added), f64::from(replaced));
+        Self::new(Noise::DiscreteLaplace { scale }, added, replaced, rate)
+    }
+    /// Gaussian noise on a sample of a fixed number of records, the share `rate` of all.
+    ///
+    /// Without the record, another one is in its place. So `M0` is a neighbour by replacement as
+    /// well, and there is only one distance (Zhu, Dong, Wang 2022, Theorem 11).
+    ///
+    /// # Errors
+    /// As [`poisson_gaussian`](Self::poisson_gaussian).
+    pub fn fixed_size_gaussian(replaced: f64, rate: f64) -> Result<Self> {
+        Self::poisson_gaussian(replaced, replaced, rate)
+    }
+    /// Laplace noise on a sample of a fixed number of records, the share `rate` of all.
+    ///
+    /// # Errors
+    /// As [`poisson_gaussian`](Self::poisson_gaussian).
+    pub fn fixed_size_laplace(replaced: f64, rate: f64) -> Result<Self> {
+        Self::poisson_laplace(replaced, replaced, rate)
+    }
+
+    /// The share that likelihood ratios of `e^x` have of the mixture without the record.
+    fn mixed(&self, x: f64) -> f64 {
+        (1.0 - self.rate) + self.rate * exp(x.min(700.0))
+    }
+    /// The loss where the likelihood ratios of the two records to none are `e^with` and `e^other`.
+    fn loss(&self, with: f64, other: f64) -> f64 {
+        ln(self.mixed(with)) - ln(self.mixed(other))
+    }
+    /// The same, for normal noise at `y`.
+    fn normal_loss(&self, y: f64) -> f64 {
+        let ratio = |at: f64| at * y - at * at / 2.0;
+        self.loss(ratio(self.added), ratio(self.added - self.replaced))
+    }
+    /// The logarithms of the likelihood ratios of an integer.
+    fn ratios(&self, y: f64, scale: f64) -> (f64, f64) {
+        let ratio = |at: f64| (y.abs() - (y - at).abs()) / scale;
+        (ratio(self.added), ratio(self.added - self.replaced))
+    }
+    /// The largest loss, if there is one.
+    fn largest(&self) -> Option<f64> {
+        match self.noise {
+            Noise::Gaussian => None,
+            Noise::Laplace => Some(self.loss(self.added, self.added - self.replaced)),
+            Noise::DiscreteLaplace { scale } => {
+                let (with, other) = self.ratios(self.added, scale);
+                Some(self.loss(with, other))
+            }
+        }
+    }
+
+    /// Find an output of normal noise for each loss `k * step`, from below, for `k` up to `count`,
+    /// and a bound on how far it is off, as a loss.
+    ///
+    /// With `other = added - replaced` an output of the loss `x` is a zero of
+    /// `f(y) = added y - added^2 / 2 - x - ln(b + e^(other y - other^2 / 2))`, where
+    /// `b = (1 / q - 1)(1 - e^-x)`. If `f(y)` is `r`, the loss at `y` is within `|r|` of `x`. The
+    /// slope is between `added` and `replaced`, or `added - other`, and the second derivative is at
+    /// most `other^2 / 4`, so that after one of Newton's steps from `y` what is left is at most
+    /// `f(y)^2 other^2 / 8` divided by the square of the least slope.
+    fn outputs(&self, step: f64, count: usize) -> (Vec<f64>, f64) {
+        let (added, other) = (self.added, self.added - self.replaced);
+        let odds = (1.0 - self.rate) / self.rate;
+        let curved = (other / added.min(self.replaced)).powi(2) / 8.0;
+        let end = LIMIT + added;
+        let mut y = (added + other) / 2.0;
+        let (mut outputs, mut off, mut by) = (vec![y.min(end)], 0.0f64, 0.0);
+        for k in 1..=count {
+            let x = k as f64 * step;
+            let b = -odds * exp_m1(-x);
+            let (start, before) = (y, y);
+            y = start + by;
+            let mut left = f64::INFINITY;
+            for _ in 0..100 {
+                let exponent = other * y - other * other / 2.0;
+                let most = exponent.max(0.0);
+                let (one, two) = (b * exp(-most), exp(exponent - most));
+                let f = added * y - added * added / 2.0 - x - most - ln(one + two);
+                y = (y - f / (added - other * two / (one + two))).max(before);
+                left = f * f * curved;
+                if left <= U * (1.0 + x) {
+                    break;
+                }
+            }
+            by = y - start;
+            if !(y < end) {
+                // There is no mass beyond.
+                outputs.resize(count + 1, end);
+                break;
+            }
+            off = off.max(left);
+            outputs.push(y);
+        }
+        let last = outputs.last().copied().unwrap_or(end);
+        let reach = step * count as f64 + added * (added + last);
+        (outputs, 2.0 * off + 256.0 * U * (1.0 + reach))
+    }
+    fn gaussian(&self, mirror: &mut Mirror<'_>, count: usize) {
+        let (added, other, rate) = (self.added, self.added - self.replaced, self.rate);
+        let (outputs, shift) = self.outputs(mirror.grid.step, count);
+        mirror.buckets.shift = shift;
+        let mixed = |without: f64, with: f64| (1.0 - rate) * without + rate * with;
+        for (k, pair) in outputs.windows(2).enumerate() {
+            let &[low, high] = pair else { continue };
+            let (centre, width) = ((low + high) / 2.0, high - low);
+            if 0.0 < width {
+                let without = mass(centre, width);
+                let p = mixed(without, mass(centre - added, width));
+                mirror.piece(k, p, mixed(without, mass(centre - other, width)));
+            }
+        }
+        let last = outputs.last().copied().unwrap_or(LIMIT + added);
+        let tail = |at: f64| upper_tail(last - at);
+        mirror.piece(count, mixed(tail(0.0), tail(added)), mixed(tail(0.0), tail(other)));
+        mirror.buckets.above += 1e-300;
+        mirror.buckets.below += 1e-300;
+        mirror.rest((1.0 - rate) * mass(0.0, added + other));
+    }
+    /// Where the loss without sampling is `x`, the record replaced by another one has a likelihood
+    /// that is that of none times a constant, as long as the loss with sampling is positive.
+    fn laplace(&self, mirror: &mut Mirror<'_>, count: usize) {
+        let (end, other, rate) = (self.added, self.added - self.replaced, self.rate);
+        let share = self.mixed(other);
+        let least = ln(share);
+        let mut off = 0.0f64;
+        let mut place = |loss: f64| {
+            let ratio = 1.0 + exp_m1(loss + least) / rate;
+            let x = ln(ratio).clamp(other, end);
+            if x < end {
+                off = off.max((self.loss(x, other) - loss).abs());
+            }
+            x
+        };
+        let mut low = other;
+        for k in 0..count {
+            let high = place((k + 1) as f64 * mirror.grid.step).max(low);
+            let (with, without) = exponential(end, low, high);
+            mirror.piece(k, (1.0 - rate) * without + rate * with, share * without);
+            low = high;
+        }
+        let (with, without) = exponential(end, low, end);
+        mirror.piece(count, (1.0 - rate) * without + rate * with, share * without);
+        let without = 0.5 * exp(-end);
+        mirror.atom(self.loss(end, other), (1.0 - rate) * without + rate * 0.5, share * without);
+        mirror.rest((1.0 - rate) * -exp_m1(-(end + other) / 2.0));
+        mirror.buckets.shift += off;
+    }
+    fn discrete_laplace(&self, mirror: &mut Mirror<'_>, scale: f64) {
+        let (last, rate) = (self.added, self.rate);
+        let ratio = exp(-1.0 / scale);
+        let top = -exp_m1(-1.0 / scale) / (1.0 + ratio);
+        let middle = last - self.replaced / 2.0;
+        let mut y = middle.floor() + 1.0;
+        while y <= last {
+            let (with, other) = self.ratios(y, scale);
+            // All outputs from the last one on have one loss.
+            let weight = if y < last { top } else { 1.0 / (1.0 + ratio) };
+            let weight = weight * exp(-y / scale);
+            let (p, q) = (weight * self.mixed(with), weight * self.mixed(other));
+            mirror.atom(self.loss(with, other), p, q);
+            y += 1.0;
+        }
+        // Up to the middle on either side. If it is an integer, the records are alike there.
+        let whole = middle.floor();
+        let within = -exp_m1(-(whole + 1.0) / scale) - ratio * exp_m1(-whole / scale);
+        let tie = if middle == whole { top * exp(-self.replaced / 2.0 / scale) } else { 0.0 };
+        mirror.rest((1.0 - rate) * within / (1.0 + ratio) + rate * tie);
+    }
+}
+
+impl DominatingPair for ReplacedPair {
+    fn range(&self, tail: f64) -> (f64, f64) {
+        let end = self.largest().unwrap_or_else(|| {
+            let z = (deviations(tail / self.rate) + self.added).max(deviations(tail));
+            self.normal_loss(z)
+        });
+        (-end, end)
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        let longest = (grid.first + grid.count as i64).max(-grid.first).max(1);
+        let count = usize::try_from(longest).unwrap_or(grid.count);
+        let limit = LIMIT + 2.0 * self.added;
+        let relative = match self.noise {
+            // As without replacement: an edge is a float, and the edge of all three.
+            Noise::Gaussian => MASS_ERROR + 16.0 * U * limit * (limit + self.added),
+            Noise::Laplace => ERROR + 64.0 * U + 4.0 * U * self.added,
+            Noise::DiscreteLaplace { scale } => U * (512.0 + 16.0 * self.added / scale),
+        };
+        let reach = grid.step * count as f64;
+        let shift =
+            256.0 * U * (1.0 + reach + self.largest().unwrap_or(0.0) + self.added.min(300.0));
+        let mut mirror = Mirror { grid, buckets: Buckets::empty(grid, relative, shift) };
+        match self.noise {
+            Noise::Gaussian => self.gaussian(&mut mirror, count),
+            Noise::Laplace => self.laplace(&mut mirror, count),
+            Noise::DiscreteLaplace { scale } => self.discrete_laplace(&mut mirror, scale),
+        }
+        mirror.buckets
+    }
+    fn unit(&self) -> Option<f64> {
+        match self.noise {
+            Noise::Gaussian => None,
+            Noise::Laplace => self.largest(),
+            // There is one positive loss.
+            Noise::DiscreteLaplace { .. } if self.replaced <= 2.0 => self.largest(),
+            Noise::DiscreteLaplace { .. } => None,
+        }
+    }
+    fn most(&self) -> f64 {
+        self.largest().map_or(f64::INFINITY, |most| most * (1.0 + 256.0 * U) + 256.0 * U)
+    }
+}
+
+/// Buckets whose negative losses are the positive ones with `P` and `Q` exchanged.
+struct Mirror<'a> {
+    grid: &'a Grid,
+    buckets: Buckets,
+}
+impl Mirror<'_> {
+    /// Add what is between the losses `k * step` and `(k + 1) * step`. Beyond the grid, it may be
+    /// anywhere from the first of them on.
+    fn piece(&mut self, k: usize, p: f64, q: f64) {
+        self.add(k as i64, p, q);
+        self.add(-1 - k as i64, q, p);
+    }
+    fn add(&mut self, index: i64, p: f64, q: f64) {
+        let place = usize::try_from(index - self.grid.first);
+        let (more, less) = (1.0 + 2.0 * self.buckets.relative, 1.0 - 2.0 * self.buckets.relative);
+        match place {
+            Ok(i) if i < self.grid.count => {
+                self.buckets.p[i] += p;
+                self.buckets.q[i] += q;
+            }
+            Ok(_) => {
+                self.buckets.above += p * more;
+                self.buckets.surely_above += p * less;
+            }
+            Err(_) => self.buckets.below += p * more,
+        }
+    }
+    /// Add outputs of one positive loss.
+    fn atom(&mut self, loss: f64, p: f64, q: f64) {
+        self.buckets.atom(self.grid, loss, p, q);
+        self.buckets.atom(self.grid, -loss, q, p);
+    }
+    /// Add outputs without loss.
+    fn rest(&mut self, p: f64) {
+        self.buckets.atom(self.grid, 0.0, p, p);
+    }
+}
+
+#[cfg(test)]
+mod tests;
