@@ -357,6 +357,21 @@ impl GaussianNumber for IBig {
     ) -> Result<Self, NoEntropy> {
         Ok(self + big_discrete_gaussian(scale, source)?)
     }
+    fn prepare_gaussian(scale: f64) -> Option<IntegerTable> {
+        IntegerTable::gaussian(scale)
+    }
+    fn add_gaussian_of<S: RandomSource>(
+        self,
+        prepared: Option<&IntegerTable>,
+        scale: f64,
+        k: i32,
+        source: &mut S,
+    ) -> Result<Self, NoEntropy> {
+        match prepared {
+            Some(table) => Ok(self + table.draw_big(source)?),
+            None => self.add_gaussian(scale, k, source),
+        }
+    }
 }
 
 macro_rules! floats {

@@ -338,6 +338,21 @@ impl LaplaceNumber for IBig {
     ) -> Result<Self, NoEntropy> {
         Ok(self + big_discrete_laplace(scale, source)?)
     }
+    fn prepare_laplace(scale: f64) -> Option<IntegerTable> {
+        IntegerTable::laplace(scale)
+    }
+    fn add_laplace_of<S: RandomSource>(
+        self,
+        prepared: Option<&IntegerTable>,
+        scale: f64,
+        k: i32,
+        source: &mut S,
+    ) -> Result<Self, NoEntropy> {
+        match prepared {
+            Some(table) => Ok(self + table.draw_big(source)?),
+            None => self.add_laplace(scale, k, source),
+        }
+    }
 }
 
 macro_rules! floats {

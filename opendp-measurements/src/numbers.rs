@@ -62,7 +62,10 @@ pub(crate) fn finite<T: Number>(number: T) -> T {
 
 /// Clamp every infinity to the finite number nearest to it, as [`finite`] does.
 pub(crate) fn all_finite<T: Number>(numbers: &[T]) -> Cow<'_, [T]> {
-    if numbers.iter().all(|number| finite(*number) == *number) {
+    // Without an early end within a block, so that several are compared at once. NaN is not within.
+    let within = |number: &T| (T::FINITE_MIN <= *number) & (*number <= T::FINITE_MAX);
+    let all_within = |block: &[T]| block.iter().fold(true, |all, number| all & within(number));
+    if numbers.chunks(512).all(all_within) {
         Cow::Borrowed(numbers)
     } else {
         Cow::Owned(numbers.iter().copied().map(finite).collect())
@@ -95,5 +98,13 @@ mod tests {
         assert_eq!(finite(f32::INFINITY), f32::MAX);
         assert_eq!(finite(f64::NAN), 0.0);
         assert_eq!(finite(i8::MIN), i8::MIN);
+        for (last, expected) in [(infinity, f64::MAX), (-infinity, f64::MIN), (f64::NAN, 0.0)] {
+            let mut numbers = vec![f64::MIN, -0.0, f64::MAX];
+            assert!(matches!(all_finite(&numbers), Cow::Borrowed(_)));
+            numbers.resize(700, 0.5);
+            numbers.push(last);
+            assert_eq!(all_finite(&numbers)[700], expected);
+        }
+        assert!(matches!(all_finite(&[u64::MAX, 0]), Cow::Borrowed(_)));
     }
 }

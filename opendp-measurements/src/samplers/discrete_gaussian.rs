@@ -74,7 +74,7 @@ pub fn discrete_gaussian<S: RandomSource>(
     }
     loop {
         let (negative, magnitude) = discrete_laplace(1.0, source)?;
-        if accept_candidate(sigma, magnitude, source)? {
+        if accept_candidate(sigma, &UBig::from(magnitude), source)? {
             return Ok((negative, magnitude));
         }
     }
@@ -168,7 +168,7 @@ fn parts<S: RandomSource>(sigma: f64, source: &mut S) -> Result<(bool, UBig), No
     let wide = if sigma < 1.0 { 1.0 } else { sigma };
     loop {
         let (negative, magnitude) = big_parts(wide, source)?;
-        if exact_accept(sigma, &magnitude, LazyExponential::draw(source)?, source)? {
+        if accept_candidate(sigma, &magnitude, source)? {
             return Ok((negative, magnitude));
         }
     }
@@ -177,7 +177,7 @@ fn parts<S: RandomSource>(sigma: f64, source: &mut S) -> Result<(bool, UBig), No
 /// Draw an integer of any length of the law of [`discrete_gaussian`], with the same reading of
 /// sigma, and hence without saturation.
 ///
-/// Cost: about 6 microseconds.
+/// Cost: about 100 ns, and some microseconds from `2^50` on.
 ///
 /// # Errors
 ///
@@ -192,17 +192,18 @@ pub fn big_discrete_gaussian<S: RandomSource>(
     parts(sigma.abs(), source).map(signed)
 }
 
-/// Accept a candidate at a sigma of any size below [`FAST_LIMIT`].
+/// Accept a candidate.
 #[inline]
 fn accept_candidate<S: RandomSource>(
     sigma: f64,
-    magnitude: u128,
+    magnitude: &UBig,
     source: &mut S,
 ) -> Result<bool, NoEntropy> {
     let digit = source.word()?;
-    if magnitude < 1 << 53 {
+    let short = u64::try_from(magnitude).ok().filter(|magnitude| *magnitude < 1 << 53);
+    if let Some(magnitude) = short.filter(|_| sigma < FAST_LIMIT) {
         let (low, high) = neg_ln(digit, S::BITS);
-        let (least, most) = exponent_bounds(sigma, magnitude as u64 as f64);
+        let (least, most) = exponent_bounds(sigma, magnitude as f64);
         if most <= low {
             return Ok(true);
         }
@@ -210,8 +211,7 @@ fn accept_candidate<S: RandomSource>(
             return Ok(false);
         }
     }
-    let e = LazyExponential::from_first(digit, S::BITS);
-    exact_accept(sigma, &UBig::from(magnitude), e, source)
+    exact_accept(sigma, magnitude, LazyExponential::from_first(digit, S::BITS), source)
 }
 
 /// Enclose `(y - sigma^2 / t)^2 / (2 sigma^2)` for an integer `y < 2^53` and `t = max(sigma, 1)`.
@@ -408,7 +408,8 @@ mod tests {
                 let e = LazyExponential::from_first(digit, 64);
                 let exact =
                     exact_accept(sigma, &UBig::from(y), e, &mut Tape::<64>::new(vec![0; 4]));
-                let fast = accept_candidate(sigma, y, &mut Tape::<64>::new(vec![digit]));
+                let fast =
+                    accept_candidate(sigma, &UBig::from(y), &mut Tape::<64>::new(vec![digit]));
                 assert!(fast == exact || fast == Err(NoEntropy));
                 accepted += u32::from(fast == Ok(true));
             }
@@ -448,7 +449,9 @@ mod tests {
         // U just below 1, so E is just above 0, and so is its lower bound.
         for sigma in [1.0, 7.0, 1e6] {
             let y = sigma as u128;
-            assert_eq!(accept_candidate(sigma, y, &mut Tape::<64>::new(vec![u64::MAX])), Ok(true));
+            let accepted =
+                accept_candidate(sigma, &UBig::from(y), &mut Tape::<64>::new(vec![u64::MAX]));
+            assert_eq!(accepted, Ok(true));
         }
     }
 }

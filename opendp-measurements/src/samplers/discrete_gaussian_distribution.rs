@@ -154,14 +154,20 @@ fn the_low_bits_of_large_noise_are_uniform() {
 
 #[test]
 fn noise_of_any_length_has_the_same_distribution() {
-    for (seed, sigma) in [0.7, 2.0, 10.0].into_iter().enumerate() {
+    for (seed, sigma) in [0.7, 2.0, 10.0, 1e4].into_iter().enumerate() {
         let mut source = Seeded::<64>::new(seed as u64);
         let mut draw = || big_discrete_gaussian(sigma, &mut source).unwrap();
-        let draws: Vec<i128> = (0..40_000).map(|_| i128::try_from(draw()).unwrap()).collect();
+        let draws: Vec<i128> = (0..400_000).map(|_| i128::try_from(draw()).unwrap()).collect();
         assert!(fit(&draws, sigma) < 1.0, "sigma {sigma}");
         moments_agree(&draws, sigma);
         assert!(fit(&draws, sigma * 1.06) > 1.0, "a wrong sigma must be noticed");
     }
+    // Words too short for floats to decide much.
+    let mut source = Seeded::<4>::new(7);
+    let mut draw = || big_discrete_gaussian(2.0, &mut source).unwrap();
+    let draws: Vec<i128> = (0..20_000).map(|_| i128::try_from(draw()).unwrap()).collect();
+    assert!(fit(&draws, 2.0) < 1.0);
+    assert!(fit(&draws, 2.2) > 1.0, "a wrong sigma must be noticed");
 }
 
 #[test]

@@ -135,7 +135,7 @@ fn fast_floor(scale: f64, digit: u64, bits: u32) -> Option<u64> {
 /// Draw an integer of any length of the law of [`discrete_laplace`], with the same reading of the
 /// scale, and hence without saturation.
 ///
-/// Cost: about 2 microseconds.
+/// Cost: about 30 ns, and about 2 microseconds from `2^50` on.
 ///
 /// # Errors
 ///
@@ -155,14 +155,17 @@ pub(super) fn signed((negative, magnitude): (bool, UBig)) -> IBig {
     IBig::from_parts(if negative { Sign::Negative } else { Sign::Positive }, magnitude)
 }
 
-/// Draw the sign and the magnitude, of a positive scale.
+/// Draw the sign and the magnitude, of a positive scale, as from scale 16 on.
 pub(super) fn big_parts<S: RandomSource>(
     scale: f64,
     source: &mut S,
 ) -> Result<(bool, UBig), NoEntropy> {
     loop {
-        let magnitude = exact_floor(scale, LazyExponential::draw(source)?, None, source)?;
-        let negative = source.word()? & 1 == 1;
+        let (negative, digit, bits) = signed_digit(source)?;
+        let magnitude = match fast_floor(scale, digit, bits) {
+            Some(floor) => UBig::from(floor),
+            None => exact_floor(scale, LazyExponential::from_first(digit, bits), None, source)?,
+        };
         if !magnitude.is_zero() || !negative {
             return Ok((negative, magnitude));
         }

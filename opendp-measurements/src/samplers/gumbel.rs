@@ -3,7 +3,7 @@
 use super::{
     exponential::LazyExponential,
     logarithm::ln,
-    race::{Noise, neg_ln_cap, race},
+    race::{Noise, race},
     score::Score,
 };
 use dashu_int::{IBig, UBig};
@@ -33,15 +33,15 @@ pub enum Optimize {
 /// # Exactness
 ///
 /// The race is decided by exact comparisons, so probabilities are exactly softmax, whatever the
-/// magnitudes. The half word that each candidate draws at first gives `E >= 1 - U`, hence
-/// `G <= -ln(1 - U) <= (z + 1) ln 2` with `z` the leading zeros of `1 - U`; most candidates end
-/// here.
+/// magnitudes. For most candidates it is enough that `1 - U` does not begin with so many zeros as it
+/// takes, because `E >= 1 - U`, hence `G <= -ln(1 - U) <= (z + 1) ln 2` with `z` the leading zeros of
+/// `1 - U`. Which of them have so many is drawn without a draw for each.
 ///
 /// Scores must be finite and so must the temperature, above 0. Of the values that are not: a
 /// temperature of 0 means `5e-324`, a negative one its magnitude, NaN and infinity mean `f64::MAX`.
 /// NaN or infinite scores are read as numbers beyond `f64::MAX`; this call then still returns.
 ///
-/// Cost: a few nanoseconds per score, with its half word. Time depends on scores and choice.
+/// Cost: about a nanosecond per score, when there are many. Time depends on scores and choice.
 ///
 /// # Errors
 ///
@@ -64,7 +64,7 @@ pub fn gumbel_argmax<T: Score, S: RandomSource>(
 /// `w_i = exp(±s_i / temperature)`, whose least is `i` with probability `w_i / sum w`, independently
 /// of its value, beyond which the others, by lack of memory, race anew.
 ///
-/// Cost: half a word per score, and little more than one choice while `k` is small.
+/// Cost: about twice that of one choice, while `k` is small.
 ///
 /// # Errors
 ///
@@ -83,10 +83,10 @@ pub fn gumbel_top_k<T: Score, S: RandomSource>(
 struct Gumbel;
 
 impl Noise for Gumbel {
-    /// `E = -ln U >= 1 - U >= (2^bits - 1 - digit) / 2^bits`.
+    /// `E = -ln U >= 1 - U >= rarity / 2^bits`.
     #[inline]
-    fn cap(digit: u64, bits: u32) -> f64 {
-        neg_ln_cap(u64::MAX >> (64 - bits) ^ digit, bits)
+    fn digit(rarity: u64, bits: u32) -> u64 {
+        u64::MAX >> (64 - bits) ^ rarity
     }
     #[inline]
     fn upper((e_lo, _): (f64, f64)) -> f64 {

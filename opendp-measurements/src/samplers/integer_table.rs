@@ -3,8 +3,8 @@
 mod urns;
 mod weights;
 
-use super::{SaturatingNoise, add_noise, uniform::LazyUniform};
-use dashu_int::{UBig, ops::BitTest};
+use super::{SaturatingNoise, add_noise, discrete_laplace::signed, uniform::LazyUniform};
+use dashu_int::{IBig, UBig, ops::BitTest};
 use opendp_core::random::{NoEntropy, RandomSource, uniform_below};
 use urns::Urns;
 use weights::{SHORTFALL, Weights, high_product};
@@ -117,7 +117,7 @@ impl IntegerTable {
         Some(Self { urns: Urns::new(bits, entries), weights, unit, tail, block })
     }
 
-    /// Draw whether `k` is negative, and `|k|`, saturated at `u128::MAX`.
+    /// Draw whether `k` is negative, and `|k|`.
     ///
     /// # Errors
     ///
@@ -130,6 +130,17 @@ impl IntegerTable {
             return self.beyond(word & 1 == 1, source);
         }
         Ok(((word & 1 == 1) & (entry != 0), entry.into()))
+    }
+
+    /// Draw `k`, as an integer of any length.
+    ///
+    /// # Errors
+    ///
+    /// [`NoEntropy`] if the source ends.
+    #[inline]
+    pub fn draw_big<S: RandomSource>(&self, source: &mut S) -> Result<IBig, NoEntropy> {
+        let (negative, magnitude) = self.draw(source)?;
+        Ok(signed((negative, magnitude.into())))
     }
 
     /// Add a draw to an integer, clamping the sum to the range of its type.

@@ -57,6 +57,18 @@ fn short_words_leave_the_distribution_alone() {
 }
 
 #[test]
+fn integers_of_any_length_are_those_of_128_bits() {
+    let table = IntegerTable::laplace(3.7).unwrap();
+    let (mut source, mut same) = (Seeded::<64>::new(3), Seeded::<64>::new(3));
+    let draws = draw(&table, 10_000, &mut source);
+    for one in &draws {
+        assert_eq!(i128::try_from(table.draw_big(&mut same).unwrap()), Ok(*one));
+    }
+    // The control: another stream gives other noise.
+    assert_ne!(draw(&table, 10_000, &mut source), draws);
+}
+
+#[test]
 fn tiny_scales_give_zero() {
     let mut source = Seeded::<64>::new(11);
     for scale in [5e-324, 1e-3, 0.03] {

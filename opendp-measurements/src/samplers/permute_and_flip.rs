@@ -3,7 +3,7 @@
 use super::{
     Optimize,
     exponential::LazyExponential,
-    race::{Noise, neg_ln_cap, race},
+    race::{Noise, race},
     score::Score,
 };
 use dashu_int::IBig;
@@ -30,7 +30,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// means `5e-324`, a negative one its magnitude, NaN and infinity mean `f64::MAX`. NaN or infinite
 /// scores are read as numbers beyond `f64::MAX`; this call then still returns.
 ///
-/// Cost: a few nanoseconds per score, with its half word. Time depends on scores and choice.
+/// Cost: about a nanosecond per score, when there are many. Time depends on scores and choice.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub fn permute_and_flip<T: Score, S: RandomSource>(
 /// more likely to be next. For scores 0, 0, -1, scale 1 and given that a 0 came first, the other 0
 /// is second with probability 0.860 instead of 0.816.
 ///
-/// Cost: half a word per score, and little more than one choice while `k` is small.
+/// Cost: about twice that of one choice, while `k` is small.
 ///
 /// # Errors
 ///
@@ -71,10 +71,10 @@ pub fn exponential_top_k<T: Score, S: RandomSource>(
 struct Exponential;
 
 impl Noise for Exponential {
-    /// `E = -ln U <= -ln(digit / 2^bits)`.
+    /// `E = -ln U <= -ln(rarity / 2^bits)`.
     #[inline]
-    fn cap(digit: u64, bits: u32) -> f64 {
-        neg_ln_cap(digit, bits)
+    fn digit(rarity: u64, _: u32) -> u64 {
+        rarity
     }
     #[inline]
     fn upper((_, e_hi): (f64, f64)) -> f64 {

@@ -91,6 +91,43 @@ fn equal_scores_are_chosen_equally_often() {
         right_and_not_wrong(&fits);
     }
 }
+/// The probability that one of `ahead` equal scores is chosen, with `behind` more that are lower by
+/// `gap` scales: of the latter as many as a binomial number are above them, and those are as likely
+/// to be chosen as any of the former.
+fn of_the_first_class(ahead: f64, behind: i32, gap: f64) -> f64 {
+    let p = (-gap).exp();
+    let (mut probability, mut sum) = ((1.0 - p).powi(behind), 0.0);
+    for count in 0..=behind {
+        sum += probability * ahead / (ahead + f64::from(count));
+        probability *= p / (1.0 - p) * f64::from(behind - count) / f64::from(count + 1);
+    }
+    sum
+}
+#[test]
+fn many_candidates_are_chosen_by_class() {
+    fn check<const B: u32>((ahead, behind, gap): (usize, usize, f64), draws: u64, wrong: f64) {
+        // The good ones are spread over all blocks.
+        let n = ahead + behind;
+        let scores: Vec<f64> =
+            (0..n).map(|i| if i * ahead % n < ahead { 0.0 } else { -gap }).collect();
+        assert_eq!(scores.iter().filter(|score| **score == 0.0).count(), ahead);
+        let (mut source, mut first) = (Seeded::<B>::new(4), 0);
+        for _ in 0..draws {
+            let chosen = permute_and_flip(&scores, 1.0, Optimize::Max, &mut source);
+            first += u64::from(scores[chosen.unwrap().unwrap()] == 0.0);
+        }
+        let fits = [gap, wrong].map(|gap| {
+            let expected = of_the_first_class(ahead as f64, behind as i32, gap) * draws as f64;
+            chi_square(&[first, draws - first], &[expected, draws as f64 - expected])
+        });
+        right_and_not_wrong(&fits);
+    }
+    check::<64>((20, 980, 3.0), 40_000, 3.2);
+    check::<64>((3, 1997, 7.0), 40_000, 7.4);
+    check::<64>((400, 400, 0.5), 40_000, 0.65);
+    check::<4>((5, 45, 2.0), 4_000, 2.6);
+    check::<1>((4, 12, 1.0), 3_000, 1.6);
+}
 #[test]
 fn extreme_scores_keep_their_differences() {
     for unit in [1e300, 1e-300, 2f64.powi(-1070)] {
@@ -120,7 +157,7 @@ fn no_candidate_and_a_single_one_draw_nothing() {
     assert_eq!(permute_and_flip(&[3.0], 1.0, Optimize::Max, &mut source), Ok(Some(0)));
     assert_eq!(source.attempts(), 0);
     let mut tape = Tape::<64>::new(vec![1]);
-    // Two candidates share a word; a third needs another.
+    // That many candidates have no digit that is rare takes one word, and their digits others.
     assert_eq!(permute_and_flip(&[3.0, 1.0, 1.0], 1.0, Optimize::Max, &mut tape), Err(NoEntropy));
 }
 #[test]

@@ -1,6 +1,6 @@
 //! Scores that candidates are chosen by.
 
-use super::dyadic::Dyadic;
+use super::{Optimize, dyadic::Dyadic};
 use dashu_int::IBig;
 
 /// Describe a score exactly, and the distance of two scores fast.
@@ -12,6 +12,10 @@ pub trait Score: Copy + PartialOrd {
     ///
     /// Both bounds are neighbours of the correctly rounded distance; the upper may be infinite.
     fn distance(self, other: Self) -> (f64, f64);
+
+    /// Find a score below, or above, this one that is at least so far from it, for a distance that is
+    /// not negative; `None` when there is none.
+    fn away(self, distance: f64, optimize: Optimize) -> Option<Self>;
 }
 
 impl Score for f64 {
@@ -24,6 +28,14 @@ impl Score for f64 {
     fn distance(self, other: Self) -> (f64, f64) {
         around((self - other).abs())
     }
+
+    fn away(self, distance: f64, optimize: Optimize) -> Option<f64> {
+        let found = match optimize {
+            Optimize::Max => (self - distance).next_down(),
+            Optimize::Min => (self + distance).next_up(),
+        };
+        found.is_finite().then_some(found)
+    }
 }
 
 impl Score for f32 {
@@ -35,10 +47,19 @@ impl Score for f32 {
     fn distance(self, other: Self) -> (f64, f64) {
         f64::from(self).distance(f64::from(other))
     }
+
+    fn away(self, distance: f64, optimize: Optimize) -> Option<f32> {
+        let found = f64::from(self).away(distance, optimize)? as f32;
+        let found = match optimize {
+            Optimize::Max => found.next_down(),
+            Optimize::Min => found.next_up(),
+        };
+        found.is_finite().then_some(found)
+    }
 }
 
 macro_rules! integer_scores {
-    ($($int:ty),*) => {$(
+    ($($int:ty: $unsigned:ty, $add:ident, $sub:ident;)*) => {$(
         impl Score for $int {
             fn dyadic(self) -> (IBig, i64) {
                 (self.into(), 0)
@@ -48,11 +69,32 @@ macro_rules! integer_scores {
             fn distance(self, other: Self) -> (f64, f64) {
                 around(self.abs_diff(other) as f64)
             }
+
+            fn away(self, distance: f64, optimize: Optimize) -> Option<$int> {
+                let distance = Some(distance.ceil()).filter(|distance| *distance < TWO_128)?;
+                let distance = <$unsigned>::try_from(distance as u128).ok()?;
+                match optimize {
+                    Optimize::Max => self.$sub(distance),
+                    Optimize::Min => self.$add(distance),
+                }
+            }
         }
     )*};
 }
+macro_rules! signed_scores {
+    ($($int:ty: $unsigned:ty),*) => {
+        integer_scores! { $($int: $unsigned, checked_add_unsigned, checked_sub_unsigned;)* }
+    };
+}
+macro_rules! unsigned_scores {
+    ($($int:ty),*) => { integer_scores! { $($int: $int, checked_add, checked_sub;)* } };
+}
 
-integer_scores!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
+signed_scores!(i8: u8, i16: u16, i32: u32, i64: u64, i128: u128, isize: usize);
+unsigned_scores!(u8, u16, u32, u64, u128, usize);
+
+/// All distances of integers are below.
+const TWO_128: f64 = 18_446_744_073_709_551_616.0 * 18_446_744_073_709_551_616.0;
 
 /// Enclose a real number, not negative, by the neighbours of its correctly rounded float.
 #[inline]
@@ -100,6 +142,65 @@ mod tests {
             encloses(m as f64, n as f64)?;
             encloses(m as f32, n as f32)?;
         }
+    }
+
+    /// Whether a score at a distance is at least so far, and on the right side.
+    fn is_away<T: Score + std::fmt::Debug>(score: T, distance: f64) -> Result<(), TestCaseError> {
+        for optimize in [Optimize::Max, Optimize::Min] {
+            let Some(found) = score.away(distance, optimize) else { continue };
+            let unit = 1100;
+            let at = |(m, e): (IBig, i64)| m << (e + unit) as usize;
+            let step = at(score.dyadic()) - at(found.dyadic());
+            let step = if optimize == Optimize::Max { step } else { -step };
+            prop_assert!(at(distance.dyadic()) <= step, "{score:?} {distance} {found:?}");
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn a_score_that_is_away_is_at_least_so_far(
+            a in proptest::num::f64::NORMAL | proptest::num::f64::SUBNORMAL,
+            d in proptest::num::f64::POSITIVE | proptest::num::f64::SUBNORMAL,
+            m in any::<i64>(),
+            wide in any::<i128>(),
+            share in 0.0..1.0_f64,
+        ) {
+            let near = share * 1e3;
+            for distance in [d.abs(), near, near.floor(), share * 1e19, share * 1e38] {
+                is_away(a, distance)?;
+                if (a as f32).is_finite() {
+                    is_away(a as f32, distance)?;
+                }
+                is_away(m, distance)?;
+                is_away(m as u64, distance)?;
+                is_away(m as i8, distance)?;
+                is_away(wide, distance)?;
+            }
+            is_away(a, share * a.abs())?;
+            is_away(a as f32, share * a.abs())?;
+        }
+    }
+
+    #[test]
+    fn away_is_near_and_ends_with_the_type() {
+        assert_eq!(
+            [7_u8.away(2.5, Optimize::Max), 7_u8.away(2.5, Optimize::Min)],
+            [Some(4), Some(10)]
+        );
+        assert_eq!(
+            [7_i8.away(8.0, Optimize::Max), 7_i8.away(135.0, Optimize::Max)],
+            [Some(-1), Some(-128)]
+        );
+        assert_eq!([7_u8.away(8.0, Optimize::Max), 7_u8.away(249.0, Optimize::Min)], [None, None]);
+        assert_eq!(u128::MAX.away(TWO_128, Optimize::Max), None);
+        assert_eq!(i64::MIN.away(f64::INFINITY, Optimize::Min), None);
+        assert_eq!(1.0_f64.away(0.25, Optimize::Max), Some(0.75_f64.next_down()));
+        assert_eq!(f64::MAX.away(f64::INFINITY, Optimize::Max), None);
+        assert_eq!(f64::MIN.away(1e300, Optimize::Max), None);
+        assert_eq!(f32::MIN.away(1.0, Optimize::Max), None);
+        // The control: the rounded difference is nearer than a distance can be.
+        assert!(1.0 - 1e-20 == 1.0 && 1.0_f64.away(1e-20, Optimize::Max) < Some(1.0));
     }
 
     #[test]

@@ -1,24 +1,30 @@
 //! Black-box audits: no event, found on some releases and counted on others, breaks what the map
 //! says of the worst pair of data. The same audit refuses each mechanism with half of its noise.
+//! Constructors that call another one, and combinators that add up losses, have no audit of their own.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
 
+use opendp_core::random::{shuffle, with_secure};
 use opendp_core::{
     AbsoluteDistance, Approximate, AtomDomain, BitVector, BitVectorDomain, Bounds, Carrier,
-    DiscreteDistance, Domain, L1Distance, L01InfDistance, L2Distance, L02InfDistance, LInfDistance,
-    MapDomain, MaxDivergence, Measure, Measurement, Metric, RangeDistance, Result, Space,
-    TheMeasure, VectorDomain, ZeroConcentratedDivergence,
+    ChangeOneDistance, DiscreteDistance, Domain, Function, L1Distance, L01InfDistance, L2Distance,
+    L02InfDistance, LInfDistance, MapDomain, MaxDivergence, Measure, Measurement, Metric,
+    PrivacyMap, PrivacyProfile, RangeDistance, Result, SmoothedMaxDivergence, Space, StabilityMap,
+    TheMeasure, Transformation, VectorDomain, ZeroConcentratedDivergence,
 };
 use opendp_measurements::{
-    Optimize, Scale, Temperature, make_canonical_noise, make_gaussian, make_gaussian_threshold,
-    make_geometric, make_gumbel_max, make_laplace, make_laplace_threshold, make_noisy_max,
-    make_noisy_top_k, make_randomized_response, make_randomized_response_bitvec,
-    make_randomized_response_bool, make_report_noisy_max_gumbel,
+    Optimize, Scale, Temperature, make_canonical_noise, make_gaussian, make_gaussian_in,
+    make_gaussian_threshold, make_geometric, make_gumbel_max, make_laplace, make_laplace_in,
+    make_laplace_threshold, make_noisy_max, make_noisy_top_k, make_population_amplification,
+    make_randomized_response, make_randomized_response_bitvec, make_randomized_response_bool,
+    make_report_noisy_max_gumbel,
 };
 
 /// Releases at each of two data, half of them to find an event and half to count it.
-const DRAWS: usize = 100_000;
+const DRAWS: usize = 1_000_000;
+/// A mechanism with half of its noise is refused by fewer.
+const FEW: usize = 100_000;
 /// Standard deviations: a false alarm has probability 1e-9.
 const SIGMAS: f64 = 6.0;
 
@@ -59,17 +65,27 @@ impl<M: Claim<Distance = f64>> Claim for Approximate<M> {
     }
 }
 
-/// Count releases by cell.
+impl Claim for SmoothedMaxDivergence {
+    fn delta(profile: &PrivacyProfile, epsilon: f64) -> f64 {
+        profile.delta(epsilon).unwrap()
+    }
+    fn epsilon(_: &PrivacyProfile) -> f64 {
+        0.5
+    }
+}
+
+/// Count releases by cell, in shares of all.
 fn histogram<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
     mechanism: &Measurement<DI, MI, MO, R>,
     data: &DI::Carrier,
+    draws: usize,
     cell: &dyn Fn(&R) -> i64,
 ) -> HashMap<i64, f64> {
     let mut counts = HashMap::new();
-    for _ in 0..DRAWS / 2 {
-        *counts.entry(cell(&mechanism.invoke(data).unwrap())).or_default() += 2.0 / DRAWS as f64;
+    for _ in 0..draws {
+        *counts.entry(cell(&mechanism.invoke(data).unwrap())).or_insert(0_u32) += 1;
     }
-    counts
+    counts.into_iter().map(|(cell, count)| (cell, f64::from(count) / draws as f64)).collect()
 }
 /// By how many standard deviations `P[x in S] - exp(epsilon) P[y in S]` exceeds delta for the event
 /// `S` that looks worst, in the worse direction.
@@ -77,10 +93,12 @@ fn excess<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
     mechanism: &Measurement<DI, MI, MO, R>,
     (x, y): (&DI::Carrier, &DI::Carrier),
     (epsilon, delta): (f64, f64),
+    draws: usize,
     cell: &dyn Fn(&R) -> i64,
 ) -> f64 {
     let factor = epsilon.exp();
-    let [found_x, found_y, x, y] = [x, y, x, y].map(|data| histogram(mechanism, data, cell));
+    let [found_x, found_y, x, y] =
+        [x, y, x, y].map(|data| histogram(mechanism, data, draws / 2, cell));
     let at = |counts: &HashMap<i64, f64>, cell: &i64| counts.get(cell).copied().unwrap_or(0.0);
     let worst = |found: [&HashMap<i64, f64>; 2], counted: [&HashMap<i64, f64>; 2]| {
         let event: Vec<&i64> = found[0]
@@ -91,7 +109,7 @@ fn excess<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
         let (p, q) = (share(counted[0]), share(counted[1]));
         let variance = p * (1.0 - p) + factor * factor * q * (1.0 - q);
         // One release more or less is no news where there are none.
-        let draws = DRAWS as f64 / 2.0;
+        let draws = draws as f64 / 2.0;
         let deviation = ((variance + (1.0 + factor * factor) / draws) / draws).sqrt();
         (p - factor * q - delta) / deviation
     };
@@ -112,9 +130,9 @@ fn audit<DI: Domain, MI: Metric, MO: Claim, R: Carrier>(
     let epsilon = MO::epsilon(&loss);
     let claim = (epsilon, MO::delta(&loss, epsilon));
     assert!(claim.1 < 0.5, "{claim:?} says nothing");
-    let found = excess(&honest, pair, claim, &cell);
+    let found = excess(&honest, pair, claim, DRAWS, &cell);
     assert!(found < SIGMAS, "{loss:?}: {found} standard deviations above {claim:?}");
-    let found = excess(&cheat, pair, claim, &cell);
+    let found = excess(&cheat, pair, claim, FEW, &cell);
     assert!(found > SIGMAS, "{loss:?}: half the noise goes unnoticed at {found}");
 }
 fn scale(scale: f64) -> Scale {
@@ -148,7 +166,7 @@ fn numbers_with_geometric_noise_within_bounds() {
         // Beyond the bounds two data are one, and half the noise is as good.
         if *pair.0 < 0 {
             let honest: Measurement<_, _, MaxDivergence, _> = make(1.0).unwrap();
-            assert!(excess(&honest, pair, (0.0, 0.0), &|y| *y) < SIGMAS);
+            assert!(excess(&honest, pair, (0.0, 0.0), DRAWS, &|y| *y) < SIGMAS);
         } else {
             audit::<_, _, MaxDivergence, _>(make, pair, &1, |y| *y);
         }
@@ -165,6 +183,20 @@ fn numbers_with_gaussian_noise() {
     audit::<_, _, ZeroConcentratedDivergence, _>(make, (&0.0, &1.0), &1.0, quarter);
 }
 #[test]
+fn whole_profiles_of_noise() {
+    let integers =
+        Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new()).unwrap();
+    let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
+    let make = |s| make_laplace_in(integers.clone(), scale(s), None);
+    audit::<_, _, SmoothedMaxDivergence, _>(make, (&0, &1), &1, |y| i64::from(*y));
+    let make = |s| make_laplace_in(floats.clone(), scale(s), None);
+    audit::<_, _, SmoothedMaxDivergence, _>(make, (&0.0, &1.0), &1.0, quarter);
+    let make = |s| make_gaussian_in(integers.clone(), scale(2.0 * s), None);
+    audit::<_, _, SmoothedMaxDivergence, _>(make, (&0, &2), &2, |y| i64::from(*y));
+    let make = |s| make_gaussian_in(floats.clone(), scale(s), None);
+    audit::<_, _, SmoothedMaxDivergence, _>(make, (&0.0, &1.0), &1.0, quarter);
+}
+#[test]
 fn numbers_with_canonical_noise() {
     let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
     // Half the noise is the noise for half the distance; its own map says so, hence the claim of
@@ -172,8 +204,8 @@ fn numbers_with_canonical_noise() {
     let make = |d_in| make_canonical_noise(floats.clone(), d_in, (0.7, 0.01)).unwrap();
     let claim = make(1.0).map(&1.0).unwrap();
     assert_eq!(claim, (0.7, 0.01));
-    assert!(excess(&make(1.0), (&0.0, &1.0), claim, &quarter) < SIGMAS);
-    assert!(excess(&make(0.5), (&0.0, &1.0), claim, &quarter) > SIGMAS);
+    assert!(excess(&make(1.0), (&0.0, &1.0), claim, DRAWS, &quarter) < SIGMAS);
+    assert!(excess(&make(0.5), (&0.0, &1.0), claim, FEW, &quarter) > SIGMAS);
 }
 #[test]
 fn vectors_with_noise() {
@@ -211,6 +243,38 @@ fn choices_under_zero_concentrated_divergence() {
     let make = |s| make_noisy_max(input(), measure(), scale(s), false);
     let cell = |y: &usize| *y as i64;
     audit(make, (&vec![0, 0], &vec![1, -1]), &1, cell);
+    let make = |s| make_noisy_top_k(input(), measure(), 2, scale(s), false);
+    audit(make, (&vec![0, 0, -1], &vec![1, -1, -2]), &1, |y| (y[0] * 10 + y[1]) as i64);
+}
+/// Release from a random sample of two of four records.
+#[test]
+fn releases_from_a_secret_sample() {
+    let bit = AtomDomain::bounded(Bounds::new(0, 1).unwrap());
+    let sample = VectorDomain::new(bit).with_size(2);
+    let of =
+        |size| VectorDomain::new(AtomDomain::bounded(Bounds::new(0, 1).unwrap())).with_size(size);
+    let sums = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new()).unwrap();
+    let sum = Transformation::new(
+        Space::new(sample, ChangeOneDistance).unwrap(),
+        sums,
+        Function::map(|rows: &Vec<i32>| Ok(rows.iter().sum())),
+        StabilityMap::new(|d_in: &u32| Ok(*d_in as i32)),
+    );
+    let make = |s: f64| {
+        let noisy = sum.clone().then(|sums| make_laplace(sums, scale(s), None))?;
+        let amplified = make_population_amplification(noisy, 4)?;
+        let (released, map) = (amplified.clone(), amplified);
+        let drawn = Function::map(move |population: &Vec<i32>| {
+            let mut population = population.clone();
+            with_secure(|source| shuffle(&mut population, source))?;
+            population.truncate(2);
+            released.invoke(&population)
+        });
+        let population = Space::new(of(4), ChangeOneDistance)?;
+        let map = PrivacyMap::new(move |d_in: &u32| map.map(d_in));
+        Ok(Measurement::new(population, MaxDivergence, drawn, map))
+    };
+    audit(make, (&vec![0; 4], &vec![0, 0, 0, 1]), &1, |y| i64::from(*y));
 }
 #[test]
 fn randomized_responses() {
@@ -238,14 +302,14 @@ fn keys_that_reach_a_threshold() {
     let make = |s| make_laplace_threshold(input.clone(), scale(s), 5, None);
     let honest: Measurement<_, _, Approximate<MaxDivergence>, _> = make(1.0).unwrap();
     let (epsilon, delta) = honest.map(&(1, 1, 1)).unwrap();
-    assert!(excess(&honest, (&x, &y), (epsilon, delta), &cell) < SIGMAS);
+    assert!(excess(&honest, (&x, &y), (epsilon, delta), DRAWS, &cell) < SIGMAS);
     // Less noise releases a single key less often: the control has twice the noise, and another a
     // threshold that is lower by one.
     let twice: Measurement<_, _, Approximate<MaxDivergence>, _> = make(2.0).unwrap();
-    assert!(excess(&twice, (&x, &y), (epsilon, delta), &cell) > SIGMAS);
+    assert!(excess(&twice, (&x, &y), (epsilon, delta), FEW, &cell) > SIGMAS);
     let low: Measurement<_, _, Approximate<MaxDivergence>, _> =
         make_laplace_threshold(input.clone(), scale(1.0), 4, None).unwrap();
-    assert!(excess(&low, (&x, &y), (epsilon, delta), &cell) > SIGMAS);
+    assert!(excess(&low, (&x, &y), (epsilon, delta), FEW, &cell) > SIGMAS);
     let input = Space::new(maps(), L02InfDistance::new(AbsoluteDistance::<i32>::new())).unwrap();
     let make = |s, threshold| make_gaussian_threshold(input.clone(), scale(s), threshold, None);
     let honest: Measurement<_, _, Approximate<ZeroConcentratedDivergence>, _> =
@@ -253,7 +317,7 @@ fn keys_that_reach_a_threshold() {
     let (_, delta) = honest.map(&(1, 1, 1)).unwrap();
     // A key that only one of the data has is an event of its own, at every epsilon.
     let released = |y: &HashMap<i32, i32>| i64::from(!y.is_empty());
-    assert!(excess(&honest, (&x, &y), (0.0, delta), &released) < SIGMAS);
+    assert!(excess(&honest, (&x, &y), (0.0, delta), DRAWS, &released) < SIGMAS);
     let low: Measurement<_, _, Approximate<ZeroConcentratedDivergence>, _> = make(2.0, 5).unwrap();
-    assert!(excess(&low, (&x, &y), (0.0, delta), &released) > SIGMAS);
+    assert!(excess(&low, (&x, &y), (0.0, delta), FEW, &released) > SIGMAS);
 }

@@ -1,0 +1,181 @@
+//! Rare events among many candidates, found without a draw for each of them.
+
+use crate::samplers::{exponential::LazyExponential, ln, neg_ln};
+use dashu_int::UBig;
+use opendp_core::arith::fixed;
+use opendp_core::random::{NoEntropy, RandomSource};
+
+/// Trials that hit with probability `p = 2^-b` each, independently.
+///
+/// A digit whose first `b` bits are 0 is a hit, and [`hit`](Hits::hit) and [`miss`](Hits::miss) draw
+/// digits that are and that are not. So a list of digits can be drawn by first drawing where the hits
+/// are, and then, of those that matter, the digits: the law of what is drawn is that of uniform
+/// digits, all independent.
+pub(super) struct Hits {
+    /// Bounds of `1 / -ln(1 - p)`.
+    pace: (f64, f64),
+}
+
+/// The number `b`, 8 unless words are shorter, as in tests.
+pub(super) const fn prefix<S: RandomSource>() -> u32 {
+    if S::BITS < 8 { S::BITS } else { 8 }
+}
+
+impl Hits {
+    pub(super) fn new<S: RandomSource>() -> Self {
+        // A float, because b is small.
+        let (low, high) = ln(1.0 - 1.0 / f64::from(1_u32 << prefix::<S>()));
+        Self { pace: ((-1.0 / low).next_down(), (-1.0 / high).next_up()) }
+    }
+
+    /// Count the misses before the next hit, up to a limit.
+    ///
+    /// The number `G` has `P[G >= m] = (1 - p)^m`. That is `P[E >= m l]` for a standard exponential
+    /// variable `E` and `l = -ln(1 - p)`, so `G` is the integer part of `E / l`. A float enclosure
+    /// nearly always tells it, and otherwise an exact one of as many digits of `E` as it takes.
+    #[inline]
+    pub(super) fn misses<S: RandomSource>(
+        &self,
+        limit: usize,
+        source: &mut S,
+    ) -> Result<usize, NoEntropy> {
+        let digit = source.word()?;
+        let (low, high) = neg_ln(digit, S::BITS);
+        // At most 64 ln 2 / l < 2^14, as is the next integer.
+        let least = (low * self.pace.0).next_down() as u16;
+        let most = (high * self.pace.1).next_up();
+        if most < f64::from(least + 1) || limit <= usize::from(least) {
+            return Ok(limit.min(least.into()));
+        }
+        exact_misses(LazyExponential::from_first(digit, S::BITS), limit, source)
+    }
+
+    /// Draw a digit that is a hit.
+    #[inline]
+    pub(super) fn hit<S: RandomSource>(source: &mut S) -> Result<u64, NoEntropy> {
+        Ok(source.word()? >> prefix::<S>())
+    }
+
+    /// Draw a digit that is not.
+    #[inline]
+    pub(super) fn miss<S: RandomSource>(source: &mut S) -> Result<u64, NoEntropy> {
+        loop {
+            let digit = source.word()?;
+            if digit >> (S::BITS - prefix::<S>()) != 0 {
+                return Ok(digit);
+            }
+        }
+    }
+}
+
+/// Find the integer part of `E / l`, up to a limit.
+///
+/// Terminates with probability 1: the enclosure shrinks to a point, which is an integer with
+/// probability 0.
+#[cold]
+#[inline(never)]
+fn exact_misses<S: RandomSource>(
+    mut e: LazyExponential,
+    limit: usize,
+    source: &mut S,
+) -> Result<usize, NoEntropy> {
+    let b = prefix::<S>();
+    loop {
+        e.refine(source)?;
+        let precision = e.bits() + 8;
+        let (low, high) = e.enclose(precision);
+        let of = fixed::ln(&UBig::from((1_u32 << b) - 1), -i64::from(b), precision);
+        // At least 16 bits of a number above 2^-8.
+        let (Ok(most), Ok(least)) = (UBig::try_from(-of.0), UBig::try_from(-of.1)) else {
+            continue;
+        };
+        if least.is_zero() {
+            continue;
+        }
+        let floor = usize::try_from(low / most).unwrap_or(usize::MAX);
+        if limit <= floor || high.is_some_and(|high| high / least == UBig::from(floor)) {
+            return Ok(limit.min(floor));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samplers::chi_square::chi_square;
+    use opendp_core::random::{Seeded, Tape};
+
+    /// Count how often there are so many misses, the last count for all larger numbers.
+    fn counts<const B: u32>(draws: usize, last: usize, seed: u64) -> Vec<u64> {
+        let (mut source, mut counts) = (Seeded::<B>::new(seed), vec![0; last + 1]);
+        let hits = Hits::new::<Seeded<B>>();
+        for _ in 0..draws {
+            counts[hits.misses(last, &mut source).unwrap()] += 1;
+        }
+        counts
+    }
+    fn geometric(draws: usize, last: usize, p: f64) -> Vec<f64> {
+        let at_least = |m: usize| draws as f64 * (1.0 - p).powi(m as i32);
+        let mut law: Vec<f64> = (0..last).map(|m| at_least(m) - at_least(m + 1)).collect();
+        law.push(at_least(last));
+        law
+    }
+
+    #[test]
+    fn misses_are_geometric_whatever_the_length_of_a_word() {
+        let found = counts::<64>(1_000_000, 1200, 1);
+        assert!(chi_square(&found, &geometric(1_000_000, 1200, 1.0 / 256.0)) < 1.0);
+        assert!(chi_square(&found, &geometric(1_000_000, 1200, 1.0 / 250.0)) > 1.0);
+        let found = counts::<4>(20_000, 40, 2);
+        assert!(chi_square(&found, &geometric(20_000, 40, 1.0 / 16.0)) < 1.0);
+        assert!(chi_square(&found, &geometric(20_000, 40, 1.0 / 14.0)) > 1.0);
+        let found = counts::<1>(20_000, 8, 3);
+        assert!(chi_square(&found, &geometric(20_000, 8, 0.5)) < 1.0);
+        assert!(chi_square(&found, &geometric(20_000, 8, 0.45)) > 1.0);
+    }
+
+    #[test]
+    fn floats_and_integers_count_the_same_misses() {
+        let (mut source, hits) = (Seeded::<64>::new(4), Hits::new::<Seeded<64>>());
+        for _ in 0..10_000 {
+            let digit = source.word().unwrap();
+            let rest = vec![0x0123_4567_89AB_CDEF; 4];
+            let floats =
+                hits.misses(1 << 20, &mut Tape::<64>::new([vec![digit], rest.clone()].concat()));
+            let e = LazyExponential::from_first(digit, 64);
+            assert_eq!(floats, exact_misses(e, 1 << 20, &mut Tape::<64>::new(rest)));
+        }
+    }
+
+    #[test]
+    fn a_doubt_is_settled_by_further_digits() {
+        // (255 / 256) 2^64 is an integer: U is on either side of it, hence E of l.
+        let (hits, digit) = (Hits::new::<Seeded<64>>(), u64::MAX / 256 * 255 + 255);
+        let at = |words: Vec<u64>| hits.misses(99, &mut Tape::<64>::new(words)).unwrap();
+        assert_eq!(at(vec![digit - 1, 1 << 60, 0]), 1);
+        assert_eq!(at(vec![digit, 1 << 60, 0]), 0);
+        // The control: the floats leave it open.
+        let (low, high) = neg_ln(digit, 64);
+        assert!((low * hits.pace.0) < 1.0 && 1.0 < high * hits.pace.1);
+        // U below 2^-64 is no trouble, and a limit that is surely reached draws nothing more.
+        let mut tape = Tape::<64>::new(vec![0, 1 << 63]);
+        assert_eq!(hits.misses(1 << 20, &mut tape), Ok(11_511)); // 65 ln 2 / l
+        assert_eq!(hits.misses(5, &mut Tape::<64>::new(vec![0])), Ok(5));
+    }
+
+    #[test]
+    fn digits_are_as_the_places_of_the_hits_say() {
+        fn check<const B: u32>() {
+            let mut source = Seeded::<B>::new(6);
+            for _ in 0..1000 {
+                let hit = |digit: u64| digit >> (B - prefix::<Seeded<B>>()) == 0;
+                assert!(hit(Hits::hit(&mut source).unwrap()));
+                assert!(!hit(Hits::miss(&mut source).unwrap()));
+            }
+        }
+        check::<1>();
+        check::<4>();
+        check::<12>();
+        check::<64>();
+    }
+}
