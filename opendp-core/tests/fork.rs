@@ -6,11 +6,12 @@
     reason = "fork, pipe and waitpid have no safe wrapper in std"
 )]
 
-use opendp_core::random::{NoEntropy, RandomSource, with_secure};
+use opendp_core::random::{NoEntropy, RandomSource, Seeded, with_secure};
 use std::{
     fs::File,
     io::{Read, Write},
     os::fd::FromRawFd,
+    sync::Mutex,
 };
 
 fn draw() -> u64 {
@@ -18,10 +19,10 @@ fn draw() -> u64 {
 }
 
 /// Fork a child that sends its next word back.
-fn draw_in_child() -> u64 {
+fn draw_in_child(draw: impl FnOnce() -> u64) -> u64 {
     let mut ends = [0; 2];
     // SAFETY: `ends` has room for the two descriptors; the child calls only code that needs no
-    // lock another thread could hold (this is the only test of the binary) and leaves by _exit.
+    // lock another thread could hold (the tests of the binary take turns) and leaves by _exit.
     unsafe {
         assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
         let child = libc::fork();
@@ -40,9 +41,22 @@ fn draw_in_child() -> u64 {
     }
 }
 
+/// A fork copies the locks of other threads as they are: one test at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+#[test]
+fn a_plain_generator_repeats_itself_in_the_child() {
+    let _turn = TURN.lock();
+    let mut plain = Seeded::<64>::new(7);
+    plain.word().unwrap();
+    let in_child = draw_in_child(|| plain.word().unwrap());
+    assert_eq!(in_child, plain.word().unwrap());
+}
+
 #[test]
 fn parent_and_children_draw_different_words_before_and_after_warm_up() {
-    let cold = [draw_in_child(), draw_in_child(), draw()];
+    let _turn = TURN.lock();
+    let cold = [draw_in_child(draw), draw_in_child(draw), draw()];
     with_secure(|source| {
         for _ in 0..1000 {
             source.word()?;
@@ -50,7 +64,7 @@ fn parent_and_children_draw_different_words_before_and_after_warm_up() {
         Ok::<_, NoEntropy>(())
     })
     .unwrap();
-    let warm = [draw_in_child(), draw_in_child(), draw()];
+    let warm = [draw_in_child(draw), draw_in_child(draw), draw()];
     let mut all = [cold, warm].concat();
     all.sort_unstable();
     all.dedup();
