@@ -323,9 +323,20 @@ mod tests {
     fn reads_points_as_a_step_that_is_never_too_small() {
         let profile = PrivacyProfile::from_points(vec![(1.0, 0.1), (2.0, 0.01)]);
         assert_eq!([0.5, 1.0, 1.5, 3.0].map(|e| profile.delta(e).unwrap()), [1.0, 0.1, 0.1, 0.01]);
+    }
+    #[test]
+    fn a_profile_that_is_read_is_never_below_the_one_that_was_written() {
+        let profile =
+            PrivacyProfile::from_table(vec![(0.3, 0.4), (1.1, 0.1), (2.3, 0.01)]).unwrap();
         let again = PrivacyProfile::from_json(&profile.to_json()).unwrap();
-        for epsilon in [0.0, 1.0, 1.7, 9.0] {
-            assert!(profile.delta(epsilon).unwrap() <= again.delta(epsilon).unwrap());
+        for epsilon in [0.0, 0.2, 0.6, 1.0, 1.7, 3.0, 9.0, 90.0] {
+            let (written, read) = (profile.delta(epsilon).unwrap(), again.delta(epsilon).unwrap());
+            assert!(written <= read * (1.0 + 1e-12), "{epsilon}: {written} {read}");
         }
+        // What rises is written as what comes before it.
+        let wobbles = PrivacyProfile::new(|epsilon| Ok(if epsilon < 3.0 { 0.1 } else { 0.2 }));
+        let again = PrivacyProfile::from_json(&wobbles.to_json()).unwrap();
+        assert_eq!(again.delta(4.0).unwrap(), 0.1);
+        assert!(PrivacyProfile::from_json(&json!({"profile": [[1.0, -5.0]]})).is_err());
     }
 }

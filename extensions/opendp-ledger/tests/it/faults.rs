@@ -1,6 +1,6 @@
 use std::{
     fs::OpenOptions,
-    io::{Read, Seek, SeekFrom, Write},
+    io::{ErrorKind, Read, Seek, SeekFrom, Write},
     path::Path,
     process::Command,
     sync::{
@@ -144,7 +144,14 @@ fn a_read_only_file_releases_nothing() {
         if root || is_root(&path) {
             helper.uid(65534).gid(65534);
         }
-        let output = helper.output().unwrap();
+        // A process that another test starts may hold the copy open for writing for a moment.
+        let busy = |error: &std::io::Error| error.kind() == ErrorKind::ExecutableFileBusy;
+        let mut output = helper.output();
+        while output.as_ref().is_err_and(busy) {
+            std::thread::sleep(Duration::from_millis(10));
+            output = helper.output();
+        }
+        let output = output.unwrap();
         std::fs::remove_file(&program).unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let said = said + &String::from_utf8_lossy(&output.stderr);

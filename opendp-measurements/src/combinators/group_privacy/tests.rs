@@ -260,7 +260,7 @@ fn a_distance_is_divided_and_never_loses_less_than_a_shorter_one() {
     let losses: Vec<f64> = (1..40).map(|d| any.map(&d).unwrap()).collect();
     assert!(losses.windows(2).all(|pair| pair[0] <= pair[1]));
     assert_eq!(any.map(&7).unwrap(), 1.0);
-    let curve = told(HammingDistance, RenyiDivergence, Some(3), RenyiCurve::new(|a| Ok(a)));
+    let curve = told(HammingDistance, RenyiDivergence, Some(3), RenyiCurve::new(Ok));
     let curve = make_group_privacy(curve, 2).unwrap();
     assert_eq!(curve.exact_map(&2).unwrap().len(), RenyiDivergence.parts().unwrap());
 }
