@@ -303,6 +303,40 @@ fn a_composition_repeats_members_and_is_tight_in_profiles() {
         assert_eq!(build(document("MaxDivergence", wrong)).unwrap_err().kind(), "Argument");
     }
 }
+/// Values of privacy accountants that agree with each other, for one record added or removed.
+#[test]
+fn sampled_steps_compose_to_what_accountants_say() {
+    let noisy = |scale: f64| json!({"gaussian": {"scale": scale, "MO": "SmoothedMaxDivergence"}});
+    let alone = |noise: Json| json!({"chain": ["sum", noise]});
+    let sampled = |noise: Json, rate: f64| -> Json {
+        json!({"constructor": "poisson_subsampling", "args": {"measurement": alone(noise), "rate": rate}})
+    };
+    let laplace = json!({"laplace": {"scale": 10.0, "MO": "SmoothedMaxDivergence"}});
+    let mix = [(sampled(noisy(0.8), 0.005), 100), (alone(noisy(8.0)), 200), (alone(laplace), 100)];
+    let cases = [
+        (vec![(sampled(noisy(1.0), 0.01), 10_000)], 1e-5, 6.187_713),
+        (vec![(sampled(noisy(4.0), 0.01), 1000)], 1e-5, 0.272_137),
+        (vec![(sampled(noisy(0.9), 256.0 / 100_000.0), 4900)], 1e-5, 1.139_923),
+        (mix.to_vec(), 1e-6, 11.149_20),
+    ];
+    let rows =
+        json!({"vector_domain": {"atom_domain": {"T": "f64", "bounds": [0.0, 1.0], "nan": false}}});
+    for (members, delta, expected) in cases {
+        let members: Vec<Json> = members
+            .iter()
+            .map(|(measurement, times)| json!({"measurement": measurement, "repeat": times}))
+            .collect();
+        let made = build(json!({
+            "space": {"domain": rows, "metric": "symmetric_distance"},
+            "chain": [{"composition": {"measurements": members}}],
+        }));
+        let made = made.unwrap().measurement().unwrap();
+        let d_in = made.input().metric().decode(&json!(1)).unwrap();
+        let profile = made.measure().profile(&made.map(&d_in).unwrap()).unwrap();
+        let epsilon = profile.epsilon(delta).unwrap();
+        assert!(expected < epsilon + 1e-6 && epsilon < expected * 1.0001, "{epsilon} {expected}");
+    }
+}
 #[test]
 fn conversions_stand_around_a_chain() {
     let noisy =

@@ -148,7 +148,7 @@ fn the_profile_bounds_the_exact_divergence_of_samples_of_fixed_size() {
     };
     let (sampled, control) = (of(5, 2), of(10, 2));
     assert_eq!(sampled.input().domain().records(), Some(5));
-    let all = |n: u32| vec![vec![1; 5 - n as usize], vec![-1; n as usize]].concat();
+    let all = |n: u32| [vec![1; 5 - n as usize], vec![-1; n as usize]].concat();
     let mut refused = 0;
     for (replaced, epsilon) in (0..=5).flat_map(|n| [0.0, 0.2, 0.5, 1.0].map(|e| (n, e))) {
         for start in 0..=(5 - replaced) {
