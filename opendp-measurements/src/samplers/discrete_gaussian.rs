@@ -177,7 +177,7 @@ fn parts<S: RandomSource>(sigma: f64, source: &mut S) -> Result<(bool, UBig), No
 /// Draw an integer of any length of the law of [`discrete_gaussian`], with the same reading of
 /// sigma, and hence without saturation.
 ///
-/// Cost: about 100 ns, and some microseconds from `2^50` on.
+/// Cost: 100 to 250 ns, and some microseconds from `2^50` on.
 ///
 /// # Errors
 ///

@@ -135,7 +135,7 @@ fn fast_floor(scale: f64, digit: u64, bits: u32) -> Option<u64> {
 /// Draw an integer of any length of the law of [`discrete_laplace`], with the same reading of the
 /// scale, and hence without saturation.
 ///
-/// Cost: about 30 ns, and about 2 microseconds from `2^50` on.
+/// Cost: 40 to 100 ns, and about 2 microseconds from `2^50` on.
 ///
 /// # Errors
 ///
