@@ -32,8 +32,7 @@ impl ComposableLoss for Account {
     fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
         let mut total = Account::new();
         for profile in profiles {
-            let loss: Option<&dyn Any> = profile.loss().map(|loss| &**loss as &dyn Any);
-            total = match loss.and_then(|loss| loss.downcast_ref::<Account>()) {
+            total = match account(profile) {
                 Some(account) => account
                     .parts()
                     .iter()
@@ -52,6 +51,12 @@ impl Account {
     }
 }
 
+/// The account that a profile carries, if its loss is one.
+fn account(profile: &PrivacyProfile) -> Option<&Account> {
+    let loss: &dyn Any = &**profile.loss()?;
+    loss.downcast_ref()
+}
+
 /// Make the pair of a profile of which nothing else is known.
 fn curve(profile: PrivacyProfile) -> Result<CurvePair> {
     let reach = profile.epsilon(NEGLIGIBLE)?;
@@ -65,8 +70,7 @@ pub fn profile_of(pair: impl DominatingPair + 'static) -> PrivacyProfile {
 
 /// The one pair of a profile, if it has one that is its own reverse.
 fn symmetric(profile: &PrivacyProfile) -> Option<Arc<dyn DominatingPair>> {
-    let loss: &dyn Any = &**profile.loss()?;
-    match loss.downcast_ref::<Account>()?.parts() {
+    match account(profile)?.parts() {
         [(pair, 1)] if pair.reverse().is_none() => Some(pair.clone()),
         _ => None,
     }
@@ -74,8 +78,7 @@ fn symmetric(profile: &PrivacyProfile) -> Option<Arc<dyn DominatingPair>> {
 
 /// Whether a profile says that nothing is lost.
 fn is_nothing(profile: &PrivacyProfile) -> bool {
-    let loss = profile.loss().map(|loss| &**loss as &dyn Any);
-    loss.and_then(|loss| loss.downcast_ref::<Account>()).is_some_and(|all| all.parts().is_empty())
+    account(profile).is_some_and(|account| account.parts().is_empty())
 }
 
 /// The curve `q delta(ln(1 + (e^epsilon - 1) / q))`, rounded up, and its inverse.
