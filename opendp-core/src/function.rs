@@ -148,8 +148,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
                 }
                 Ok(out)
             }
-            Stage::Fold(_) => {
-                let mut partial = self.start()?;
+            Stage::Fold(fold) => {
+                let mut partial = Partial { state: fold.start(), fold: fold.clone() };
                 for chunk in chunks {
                     partial.absorb(&chunk?)?;
                 }
@@ -160,9 +160,10 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// Begin a partial result: it absorbs chunks, merges with others, travels as bytes, finishes.
     ///
     /// # Errors
-    /// `NotImplemented` unless the function folds its rows.
+    /// `NotImplemented` unless the function folds its rows, whatever their order.
     pub fn start(&self) -> Result<Partial<I, O>> {
         match &self.stage {
+            Stage::Fold(fold) if fold.in_order() => Err(in_order_only()),
             Stage::Fold(fold) => Ok(Partial { state: fold.start(), fold: fold.clone() }),
             _ => Err(whole_only()),
         }
@@ -170,10 +171,11 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// Take up a partial result that was written by [`Partial::to_bytes`], maybe elsewhere.
     ///
     /// # Errors
-    /// `NotImplemented` unless the function folds its rows; `FailedFunction` when the bytes are not
-    /// a state of this function.
+    /// `NotImplemented` unless the function folds its rows, whatever their order; `FailedFunction`
+    /// when the bytes are not a state of this function.
     pub fn resume(&self, bytes: &[u8]) -> Result<Partial<I, O>> {
         match &self.stage {
+            Stage::Fold(fold) if fold.in_order() => Err(in_order_only()),
             Stage::Fold(fold) => Ok(Partial { state: fold.load(bytes)?, fold: fold.clone() }),
             _ => Err(whole_only()),
         }
@@ -209,7 +211,7 @@ fn fold_after<I: Carrier, X: Carrier, O: Carrier>(
     }
 }
 
-/// Feed all rows of a chunk to a state, on all cores when there are many.
+/// Feed all rows of a chunk to a state, on all cores when there are many and any order will do.
 ///
 /// Merging is exact and independent of order, so the result does not depend on the division.
 fn absorb<I: Carrier, O: Carrier>(
@@ -218,7 +220,7 @@ fn absorb<I: Carrier, O: Carrier>(
     all: I::Chunk<'_>,
 ) -> Result<()> {
     let (rows, threads) = (all.rows(), rayon::current_num_threads());
-    if rows < PARALLEL_ROWS || threads == 1 {
+    if rows < PARALLEL_ROWS || threads == 1 || fold.in_order() {
         return ranges(rows, CHUNK_ROWS).try_for_each(|range| state.absorb(all.narrow(range)));
     }
     // A few parts for each thread, so that a slow one can be helped out.
@@ -235,6 +237,14 @@ fn absorb<I: Carrier, O: Carrier>(
 }
 fn ranges(rows: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
     (0..rows.div_ceil(size)).map(move |i| i * size..((i + 1) * size).min(rows))
+}
+#[cold]
+fn in_order_only() -> Error {
+    Error::NotImplemented(
+        "the order of the rows counts, so partial results, which may be merged in any order, do not \
+         exist; invoke this on a slice or on a stream of chunks"
+            .into(),
+    )
 }
 #[cold]
 fn whole_only() -> Error {

@@ -28,8 +28,9 @@ use crate::sample::Sample;
 /// If the order does not count in the input, the data may come in chunks and on all cores, and no
 /// more than `size` records are held for each: of `n > size` records a uniform choice is kept (see
 /// `sample.rs`), and put in a uniform order at the end. This is the same distribution as that of
-/// the first `size` in a uniform order, which the proof speaks of. If the order counts, the data is
-/// needed whole: parts of a stream are merged in any order, and would have to know their places.
+/// the first `size` in a uniform order, which the proof speaks of. If the order counts, the data may
+/// come in chunks, in its order, and the first `size` records are held; there are no partial results,
+/// because these are merged in any order.
 ///
 /// # Postcondition
 /// The output has `size` records, each one of the input or `constant`, in the element domain of the
@@ -104,11 +105,7 @@ where
     }
     let output = Space::new(input.domain().clone().with_size(size), MO::default())?;
     let arrange = Arrange::between::<M, MO>();
-    let function = if arrange == Arrange::Never {
-        Function::map(move |records: &Vec<T>| resize(records, size, &constant, arrange, |_| Ok(())))
-    } else {
-        Function::fold(Resize { size, constant, arrange })
-    };
+    let function = Function::fold(Resize { size, constant, arrange });
     let map = StabilityMap::new(|d_in: &u32| {
         let d = M::to_symmetric(*d_in)?;
         d.checked_mul(2).ok_or_else(|| overflow(*d_in))
@@ -139,7 +136,8 @@ impl Arrange {
         }
     }
 }
-/// Its state is a uniform choice of at most `size` of the rows.
+/// Its state is a uniform choice of at most `size` of the rows, or the first of them if no order is
+/// drawn.
 struct Resize<T> {
     size: usize,
     constant: T,
@@ -155,6 +153,10 @@ impl<T: Atom> Fold<Vec<T>, Vec<T>> for Resize<T> {
         Sample::new()
     }
     fn absorb(&self, state: &mut Sample<T>, rows: &[T]) -> Result<()> {
+        if self.in_order() {
+            // No row takes the place of one that was kept.
+            return state.absorb(rows, self.size, |_| Ok(u64::MAX));
+        }
         with_secure(|source| {
             state.absorb(rows, self.size, |bound| Ok(uniform_below(bound, source)?))
         })
@@ -167,30 +169,21 @@ impl<T: Atom> Fold<Vec<T>, Vec<T>> for Resize<T> {
     fn finish(&self, state: Sample<T>) -> Result<Vec<T>> {
         let (mut records, left_out) = state.finish();
         records.resize(self.size, self.constant.clone());
-        if left_out || self.arrange == Arrange::Always {
+        let arrange = match self.arrange {
+            Arrange::Never => false,
+            Arrange::ToLeaveSomeOut => left_out,
+            Arrange::Always => true,
+        };
+        if arrange {
             with_secure(|source| shuffle(&mut records, source))?;
         }
         Ok(records)
     }
+    fn in_order(&self) -> bool {
+        self.arrange == Arrange::Never
+    }
 }
 
-/// What the distribution is: the first of the padded records, in a random order or not.
-fn resize<T: Clone>(
-    records: &[T],
-    size: usize,
-    constant: &T,
-    arrange: Arrange,
-    random: impl FnOnce(&mut [T]) -> Result<()>,
-) -> Result<Vec<T>> {
-    let mut padded = records.to_vec();
-    padded.resize(size.max(records.len()), constant.clone());
-    let leaves_some_out = size < padded.len();
-    if arrange == Arrange::Always || (arrange == Arrange::ToLeaveSomeOut && leaves_some_out) {
-        random(&mut padded)?;
-    }
-    padded.truncate(size);
-    Ok(padded)
-}
 #[cold]
 fn overflow(d_in: u32) -> Error {
     Error::Overflow(format!("d_in: the distance {d_in} may double, which exceeds a count of u32"))
@@ -200,10 +193,27 @@ fn overflow(d_in: u32) -> Error {
 mod tests {
     use super::*;
     use crate::checks::{couples, orders};
-    use opendp_core::{ChangeOneDistance, DistanceOn, HammingDistance, laws};
+    use opendp_core::{Bounds, ChangeOneDistance, DistanceOn, HammingDistance, laws};
 
     type Records = VectorDomain<AtomDomain<i32>>;
 
+    /// What the distribution is: the first of the padded records, in a random order or not.
+    fn resize(
+        records: &[i32],
+        size: usize,
+        constant: i32,
+        arrange: Arrange,
+        random: impl FnOnce(&mut [i32]) -> Result<()>,
+    ) -> Result<Vec<i32>> {
+        let mut padded = records.to_vec();
+        padded.resize(size.max(records.len()), constant);
+        let leaves_some_out = size < padded.len();
+        if arrange == Arrange::Always || (arrange == Arrange::ToLeaveSomeOut && leaves_some_out) {
+            random(&mut padded)?;
+        }
+        padded.truncate(size);
+        Ok(padded)
+    }
     fn make<M, MO>(size: usize) -> Transformation<Records, M, Records, MO>
     where
         M: DatasetMetric + MetricOn<Records>,
@@ -221,7 +231,7 @@ mod tests {
                 records.clone_from_slice(&order);
                 Ok(())
             };
-            resize(x, size, &9, arrange, random).unwrap()
+            resize(x, size, 9, arrange, random).unwrap()
         };
         orders(&padded).into_iter().map(place).collect()
     }
@@ -322,8 +332,26 @@ mod tests {
         sample.sort_unstable();
         sample.dedup();
         assert_eq!(sample.len(), 100_000);
-        // In the order of a stream there is no telling where a part begins.
-        assert!(make::<InsDel, Sym>(1).start().is_err() && large.function().streams());
+    }
+    #[test]
+    fn where_the_order_counts_a_stream_gives_the_first_in_its_order() {
+        let first = make::<InsertDeleteDistance, SymmetricDistance>(4);
+        let data = laws::vectors(&[1, 2], 6);
+        assert!(laws::divided(&first, &data).unwrap() > 500);
+        let chunks = [vec![], vec![1], vec![2, 3], vec![4, 5], vec![6]].map(Ok);
+        assert_eq!(first.invoke_chunks(chunks).unwrap(), [1, 2, 3, 4]);
+        assert_eq!(first.invoke_chunks([Ok(vec![1])]).unwrap(), [1, 9, 9, 9]);
+        // All cores would be enough for so many, but not in order.
+        let (many, data) =
+            (make::<InsertDeleteDistance, InsertDeleteDistance>(200_000), 0..300_000);
+        let kept = many.then(|records| crate::make_clamp(records, Bounds::new(0, 150_000)?));
+        let kept = kept.unwrap().invoke(&data.collect()).unwrap();
+        assert!(kept.into_iter().eq((0..200_000).map(|i| i.min(150_000))));
+        // What may be merged in any order is refused.
+        for error in [first.start().err(), first.function().resume(b"[]").err()] {
+            let error = error.unwrap();
+            assert!(error.kind() == "NotImplemented" && error.to_string().contains("order"));
+        }
     }
     #[test]
     fn maps_and_pads_as_the_catalogue_lists() {

@@ -74,6 +74,9 @@ impl<I: Carrier, O: Carrier> FoldStage<AnyValue, AnyValue> for ErasedFold<I, O> 
     fn projects(&self, set: &dyn Any) -> bool {
         self.0.projects(set)
     }
+    fn in_order(&self) -> bool {
+        self.0.in_order()
+    }
 }
 impl<I: Carrier, O: Carrier> State<AnyValue, AnyValue> for ErasedState<I, O> {
     fn absorb(&mut self, chunk: AnyChunk<'_>) -> Result<()> {
@@ -137,6 +140,9 @@ impl<I: Carrier, O: Carrier> FoldStage<I, O> for TypedFold {
     }
     fn projects(&self, set: &dyn Any) -> bool {
         self.0.projects(set)
+    }
+    fn in_order(&self) -> bool {
+        self.0.in_order()
     }
 }
 impl<I: Carrier, O: Carrier> State<I, O> for TypedState {

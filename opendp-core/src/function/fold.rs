@@ -12,7 +12,8 @@ use crate::{Carrier, Error, Result};
 ///
 /// Merging must be exact and independent of order and grouping: whatever the rows are divided
 /// into, the same multiset of rows gives the same bits. (A fold of floats therefore rounds each row
-/// on its own, and adds integers.)
+/// on its own, and adds integers.) A fold to which the order counts says so; see
+/// [`in_order`](Fold::in_order).
 pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// What the fold remembers of the rows it has seen.
     type State: Serialize + DeserializeOwned + Send + Sync + 'static;
@@ -41,6 +42,11 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// It is asked of rows that may be no members of the fold's domain.
     fn projects(&self, set: &dyn Any) -> bool {
         let _ = set;
+        false
+    }
+    /// Whether the order of the rows counts. They are then absorbed one chunk after the other, from a
+    /// slice as from a stream, and no partial results are given out that could be merged in another.
+    fn in_order(&self) -> bool {
         false
     }
 }
@@ -119,6 +125,8 @@ pub(crate) trait FoldStage<I: Carrier, O: Carrier>: Send + Sync {
         let _ = set;
         false
     }
+    /// See [`Fold::in_order`].
+    fn in_order(&self) -> bool;
 }
 /// The state of one run.
 pub(crate) trait State<I: Carrier, O: Carrier>: Send + Sync {
@@ -154,6 +162,9 @@ impl<I: Carrier, O: Carrier, F: Fold<I, O>> FoldStage<I, O> for Leaf<F> {
     }
     fn projects(&self, set: &dyn Any) -> bool {
         self.0.projects(set)
+    }
+    fn in_order(&self) -> bool {
+        self.0.in_order()
     }
 }
 impl<I: Carrier, O: Carrier, F: Fold<I, O>> State<I, O> for LeafState<F, I, O> {
@@ -202,6 +213,9 @@ impl<I: Carrier, X: Carrier, O: Carrier> FoldStage<I, O> for AfterRows<I, X, O> 
     fn load(&self, bytes: &[u8]) -> Result<Box<dyn State<I, O>>> {
         Ok(self.state(self.1.load(bytes)?))
     }
+    fn in_order(&self) -> bool {
+        self.1.in_order()
+    }
 }
 impl<I: Carrier, X: Carrier, O: Carrier> State<I, O> for AfterRowsState<I, X, O> {
     fn absorb(&mut self, chunk: I::Chunk<'_>) -> Result<()> {
@@ -246,6 +260,9 @@ impl<I: Carrier, X: Carrier, O: Carrier> FoldStage<I, O> for ThenFunction<I, X, 
     }
     fn projects(&self, set: &dyn Any) -> bool {
         self.0.projects(set)
+    }
+    fn in_order(&self) -> bool {
+        self.0.in_order()
     }
 }
 impl<I: Carrier, X: Carrier, O: Carrier> State<I, O> for ThenFunctionState<I, X, O> {
