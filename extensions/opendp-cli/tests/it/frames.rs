@@ -6,7 +6,7 @@ use crate::Desk;
 
 /// What a table of people holds of each, as text: one in nine lacks the income, one in ten has an
 /// age that does not read, and names have commas and quotes.
-fn person(i: u64) -> [String; 4] {
+pub(crate) fn person(i: u64) -> [String; 4] {
     let name = format!("\"Person {i}, \"\"the {}th\"\"\"", i % 7);
     let age = if i % 10 == 3 { "unknown".into() } else { (i * 37 % 90).to_string() };
     let region = ["north", " south ", "east"][(i % 3) as usize].into();
@@ -14,7 +14,7 @@ fn person(i: u64) -> [String; 4] {
         if i % 9 == 4 { String::new() } else { format!("{}.25", i.wrapping_mul(7919) % 60_000) };
     [name, age, region, income]
 }
-fn table(rows: u64) -> String {
+pub(crate) fn table(rows: u64) -> String {
     let lines = (0..rows).map(|i| person(i).join(","));
     std::iter::once("name,age,region,income".to_owned()).chain(lines).collect::<Vec<_>>().join("\n")
 }
@@ -22,14 +22,14 @@ fn atom(t: &str) -> Json {
     json!({"atom_domain": {"T": t}})
 }
 /// A pipeline over a frame of the columns age, region and income.
-fn pipeline(frame: Json, chain: Json) -> String {
+pub(crate) fn pipeline(frame: Json, chain: Json) -> String {
     json!({
         "space": {"domain": {"dataframe_domain": frame}, "metric": "symmetric_distance"},
         "chain": chain,
     })
     .to_string()
 }
-fn people() -> Json {
+pub(crate) fn people() -> Json {
     json!({
         "col_names": ["age", "region", "income"],
         "element_domains": [
@@ -38,7 +38,7 @@ fn people() -> Json {
     })
 }
 /// The sum of the incomes of the north.
-fn incomes() -> Json {
+pub(crate) fn incomes() -> Json {
     json!([
         {"df_is_equal": {"column_name": "region", "value": "north"}},
         {"subset_by": {"indicator_column": "region", "keep_columns": ["age", "income"]}},
@@ -49,7 +49,7 @@ fn incomes() -> Json {
         {"laplace": {"scale": 0.0}},
     ])
 }
-fn release(desk: &Desk, pipeline: &str, table: &str) -> Json {
+pub(crate) fn release(desk: &Desk, pipeline: &str, table: &str) -> Json {
     let report = desk.says(&["run", "-p", pipeline, "--data", table, "--d-in", "1", "--json"]);
     serde_json::from_str::<Json>(&report).unwrap()["release"].clone()
 }

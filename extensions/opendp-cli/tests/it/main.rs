@@ -7,6 +7,8 @@
 
 mod budget;
 mod frames;
+#[cfg(feature = "parquet")]
+mod parquet;
 
 use std::{
     io::Write,

@@ -1,0 +1,68 @@
+//! Tables in Parquet files, which the feature `parquet` reads.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
+use serde_json::json;
+
+use crate::Desk;
+use crate::frames::{incomes, people, person, pipeline, release, table};
+
+/// The same people as in the CSV tables, in groups of 300.
+fn file(desk: &Desk, name: &str, rows: u64) {
+    let people: Vec<[String; 4]> = (0..rows).map(person).collect();
+    let columns: [(&str, ArrayRef); 4] = [
+        ("income", Arc::new(people.iter().map(|p| p[3].parse().ok()).collect::<Float64Array>())),
+        ("name", Arc::new(people.iter().map(|p| Some(&p[0])).collect::<StringArray>())),
+        ("region", Arc::new(people.iter().map(|p| Some(&p[2])).collect::<StringArray>())),
+        ("age", Arc::new(people.iter().map(|p| p[1].parse().ok()).collect::<Int64Array>())),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let groups = WriterProperties::builder().set_max_row_group_row_count(Some(300)).build();
+    let file = File::create(desk.file(name, "")).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(groups)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn a_frame_of_a_parquet_file_releases_what_the_same_table_as_text_does() {
+    let desk = Desk::new();
+    desk.file("incomes.json", pipeline(people(), incomes()));
+    for rows in [0, 1, 1000] {
+        file(&desk, "people.parquet", rows);
+        desk.file("people.csv", table(rows));
+        let north = (0..rows).filter(|i| i % 3 == 0);
+        let income = |i| person(i)[3].parse().unwrap_or(1000.0_f64).clamp(0.0, 50_000.0);
+        let expected = json!(north.map(income).sum::<f64>());
+        assert_eq!(release(&desk, "incomes.json", "people.parquet"), expected);
+        assert_eq!(release(&desk, "incomes.json", "people.csv"), expected);
+    }
+}
+#[test]
+fn a_column_of_a_parquet_file_is_read_by_the_rule_of_its_type() {
+    let desk = Desk::new();
+    file(&desk, "people.parquet", 1000);
+    let ages = json!({
+        "space": {
+            "domain": {"vector_domain": {"atom_domain": {"T": "i64"}}},
+            "metric": "symmetric_distance",
+        },
+        "chain": [{"clamp": {"bounds": [0, 1000]}}, "sum", {"laplace": {"scale": 0.0}}],
+    });
+    desk.file("ages.json", ages.to_string());
+    let run = ["run", "-p", "ages.json", "--data", "people.parquet", "--d-in", "1", "--json"];
+    let report = desk.says(&[&run[..], &["--column", "age"]].concat());
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let sum: i64 = (0..1000).map(|i| person(i)[1].parse().unwrap_or(0)).sum();
+    assert_eq!(report["release"], json!(sum));
+    // An unknown column, and what is no Parquet file, are errors that name the argument.
+    let error = desk.fails(&[&run[..], &["--column", "height"]].concat(), 1);
+    assert!(error.contains("column") && error.contains("height"), "{error}");
+    desk.file("people.parquet", table(3));
+    let error = desk.fails(&[&run[..], &["--column", "age"]].concat(), 1);
+    assert!(error.contains("Parquet") && !error.contains("Person"), "{error}");
+}
