@@ -17,21 +17,24 @@ use crate::incumbent_folds as incumbent;
 use crate::timing::{Table, Target};
 
 /// All folds; `rows` is for the sum that is compared with a plain loop.
+///
+/// All contestants run on the one thread of a pool, so that none is handed from thread to thread.
 pub fn folds(table: &mut Table, rows: usize) -> Result<()> {
-    clamp_and_sum(table, rows)?;
-    let pools = Pools { one: pool(1)?, two: pool(2)? };
-    reading(table, &pools);
-    for rows in [1_000_000, 10_000_000] {
-        sums(table, rows, &pools)?;
-        scores(table, rows, &pools)?;
-        counts(table, rows, &pools)?;
-    }
-    trees(table)
+    pool(1)?.install(|| {
+        clamp_and_sum(table, rows)?;
+        let pools = Pools { two: pool(2)? };
+        reading(table, &pools);
+        for rows in [1_000_000, 10_000_000] {
+            sums(table, rows, &pools)?;
+            scores(table, rows, &pools)?;
+            counts(table, rows, &pools)?;
+        }
+        trees(table)
+    })
 }
 
-/// Where folds run.
+/// Where folds run that are not alone.
 struct Pools {
-    one: ThreadPool,
     two: ThreadPool,
 }
 impl Pools {
@@ -49,7 +52,7 @@ impl Pools {
         table
             .contest(&format!("{work}, two threads"))
             .run("two threads", rows, || self.two.install(&fold))
-            .against("one thread", rows, Target::Faster(1.5), || self.one.install(&fold))
+            .against("one thread", rows, Target::Faster(1.5), &fold)
             .hold();
     }
 }
@@ -64,7 +67,7 @@ fn reading(table: &mut Table, pools: &Pools) {
         table
             .contest(&work)
             .run("two threads", ROWS, || pools.two.install(read))
-            .run("one thread", ROWS, || pools.one.install(read))
+            .run("one thread", ROWS, read)
             .hold();
     }
 }
@@ -94,21 +97,21 @@ fn clamp_and_sum(table: &mut Table, rows: usize) -> Result<()> {
     let data = floats(rows);
     let records = Space::new(VectorDomain::new(AtomDomain::non_nan()), SymmetricDistance)?;
     let sum = make_clamp(records, Bounds::new(0.0, 100.0)?)?.then(make_sum)?;
-    let (one, two, seven) = (pool(1)?, pool(2)?, pool(7)?);
+    let (two, seven) = (pool(2)?, pool(7)?);
     let (erased, any) = (sum.erase(), AnyValue::new(data.clone()));
     table
         .contest(&work)
-        .run("typed, one thread", rows, || one.install(|| sum.invoke(&data)))
+        .run("typed, one thread", rows, || sum.invoke(&data))
         .against("plain loop, 16 accumulators", rows, Target::Within(1.2), || plain(&data))
         .run("typed, two threads", rows, || two.install(|| sum.invoke(&data)))
-        .run("erased, one thread", rows, || one.install(|| erased.invoke(&any)))
+        .run("erased, one thread", rows, || erased.invoke(&any))
         .run("erased, two threads", rows, || two.install(|| erased.invoke(&any)))
         .hold();
-    let expected = one.install(|| sum.invoke(&data))?;
+    let expected = sum.invoke(&data)?;
     for result in [two.install(|| sum.invoke(&data))?, seven.install(|| sum.invoke(&data))?] {
         assert_eq!(expected.to_bits(), result.to_bits(), "the number of threads changed the sum");
     }
-    let result = *one.install(|| erased.invoke(&any))?.downcast_ref::<f64>()?;
+    let result = *erased.invoke(&any)?.downcast_ref::<f64>()?;
     assert_eq!(expected.to_bits(), result.to_bits(), "erasing changed the sum");
     Ok(())
 }
@@ -135,7 +138,7 @@ fn sums(table: &mut Table, rows: usize, pools: &Pools) -> Result<()> {
         let mut theirs = incumbent::sum_f64((0.0, 100.0))?;
         table
             .contest(&work)
-            .run("this project", rows, || pools.one.install(|| sum.invoke(&data)))
+            .run("this project", rows, || sum.invoke(&data))
             .against("opendp", rows, Target::Faster(15.0), || theirs(&data))
             .hold();
         pools.scale(table, &work, rows, || sum.invoke(&data));
@@ -148,7 +151,7 @@ fn sums(table: &mut Table, rows: usize, pools: &Pools) -> Result<()> {
         let mut theirs = incumbent::sum_i64((0, 100))?;
         table
             .contest(&work)
-            .run("this project", rows, || pools.one.install(|| sum.invoke(&data)))
+            .run("this project", rows, || sum.invoke(&data))
             .against("opendp", rows, Target::Faster(8.0), || theirs(&data))
             .hold();
         pools.scale(table, &work, rows, || sum.invoke(&data));
@@ -162,7 +165,7 @@ fn sums(table: &mut Table, rows: usize, pools: &Pools) -> Result<()> {
         let mut theirs = incumbent::mean((0.0, 100.0), rows)?;
         table
             .contest(&work)
-            .run("this project", rows, || pools.one.install(|| mean.invoke(&data)))
+            .run("this project", rows, || mean.invoke(&data))
             .against("opendp", rows, Target::Faster(3.0), || theirs(&data))
             .hold();
         pools.scale(table, &work, rows, || mean.invoke(&data));
@@ -176,7 +179,7 @@ fn sums(table: &mut Table, rows: usize, pools: &Pools) -> Result<()> {
         let mut theirs = incumbent::variance((0.0, 100.0), rows)?;
         table
             .contest(&work)
-            .run("this project", rows, || pools.one.install(|| variance.invoke(&data)))
+            .run("this project", rows, || variance.invoke(&data))
             .against("opendp", rows, Target::Faster(3.0), || theirs(&data))
             .hold();
         pools.scale(table, &work, rows, || variance.invoke(&data));
@@ -201,7 +204,7 @@ fn scores(table: &mut Table, rows: usize, pools: &Pools) -> Result<()> {
                     let mut theirs = incumbent::$theirs(candidates, 0.5)?;
                     table
                         .contest(&work)
-                        .run("this project", rows, || pools.one.install(|| ours.invoke(&data)))
+                        .run("this project", rows, || ours.invoke(&data))
                         .against("opendp", rows, Target::Faster(times), || theirs(&data))
                         .hold();
                     pools.scale(table, &work, rows, || ours.invoke(&data));
@@ -248,7 +251,7 @@ fn distinct(
     let ours = make_count_distinct::<i64, _, i64>(records)?;
     table
         .contest(work)
-        .run("this project", rows, || pools.one.install(|| ours.invoke(&data)))
+        .run("this project", rows, || ours.invoke(&data))
         .against("opendp", rows, Target::Faster(3.0), || theirs(&data))
         .hold();
     pools.scale(table, work, rows, || ours.invoke(&data));
@@ -272,7 +275,7 @@ fn categories<T: Key + opendp::traits::Hashable>(
     let mut theirs = incumbent::count_by_categories(categories)?;
     table
         .contest(work)
-        .run("this project", rows, || pools.one.install(|| ours.invoke(&data)))
+        .run("this project", rows, || ours.invoke(&data))
         .against("opendp", rows, Target::Faster(times), || theirs(&data))
         .hold();
     pools.scale(table, work, rows, || ours.invoke(&data));
