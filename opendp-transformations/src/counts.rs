@@ -26,6 +26,12 @@ impl Counts {
             }
         }
     }
+    /// Add so many records of one cell.
+    pub(crate) fn raise(&mut self, cell: usize, records: u64) {
+        if let Some(counts) = self.0.get_mut(cell) {
+            counts[0] = counts[0].wrapping_add(records);
+        }
+    }
     /// Add the counts of another state, cell by cell.
     pub(crate) fn merge(&mut self, other: &Counts) -> Result<()> {
         if self.0.len() != other.0.len() {

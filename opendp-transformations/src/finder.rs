@@ -3,6 +3,10 @@
 use opendp_core::arith::Number;
 
 use crate::counts::Counts;
+use crate::widest::widest;
+
+mod spread;
+use spread::{Kind, Spread};
 
 /// Tells where a number lies among some that strictly increase.
 ///
@@ -42,6 +46,12 @@ pub(crate) const LANES: usize = 64;
 /// helps, and at most `MOST_BUCKETS`: the table should fit the nearest memory.
 const BUCKETS: usize = 1 << 12;
 const MOST_BUCKETS: usize = 1 << 18;
+/// Up to so many buckets, rows are counted in the nearest memory, in runs of so many groups.
+const FEW: usize = 1 << 8;
+const MOST_GROUPS: usize = 1 << 16;
+/// To raise a counter again at once is to wait; so the rows take turns.
+const TURNS: usize = 4;
+const PLACES: usize = 4 * TURNS * FEW;
 
 impl<T: Number> Finder<T> {
     /// Prepare the search among numbers that strictly increase, of which there is at least one.
@@ -49,7 +59,7 @@ impl<T: Number> Finder<T> {
         let times =
             |n: usize| numbers.len().saturating_mul(n).min(MOST_BUCKETS).next_power_of_two();
         let more = times(4).max(BUCKETS);
-        let mut finder = Finder::with(numbers, times(1), Kind::Even);
+        let mut finder = Finder::with(numbers, times(1), Kind::Whole);
         for buckets in [times(1), times(2), times(4), more] {
             for kind in [Kind::Whole, Kind::Even, Kind::Logarithmic] {
                 if finder.steps() == 1 {
@@ -104,15 +114,65 @@ impl<T: Number> Finder<T> {
     /// Every row takes the same steps, without a branch on the data.
     pub(crate) fn count(&self, rows: &[T], counts: &mut Counts) {
         let mut cells = [0; LANES];
-        for group in rows.chunks(LANES) {
-            counts.add(self.cells(group, &mut cells).iter().copied());
+        let rest = match &self.search {
+            Search::One(entries) if entries.len() <= FEW => {
+                let (groups, rest) = rows.as_chunks();
+                for groups in groups.chunks(MOST_GROUPS) {
+                    let places = widest(
+                        #[inline(always)]
+                        || self.places(entries, groups),
+                    );
+                    for ((_, below), turns) in entries.iter().zip(places.chunks(4 * TURNS)) {
+                        let mut sums = [0; 4];
+                        for turn in turns.chunks(4) {
+                            for (sum, rows) in sums.iter_mut().zip(turn) {
+                                *sum += rows;
+                            }
+                        }
+                        for (cell, rows) in sums.into_iter().enumerate().take(3) {
+                            counts.raise(*below as usize + cell, rows.into());
+                        }
+                    }
+                }
+                rest
+            }
+            _ => rows,
+        };
+        for group in rest.chunks(LANES) {
+            let cells = widest(
+                #[inline(always)]
+                || self.cells(group, &mut cells),
+            );
+            counts.add(cells.iter().copied());
         }
+    }
+    /// Count rows by bucket, by turn, and by whether they are below the number of the bucket, equal to
+    /// it, or above it: three counters of four, so that a place is found by shifts.
+    #[inline(always)]
+    fn places(&self, entries: &[(T, u32)], groups: &[[T; LANES]]) -> [u32; PLACES] {
+        let mut counts = [0; PLACES];
+        let (mut places, mut numbers, mask) = ([0; LANES], [T::zero(); LANES], entries.len() - 1);
+        for rows in groups {
+            self.spread.buckets(rows, &mut places);
+            for (number, bucket) in numbers.iter_mut().zip(&places) {
+                *number = entries[*bucket & mask].0;
+            }
+            for (turn, (place, row)) in places.iter_mut().zip(rows).enumerate() {
+                let number = numbers[turn];
+                let above = usize::from(number <= *row) + usize::from(number < *row);
+                *place = 4 * (TURNS * *place + turn % TURNS) + above;
+            }
+            for place in &places {
+                counts[*place % PLACES] += 1;
+            }
+        }
+        counts
     }
     /// The cells of up to [`LANES`] rows.
     ///
     /// The search of a bucket goes on into the next ones, which hold larger numbers, and beyond the
     /// end into repetitions of the last, which only count for rows above it.
-    #[inline]
+    #[inline(always)]
     fn cells<'a>(&self, rows: &[T], cells: &'a mut [usize; LANES]) -> &'a [usize] {
         let count = rows.len().min(LANES);
         let cells = &mut cells[..count];
@@ -146,140 +206,6 @@ impl<T: Number> Finder<T> {
     }
 }
 
-/// A map from numbers to buckets, by which the bucket of a larger number is not lower.
-#[derive(Clone, Copy)]
-enum Spread {
-    /// Linear in the number as a float, or in the bits of that float, which go with its logarithm.
-    Float(Place),
-    /// Linear in the number as an integer.
-    Whole(Whole),
-}
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Whole,
-    Even,
-    Logarithmic,
-}
-impl Spread {
-    /// Spread numbers from the first bucket to the last.
-    fn new<T: Number>(numbers: &[T], buckets: usize, kind: Kind) -> Self {
-        let float = |logarithmic| Spread::Float(Place::new(numbers, buckets, logarithmic));
-        match kind {
-            Kind::Even => float(false),
-            Kind::Logarithmic => float(true),
-            Kind::Whole => Whole::new(numbers, buckets).map_or_else(|| float(false), Spread::Whole),
-        }
-    }
-    #[inline]
-    fn bucket<T: Number>(self, number: T) -> usize {
-        match self {
-            Spread::Float(place) => place.bucket(number),
-            Spread::Whole(whole) => whole.bucket(number),
-        }
-    }
-    /// The buckets of as many rows. The choice is made once for all.
-    #[inline]
-    fn buckets<T: Number>(self, rows: &[T], buckets: &mut [usize]) {
-        let pairs = buckets.iter_mut().zip(rows);
-        match self {
-            Spread::Whole(whole) => pairs.for_each(|(bucket, row)| *bucket = whole.bucket(*row)),
-            Spread::Float(place) if place.logarithmic => {
-                let place = Place { logarithmic: true, ..place };
-                pairs.for_each(|(bucket, row)| *bucket = place.bucket(*row));
-            }
-            Spread::Float(place) => {
-                let place = Place { logarithmic: false, ..place };
-                pairs.for_each(|(bucket, row)| *bucket = place.bucket(*row));
-            }
-        }
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Whole {
-    /// One below the lowest number, modulo 2^64.
-    origin: u64,
-    lowest: i64,
-    highest: i64,
-    factor: u64,
-}
-impl Whole {
-    /// None for floats, and for numbers from end to end of 64 bits.
-    fn new<T: Number>(numbers: &[T], buckets: usize) -> Option<Self> {
-        let (first, last) = (numbers.first()?, numbers.last()?);
-        let two = T::one() + T::one();
-        if T::one() / two != T::zero() {
-            return None;
-        }
-        let (lowest, highest) = (Self::integer(*first), Self::integer(*last));
-        let width = highest.abs_diff(lowest).checked_add(1)?;
-        // At most 2^64 times as many as fit a table, less one: the last bucket stays below `buckets`.
-        let factor = ((u128::try_from(buckets).ok()? << 64) - 1) / u128::from(width);
-        let factor = u64::try_from(factor).unwrap_or(u64::MAX);
-        Some(Whole { origin: lowest.wrapping_sub(1).cast_unsigned(), lowest, highest, factor })
-    }
-    /// The number, or the end of 64 bits that is nearest to it.
-    #[inline]
-    fn integer<T: Number>(number: T) -> i64 {
-        number.to_i64().unwrap_or(if number < T::zero() { i64::MIN } else { i64::MAX })
-    }
-    /// The high half of the product of a number from one up and a constant, of which each factor
-    /// that is less than 2^64 by one gives the number less one.
-    #[inline]
-    fn bucket<T: Number>(self, number: T) -> usize {
-        let number = Self::integer(number);
-        let number = if number < self.lowest { self.lowest } else { number };
-        let number = if self.highest < number { self.highest } else { number };
-        let above = number.cast_unsigned().wrapping_sub(self.origin);
-        ((u128::from(above) * u128::from(self.factor)) >> 64) as usize
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Place {
-    logarithmic: bool,
-    origin: f64,
-    /// Not negative, and finite.
-    factor: f64,
-    last: f64,
-}
-impl Place {
-    /// Spread numbers from the first bucket to the last.
-    fn new<T: Number>(numbers: &[T], buckets: usize, logarithmic: bool) -> Self {
-        let last = (buckets - 1) as f64;
-        let unit = Place { logarithmic, origin: 0.0, factor: 0.0, last };
-        let mut places = numbers.iter().map(|x| unit.place(*x)).filter(|x| x.is_finite());
-        let origin = places.next().unwrap_or(0.0);
-        let factor = last / (places.next_back().unwrap_or(origin) - origin);
-        Place { origin, factor: if factor.is_finite() { factor } else { 0.0 }, ..unit }
-    }
-    /// A float that does not decrease with the number: no conversion to a nearest one does, and the
-    /// bits of a float, taken for an integer that has its sign, increase with it.
-    #[inline]
-    fn place<T: Number>(self, number: T) -> f64 {
-        // Always given: every number type converts.
-        let float = number.to_f64().unwrap_or(0.0);
-        if !self.logarithmic {
-            return float;
-        }
-        // The sum makes one zero of two that are equal.
-        let bits = (float + 0.0).to_bits() as i64;
-        (bits ^ ((bits >> 63) as u64 >> 1) as i64) as f64
-    }
-    /// Each operation is correctly rounded, and so does not decrease where the exact one does not.
-    /// The exception would be NaN, from an infinity less an infinity or times 0. But the origin is
-    /// finite, and if the factor is 0 then all numbers go to the first bucket, as NaN does.
-    #[inline]
-    fn bucket<T: Number>(self, number: T) -> usize {
-        let place = (self.place(number) - self.origin) * self.factor;
-        let place = if 0.0 < place { place } else { 0.0 };
-        let place = if place < self.last { place } else { self.last };
-        // Floats from 2^52 to 2^53 are the integers, and this sum rounds to the nearest of them:
-        // the last bits of the mantissa are those of the integer.
-        (place + 4_503_599_627_370_496.0).to_bits() as u32 as usize
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,6 +224,14 @@ mod tests {
                 assert_eq!(found, vec![expected; count], "{row} of {numbers:?}");
             }
         }
+        // Many rows at a time.
+        let many: Vec<T> =
+            rows.iter().chain(numbers).copied().cycle().take(5 * LANES + 1).collect();
+        let mut expected = vec![0; 2 * numbers.len() + 1];
+        many.iter().for_each(|row| expected[cell(numbers, *row)] += 1);
+        let mut counts = Counts::new(expected.len());
+        finder.count(&many, &mut counts);
+        assert_eq!(Vec::<u64>::from(counts), expected, "{numbers:?}");
         // Every way to spread the same numbers gives the same cells.
         for kind in [Kind::Whole, Kind::Even, Kind::Logarithmic] {
             for buckets in [1, 2, 64, 4096] {
@@ -351,6 +285,11 @@ mod tests {
         assert_eq!(check(&numbers, &rows).steps(), 1);
         // As floats they all share a bucket.
         assert_eq!(Finder::with(&numbers, 4096, Kind::Even).steps(), 6);
+        for width in [(1 << 51) - 1, 1 << 51] {
+            let ends = [-7, -7 + width / 2, -7 + width];
+            let rows = [i64::MIN, -8, -6, -8 + width / 2, -6 + width / 2, width - 8, width - 6];
+            check(&ends, &[&rows[..], &[i64::MAX]].concat());
+        }
         check(&[i64::MIN, -1, i64::MAX], &rows);
         check(&[0_u8, 255], &[1, 254]);
         check(&[i128::MIN, i128::MIN + 1, i128::MAX], &[0, i128::MAX - 1]);

@@ -10,6 +10,7 @@ use opendp_core::{
 use serde::{Deserialize, Serialize};
 
 use crate::symmetric::{Aggregate, Records};
+use crate::widest::widest;
 
 /// Make the sum of bounded integers.
 ///
@@ -114,7 +115,16 @@ impl<T: Atom + Integer> Fold<Vec<T>, T> for IntegerSum<T> {
         if short(lower) && short(upper) {
             for block in rows.chunks(BLOCK) {
                 // These casts are exact.
-                let sum = block.iter().map(|row| clamped(row) as i64).fold(0, i64::wrapping_add);
+                let sum = widest(
+                    #[inline(always)]
+                    || {
+                        let mut sum = 0_i64;
+                        for row in block {
+                            sum = sum.wrapping_add(clamped(row) as i64);
+                        }
+                        sum
+                    },
+                );
                 state.add_wide(sum.into());
             }
         } else if size_of::<T>() <= 8 {

@@ -5,6 +5,7 @@ use std::any::Any;
 use opendp_core::{Atom, Bounds, Error, Result};
 
 use crate::symmetric::row_count;
+use crate::widest::widest;
 
 /// The largest multiple has this many bits, so that thousands can be added within 64 bits.
 pub(crate) const BITS: i32 = 51;
@@ -80,16 +81,22 @@ impl Lattice {
     /// Round each number, once moved into the bounds, and add up the multiples exactly.
     pub(crate) fn total<T: Copy + Into<f64>>(&self, rows: &[T]) -> i128 {
         let (first, second) = self.scale;
-        let blocks = rows.chunks(BLOCK);
-        // The second factor is one unless all numbers are subnormal or nearly so.
-        if second == 1.0 {
-            blocks.map(|block| i128::from(self.block(block, |x| x * first))).sum()
-        } else {
-            blocks.map(|block| i128::from(self.block(block, |x| x * first * second))).sum()
+        let mut total = 0;
+        for block in rows.chunks(BLOCK) {
+            // The second factor is one unless all numbers are subnormal or nearly so.
+            total += i128::from(if second == 1.0 {
+                widest(
+                    #[inline(always)]
+                    || self.block(block, |x| x * first),
+                )
+            } else {
+                self.block(block, |x| x * first * second)
+            });
         }
+        total
     }
     /// Add up at most `BLOCK` numbers.
-    #[inline]
+    #[inline(always)]
     fn block<T: Copy + Into<f64>>(&self, rows: &[T], scale: impl Fn(f64) -> f64) -> i64 {
         let (lower, upper) = self.bounds;
         let pattern = |x: &T| {
@@ -111,7 +118,10 @@ impl Lattice {
         }
         // Each pattern is that of the constant plus an integer. The sum of the integers fits 64
         // bits, so that it is right although the sum of the patterns wrapped around.
-        let patterns = lanes.into_iter().fold(0, u64::wrapping_add);
+        let mut patterns = 0_u64;
+        for lane in lanes {
+            patterns = patterns.wrapping_add(lane);
+        }
         let constants = row_count(rows).wrapping_mul(MAGIC.to_bits());
         patterns.wrapping_sub(constants).cast_signed()
     }

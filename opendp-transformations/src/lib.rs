@@ -131,6 +131,7 @@ mod uniform;
 mod unordered;
 mod user_transformation;
 mod variance;
+mod widest;
 
 pub use alpha::Alpha;
 pub use b_ary_tree::{TreeNorm, make_b_ary_tree};

@@ -6,6 +6,7 @@ use opendp_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::lattice::{BITS, BLOCK, LOWEST, MAGIC, power, power_above};
+use crate::widest::widest;
 
 /// The multiples of a power of two that stand for the distances of floats from a lower bound.
 ///
@@ -63,7 +64,7 @@ impl Offset {
     pub(crate) fn multiple(&self, x: f64) -> u64 {
         self.plain(x, |x| (x * self.half - self.bounds.0 * self.half) * self.scale.0 * self.scale.1)
     }
-    #[inline]
+    #[inline(always)]
     fn plain(&self, x: f64, place: impl Fn(f64) -> f64) -> u64 {
         let (lower, upper) = self.bounds;
         // These two comparisons are single instructions, and send NaN to `lower`.
@@ -78,7 +79,10 @@ impl Offset {
         for block in rows.chunks(BLOCK) {
             // Nothing is halved, nor scaled twice, unless the numbers are huge or subnormal.
             if self.half == 1.0 && self.scale.1 == 1.0 {
-                moments.add(block, |x| self.plain((*x).into(), |x| (x - lower) * scale));
+                widest(
+                    #[inline(always)]
+                    || moments.add(block, |x| self.plain((*x).into(), |x| (x - lower) * scale)),
+                );
             } else {
                 moments.add(block, |x| self.multiple((*x).into()));
             }
@@ -94,7 +98,7 @@ pub(crate) struct Moments {
 }
 impl Moments {
     /// Add at most `BLOCK` integers.
-    #[inline]
+    #[inline(always)]
     fn add<T>(&mut self, rows: &[T], multiple: impl Fn(&T) -> u64) {
         // Rounding the rows first leaves one loop of float vectors and one of wide products, each
         // several times as fast as both in one.

@@ -153,9 +153,14 @@ macro_rules! impl_float {
             }
             #[inline]
             fn from_f64_toward_zero(value: f64) -> Self {
+                let nearest = value as $t;
+                // Always so for `f64`. The sum makes one zero of two.
+                if Float::to_f64(nearest) == value || value.is_nan() {
+                    return nearest + 0.0;
+                }
                 let cast = if value > 0.0 { $t::neg_inf_cast(value) } else { $t::inf_cast(value) };
                 // Toward zero, only infinities and NaN fail, and they exist in every format.
-                cast.unwrap_or(value as $t)
+                cast.unwrap_or(nearest)
             }
             fn from_dyadic(mantissa: &IBig, exponent: i64, rounding: Rounding) -> Self {
                 $format.round(mantissa, exponent, rounding) as $t

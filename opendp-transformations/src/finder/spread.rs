@@ -1,0 +1,182 @@
+//! Maps from numbers to buckets, which place several rows with each instruction.
+
+use opendp_core::arith::Number;
+
+/// A map from numbers to buckets, by which the bucket of a larger number is not lower.
+#[derive(Clone, Copy)]
+pub(super) enum Spread {
+    /// Linear in the number as a float, or in the bits of that float, which go with its logarithm.
+    Float(Place),
+    /// Linear in the number as an integer, when the numbers are less than `2^51` apart.
+    Near(Near),
+    /// Linear in the number as an integer.
+    Whole(Whole),
+}
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    Whole,
+    Even,
+    Logarithmic,
+}
+impl Spread {
+    /// Spread numbers from the first bucket to the last.
+    pub(super) fn new<T: Number>(numbers: &[T], buckets: usize, kind: Kind) -> Self {
+        let float = |logarithmic| Spread::Float(Place::new(numbers, buckets, logarithmic));
+        match kind {
+            Kind::Even => float(false),
+            Kind::Logarithmic => float(true),
+            Kind::Whole => {
+                let near = || Near::new(numbers, buckets).map(Spread::Near);
+                let whole = || Whole::new(numbers, buckets).map(Spread::Whole);
+                near().or_else(whole).unwrap_or_else(|| float(false))
+            }
+        }
+    }
+    #[inline]
+    pub(super) fn bucket<T: Number>(self, number: T) -> usize {
+        match self {
+            Spread::Float(place) => place.bucket(number),
+            Spread::Near(near) => near.bucket(number),
+            Spread::Whole(whole) => whole.bucket(number),
+        }
+    }
+    /// The buckets of as many rows. The choice is made once for all.
+    #[inline(always)]
+    pub(super) fn buckets<T: Number>(self, rows: &[T], buckets: &mut [usize]) {
+        macro_rules! each {
+            ($spread:expr) => {
+                for (bucket, row) in buckets.iter_mut().zip(rows) {
+                    *bucket = $spread.bucket(*row);
+                }
+            };
+        }
+        match self {
+            Spread::Near(near) => each!(near),
+            Spread::Whole(whole) => each!(whole),
+            Spread::Float(place) if place.logarithmic => {
+                each!(Place { logarithmic: true, ..place })
+            }
+            Spread::Float(place) => each!(Place { logarithmic: false, ..place }),
+        }
+    }
+}
+
+/// The ends of some integers, as 64 bits.
+fn ends<T: Number>(numbers: &[T]) -> Option<(i64, i64)> {
+    let (first, last) = (numbers.first()?, numbers.last()?);
+    let two = T::one() + T::one();
+    (T::one() / two == T::zero()).then(|| (integer(*first), integer(*last)))
+}
+/// The number, or the end of 64 bits that is nearest to it.
+#[inline(always)]
+fn integer<T: Number>(number: T) -> i64 {
+    number.to_i64().unwrap_or(if number < T::zero() { i64::MIN } else { i64::MAX })
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Near {
+    lowest: i64,
+    highest: i64,
+    factor: f64,
+}
+impl Near {
+    /// None for floats, and for numbers that are far apart.
+    fn new<T: Number>(numbers: &[T], buckets: usize) -> Option<Self> {
+        let (lowest, highest) = ends(numbers)?;
+        let width = highest.abs_diff(lowest);
+        let factor = (buckets - 1) as f64 / width.max(1) as f64;
+        (width < 1 << 51).then_some(Near { lowest, highest, factor })
+    }
+    /// No step of this decreases with the number, and each is one instruction for several rows.
+    #[inline(always)]
+    fn bucket<T: Number>(self, number: T) -> usize {
+        let number = integer(number);
+        let number = if number < self.lowest { self.lowest } else { number };
+        let number = if self.highest < number { self.highest } else { number };
+        // Below 2^52: the last bits of the float 2^52, which then is that much larger.
+        let above = number.wrapping_sub(self.lowest).cast_unsigned();
+        let above = f64::from_bits(above | INTEGERS.to_bits()) - INTEGERS;
+        last_bits(above * self.factor)
+    }
+}
+
+/// Floats from 2^52 to 2^53 are the integers: the last bits of the mantissa are those of the integer.
+const INTEGERS: f64 = 4_503_599_627_370_496.0;
+/// The integer nearest to a float from zero to less than 2^32.
+#[inline(always)]
+fn last_bits(place: f64) -> usize {
+    (place + INTEGERS).to_bits() as u32 as usize
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Whole {
+    /// One below the lowest number, modulo 2^64.
+    origin: u64,
+    lowest: i64,
+    highest: i64,
+    factor: u64,
+}
+impl Whole {
+    /// None for floats, and for numbers from end to end of 64 bits.
+    fn new<T: Number>(numbers: &[T], buckets: usize) -> Option<Self> {
+        let (lowest, highest) = ends(numbers)?;
+        let width = highest.abs_diff(lowest).checked_add(1)?;
+        // At most 2^64 times as many as fit a table, less one: the last bucket stays below `buckets`.
+        let factor = ((u128::try_from(buckets).ok()? << 64) - 1) / u128::from(width);
+        let factor = u64::try_from(factor).unwrap_or(u64::MAX);
+        Some(Whole { origin: lowest.wrapping_sub(1).cast_unsigned(), lowest, highest, factor })
+    }
+    /// The high half of the product of a number from one up and a constant, of which each factor
+    /// that is less than 2^64 by one gives the number less one.
+    #[inline(always)]
+    fn bucket<T: Number>(self, number: T) -> usize {
+        let number = integer(number);
+        let number = if number < self.lowest { self.lowest } else { number };
+        let number = if self.highest < number { self.highest } else { number };
+        let above = number.cast_unsigned().wrapping_sub(self.origin);
+        ((u128::from(above) * u128::from(self.factor)) >> 64) as usize
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    logarithmic: bool,
+    origin: f64,
+    /// Not negative, and finite.
+    factor: f64,
+    last: f64,
+}
+impl Place {
+    /// Spread numbers from the first bucket to the last.
+    fn new<T: Number>(numbers: &[T], buckets: usize, logarithmic: bool) -> Self {
+        let last = (buckets - 1) as f64;
+        let unit = Place { logarithmic, origin: 0.0, factor: 0.0, last };
+        let mut places = numbers.iter().map(|x| unit.place(*x)).filter(|x| x.is_finite());
+        let origin = places.next().unwrap_or(0.0);
+        let factor = last / (places.next_back().unwrap_or(origin) - origin);
+        Place { origin, factor: if factor.is_finite() { factor } else { 0.0 }, ..unit }
+    }
+    /// A float that does not decrease with the number: no conversion to a nearest one does, and the
+    /// bits of a float, taken for an integer that has its sign, increase with it.
+    #[inline(always)]
+    fn place<T: Number>(self, number: T) -> f64 {
+        // Always given: every number type converts.
+        let float = number.to_f64().unwrap_or(0.0);
+        if !self.logarithmic {
+            return float;
+        }
+        // The sum makes one zero of two that are equal.
+        let bits = (float + 0.0).to_bits() as i64;
+        (bits ^ ((bits >> 63) as u64 >> 1) as i64) as f64
+    }
+    /// Each operation is correctly rounded, and so does not decrease where the exact one does not.
+    /// The exception would be NaN, from an infinity less an infinity or times 0. But the origin is
+    /// finite, and if the factor is 0 then all numbers go to the first bucket, as NaN does.
+    #[inline(always)]
+    fn bucket<T: Number>(self, number: T) -> usize {
+        let place = (self.place(number) - self.origin) * self.factor;
+        let place = if 0.0 < place { place } else { 0.0 };
+        let place = if place < self.last { place } else { self.last };
+        last_bits(place)
+    }
+}
