@@ -24,6 +24,7 @@ pub fn folds(table: &mut Table, rows: usize) -> Result<()> {
         clamp_and_sum(table, rows)?;
         let pools = Pools { two: pool(2)? };
         reading(table, &pools);
+        computing(table, &pools);
         for rows in [1_000_000, 10_000_000] {
             sums(table, rows, &pools)?;
             scores(table, rows, &pools)?;
@@ -68,6 +69,32 @@ fn reading(table: &mut Table, pools: &Pools) {
             .contest(&work)
             .run("two threads", ROWS, || pools.two.install(read))
             .run("one thread", ROWS, read)
+            .hold();
+    }
+}
+
+/// What a second thread is worth to a loop that touches no memory: two processors that a machine
+/// shows may be two threads of one core.
+fn computing(table: &mut Table, pools: &Pools) {
+    const STEPS: usize = 100_000_000;
+    let work = format!("{STEPS} steps in registers, two threads");
+    if table.wants(&work) {
+        let compute = || {
+            (0..64_u64).into_par_iter().map(|seed| {
+                let mut lanes: [u64; 4] = std::array::from_fn(|lane| 4 * seed + lane as u64);
+                for _ in 0..STEPS / 64 / lanes.len() {
+                    lanes
+                        .iter_mut()
+                        .for_each(|x| *x = x.rotate_left(9).wrapping_mul(0x2545_F491_4F6C_DD1D));
+                }
+                lanes.into_iter().fold(0, u64::wrapping_add)
+            })
+        };
+        let compute = || compute().reduce(|| 0, u64::wrapping_add);
+        table
+            .contest(&work)
+            .run("two threads", STEPS, || pools.two.install(compute))
+            .run("one thread", STEPS, compute)
             .hold();
     }
 }

@@ -111,7 +111,8 @@ fn filters(table: &mut Table) -> Result<()> {
             (0..TALKS).map(|_| filtered(&question, asked)).collect()
         };
         let (many, few) = (talks(100_000)?, talks(10)?);
-        let all = |talks: &Vec<Talk>| talks.iter().map(|talk| ask(talk, &question, 10)).sum::<i32>();
+        let all =
+            |talks: &Vec<Talk>| talks.iter().map(|talk| ask(talk, &question, 10)).sum::<i32>();
         table
             .contest(work)
             .run("this project, after 100000", 10 * TALKS, || all(&many))
