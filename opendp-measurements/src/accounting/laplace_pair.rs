@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::elementary::{U, exp, exp_m1, ln, ln_1p};
+use super::elementary::{U, exp, exp_m1, ln};
 use super::pair::{Buckets, DominatingPair, Grid};
+use super::sampled_pair::{mixed, unmixed};
 
 /// Bounds the relative error of the masses below.
 pub(super) const ERROR: f64 = 256.0 * U;
@@ -116,11 +117,11 @@ pub struct SampledLaplacePair {
 impl SampledLaplacePair {
     /// The loss of a removed record where the loss without sampling is `x`.
     fn sampled(&self, x: f64) -> f64 {
-        ln_1p(self.rate * exp_m1(x))
+        mixed(x, self.rate)
     }
     /// The reverse.
     fn unsampled(&self, loss: f64) -> f64 {
-        let ratio = 1.0 + exp_m1(loss) / self.rate;
+        let ratio = unmixed(loss, self.rate);
         if ratio > 0.0 { ln(ratio).clamp(-self.epsilon, self.epsilon) } else { -self.epsilon }
     }
 }
@@ -136,14 +137,14 @@ impl DominatingPair for SampledLaplacePair {
         let mut buckets =
             Buckets::empty(grid, ERROR + 4.0 * U * end, 256.0 * U * (1.0 + reach + end));
         // L(epsilon) and L(0) are P and Q of the mechanism without sampling.
-        let mixed = |(with, without): (f64, f64)| {
+        let mixtures = |(with, without): (f64, f64)| {
             let mixture = (1.0 - rate) * without + rate * with;
             if self.removed { (mixture, without) } else { (without, mixture) }
         };
         let place = |edge: f64| self.unsampled(if self.removed { edge } else { -edge });
         let between = |low: f64, high: f64| {
             let (one, two) = (place(low), place(high));
-            mixed(exponential(end, one.min(two), one.max(two)))
+            mixtures(exponential(end, one.min(two), one.max(two)))
         };
         for i in 0..grid.count {
             (buckets.p[i], buckets.q[i]) = between(grid.edge(i), grid.edge(i + 1));
@@ -151,7 +152,7 @@ impl DominatingPair for SampledLaplacePair {
         let (low, high) = self.range(0.0);
         buckets.lose(grid, low, high, |low, high| between(low, high).0);
         for (loss, with, without) in [(end, 0.5, 0.5 * exp(-end)), (-end, 0.5 * exp(-end), 0.5)] {
-            let (p, q) = mixed((with, without));
+            let (p, q) = mixtures((with, without));
             let loss = self.sampled(loss);
             buckets.atom(grid, if self.removed { loss } else { -loss }, p, q);
         }

@@ -59,6 +59,9 @@ pub struct Buckets {
     pub q: Vec<f64>,
     /// What `P` gives to outputs whose loss is that of an edge, with the index of the edge.
     pub at_edges: Vec<(usize, f64)>,
+    /// Upper bounds on mass that `P` may give in addition, with the index of an edge that its loss
+    /// does not exceed.
+    pub doubtful: Vec<(usize, f64)>,
     /// An upper bound on the mass that `P` gives to outputs below the first edge.
     pub below: f64,
     /// An upper bound on the mass that `P` gives to outputs above the last edge.
@@ -118,6 +121,7 @@ impl Buckets {
             q: none.clone(),
             p: none,
             at_edges: Vec::new(),
+            doubtful: Vec::new(),
             below: 0.0,
             above: 0.0,
             surely_above: 0.0,
@@ -141,6 +145,19 @@ impl Buckets {
                 self.above += p * (1.0 + 2.0 * self.relative);
                 self.surely_above += p * (1.0 - 2.0 * self.relative);
             }
+        }
+    }
+    /// Add an output that there may be, by its loss and an upper bound on its probability.
+    pub fn doubt(&mut self, grid: &Grid, loss: f64, p: f64) {
+        // One edge more than is needed, whatever rounds.
+        let index = (loss / grid.step).ceil() - grid.first as f64 + 1.0;
+        if p <= 0.0 {
+            return;
+        }
+        if index <= grid.count as f64 {
+            self.doubtful.push((index.max(0.0) as usize, p));
+        } else {
+            self.above += p * (1.0 + 2.0 * self.relative);
         }
     }
     /// Add what a continuous loss between `low` and `high` puts outside of the grid.
