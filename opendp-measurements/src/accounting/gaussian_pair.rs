@@ -6,6 +6,8 @@ use super::elementary::{U, ln};
 use super::normal_mass::{LIMIT, MASS_ERROR, mass, upper_tail};
 use super::pair::{Buckets, DominatingPair, Grid};
 use super::sampled_pair::{mixed, unmixed};
+use super::sampled_transform::TiltedSample;
+use super::transform::{Tilted, TiltedGaussian};
 
 /// `N(mu, 1)` against `N(0, 1)`: noise of standard deviation `sensitivity / mu`.
 ///
@@ -48,6 +50,9 @@ impl DominatingPair for GaussianPair {
             relative,
             shift: 0.0,
         }
+    }
+    fn tilted(&self, tilt: f64, _: f64) -> Option<Box<dyn Tilted>> {
+        Some(Box::new(TiltedGaussian { mu: self.mu, tilt }))
     }
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledGaussianPair { mu: self.mu, rate, removed }))
@@ -137,6 +142,9 @@ impl DominatingPair for SampledGaussianPair {
             relative,
             shift,
         }
+    }
+    fn tilted(&self, tilt: f64, highest: f64) -> Option<Box<dyn Tilted>> {
+        Some(Box::new(TiltedSample::new(self.mu, self.rate, self.removed, tilt, highest)?))
     }
     fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledGaussianPair { removed: !self.removed, ..*self }))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::elementary::{U, exp, exp_m1, ln};
 use super::pair::{Buckets, DominatingPair, Grid};
 use super::sampled_pair::{mixed, unmixed};
+use super::transform::{Tilted, TiltedEnds};
 
 /// Bounds the relative error of the masses below.
 pub(super) const ERROR: f64 = 256.0 * U;
@@ -39,6 +40,9 @@ impl DominatingPair for LaplacePair {
     }
     fn most(&self) -> f64 {
         self.epsilon
+    }
+    fn tilted(&self, tilt: f64, _: f64) -> Option<Box<dyn Tilted>> {
+        Some(Box::new(TiltedEnds::new(self.epsilon, tilt, true)))
     }
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledLaplacePair { epsilon: self.epsilon, rate, removed }))
@@ -82,6 +86,9 @@ impl DominatingPair for BoundedRangePair {
     }
     fn most(&self) -> f64 {
         self.epsilon
+    }
+    fn tilted(&self, tilt: f64, _: f64) -> Option<Box<dyn Tilted>> {
+        Some(Box::new(TiltedEnds::new(self.epsilon, tilt, false)))
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
         let end = self.epsilon;

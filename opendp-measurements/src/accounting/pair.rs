@@ -2,6 +2,8 @@
 
 use std::fmt::Debug;
 
+use super::transform::Tilted;
+
 /// Bucket edges: the losses `first * step`, `(first + 1) * step`, and so on, `count + 1` of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grid {
@@ -99,6 +101,13 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// Whether the pair is itself only a bound, so that it bounds nothing from below.
     fn only_above(&self) -> bool {
         false
+    }
+    /// The transform of the loss at a tilt above 0 or equal to it, for frequencies up to a highest
+    /// one, where it is known. Compositions of such pairs need no grid.
+    ///
+    /// It has to be that of the pair itself, not of a bound.
+    fn tilted(&self, _tilt: f64, _highest: f64) -> Option<Box<dyn Tilted>> {
+        None
     }
     /// The same mechanism on a Poisson sample, one record removed, or added, where more is known than
     /// [`SampledPair`](super::SampledPair) computes.
