@@ -24,6 +24,7 @@
 //! [`gaussian_delta`] and its siblings need no grid: they are certified to the last digit.
 
 mod account;
+mod basic;
 pub(crate) mod convolution;
 mod curve_pair;
 pub(crate) mod discrete_loss;

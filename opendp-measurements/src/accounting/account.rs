@@ -222,8 +222,10 @@ impl Account {
             Side::Above => sum.delta_above(epsilon),
             Side::Below => sum.delta_below(epsilon),
         };
-        let epsilon = smallest(bound, delta, side, sum.expected, sum.window());
-        (epsilon.is_finite() && self.exact(&sum, epsilon).is_some()).then_some(epsilon)
+        let (first, last) = sum.window();
+        let epsilon = smallest(bound, delta, side, sum.expected, (first, last));
+        let inside = (first <= 0.0 || first < epsilon) && epsilon < last;
+        (inside && self.exact(&sum, epsilon).is_some()).then_some(epsilon)
     }
     /// What is found at an epsilon, if it is as exact as is asked.
     fn exact(&self, sum: &Inversion, epsilon: f64) -> Option<Certified> {

@@ -207,7 +207,7 @@ impl Inversion {
         for ((part, power), (_, count)) in all.0.iter().zip(parts) {
             let wave = part.wave(frequency);
             let value = Complex::new(wave.re, wave.im);
-            let modulus = value.norm_sqr().sqrt() * (1.0 + 4.0 * U) + wave.error + 1e-300;
+            let modulus = value.norm_sqr().sqrt() * (1.0 + 16.0 * U) + wave.error + 1e-300;
             product *= raise(value, *count);
             log += power * ln(modulus);
             errors += power * (wave.error / modulus + 8.0 * U);
