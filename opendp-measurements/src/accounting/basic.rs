@@ -294,7 +294,7 @@ mod tests {
             Ok(gaussian_delta(0.5, epsilon)?.upper)
         });
         let basic = Basic::new(vec![slow, curve(1.0)]);
-        let mut costs = || asked.swap(0, Ordering::Relaxed);
+        let costs = || asked.swap(0, Ordering::Relaxed);
         basic.delta(1.0).unwrap();
         assert!((20..40).contains(&costs()));
         basic.delta(2.0).unwrap();

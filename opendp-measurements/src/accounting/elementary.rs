@@ -216,7 +216,7 @@ mod tests {
         };
         for i in -40_000i32..40_000 {
             let x = f64::from(i);
-            for x in [x * 24.987_654_321, x * 1e-4, x * 0.785_398_163_397_448, x * 1e-9] {
+            for x in [x * 24.987_654_321, x * 1e-4, x * std::f64::consts::FRAC_PI_4, x * 1e-9] {
                 assert!(near(x, CIS_ERROR), "{x}");
             }
         }

@@ -264,7 +264,7 @@ impl Inversion {
     pub(super) fn delta_above(&self, epsilon: f64) -> f64 {
         let (sum, error) = self.sum(epsilon);
         let delta = self.factor(epsilon, 1.0) * (sum + error);
-        if 0.0 <= delta && delta < 1.0 { (delta * (1.0 + 8.0 * U)).max(1e-290) } else { 1.0 }
+        if (0.0..1.0).contains(&delta) { (delta * (1.0 + 8.0 * U)).max(1e-290) } else { 1.0 }
     }
     /// Bound delta from below.
     pub(super) fn delta_below(&self, epsilon: f64) -> f64 {

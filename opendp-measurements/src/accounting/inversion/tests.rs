@@ -168,11 +168,12 @@ fn encloses_what_grids_enclose() {
     let removed = part(&|| Arc::new(sampled(1.0, 0.02, true)), 1000);
     let added = part(&|| Arc::new(sampled(1.0, 0.02, false)), 1000);
     for epsilon in [0.5, 3.0, 12.0] {
-        check(&[laplace.clone()], epsilon);
-        check(&[range.clone()], epsilon);
-        check(&[gaussian.clone()], epsilon);
-        check(&[removed.clone()], epsilon / 3.0);
-        check(&[added.clone()], epsilon / 3.0);
+        for part in [&laplace, &range, &gaussian] {
+            check(std::slice::from_ref(part), epsilon);
+        }
+        for part in [&removed, &added] {
+            check(std::slice::from_ref(part), epsilon / 3.0);
+        }
         check(&[laplace.clone(), range.clone(), gaussian.clone(), removed.clone()], epsilon + 6.0);
     }
 }
@@ -203,7 +204,7 @@ fn normal_losses_are_enclosed_to_many_digits() {
 fn says_nothing_where_waves_do_not_fade() {
     // The two ends of one release of Laplace noise.
     let one: (Arc<dyn DominatingPair>, u64) = (Arc::new(LaplacePair { epsilon: 1.0 }), 1);
-    assert!(Inversion::of(&[one.clone()], Target::Epsilon(0.5), 1e-4).is_none());
+    assert!(Inversion::of(std::slice::from_ref(&one), Target::Epsilon(0.5), 1e-4).is_none());
     let many = (one.0, 2000);
     assert!(Inversion::of(&[many], Target::Epsilon(1000.0), 1e-4).is_some());
     let atoms: (Arc<dyn DominatingPair>, u64) =
