@@ -113,13 +113,14 @@ impl TiltedSample {
         let cone = -ln(cis(mu * strip).0) * (-power).max(0.0);
         let grown = strip * strip / 2.0 + highest * mu * strip + cone;
         let step = std::f64::consts::TAU * strip / (38.0 + grown);
-        let aliased = 2.0 * exp(grown * (1.0 + 1e-12))
-            / exp_m1((std::f64::consts::TAU * strip / step * (1.0 - 1e-12)).min(700.0));
+        let exponent = std::f64::consts::TAU * strip / step;
+        let aliased = 2.001 * exp(grown - exponent + 1e-12 * (grown + exponent));
         if !(0.0 < step && aliased < 1e-9) {
             return None;
         }
-        let mut terms = vec![law.term(0.0)];
-        let mut top = terms[0].log;
+        let first = law.term(0.0);
+        let mut top = first.log;
+        let mut terms = vec![first];
         let mut left_out = 0.0;
         for side in [1.0, -1.0] {
             // Beyond it the terms fall at least as fast as the slope says.
@@ -193,23 +194,29 @@ impl TiltedSample {
         let density = |atom: &Atom| atom.mass / (step * mu * atom.share);
         let top = self.atoms.iter().map(density).fold(0.0, f64::max);
         let variation = if bent <= 1.0 { 2.0 } else { 4.0 } * top * slack;
-        // What is between two atoms has at least the smaller of both densities. Each layer of this
-        // histogram ends where it falls below the layer: the open ones are on a stack.
-        let mut layers = Vec::with_capacity(self.atoms.len());
+        // Between two outputs the density is at least the smaller of both, and their losses are
+        // apart by an integral of `mu p`, where `ln p` is concave: differences would cancel.
+        let mut cells = Vec::with_capacity(self.atoms.len());
+        let mut place = 0.0;
+        for pair in self.atoms.windows(2).rev() {
+            if let [high, low] = pair {
+                cells.push((place, density(low).min(density(high)) / slack));
+                place += step * mu * (low.share * high.share).sqrt();
+            }
+        }
+        cells.push((place, 0.0));
+        // Each layer of this histogram ends where it falls below the layer: the open ones are on a
+        // stack.
+        let mut layers = Vec::with_capacity(cells.len());
         let mut open: Vec<(f64, f64)> = Vec::new();
-        let cells = self.atoms.windows(2).filter_map(|pair| match pair {
-            [one, two] => Some((one.loss, density(one).min(density(two)) / slack)),
-            _ => None,
-        });
-        let last = self.atoms.last().map_or(0.0, |atom| atom.loss);
-        for (loss, height) in cells.chain([(last, 0.0)]) {
-            let mut start = loss;
+        for (place, height) in cells {
+            let mut start = place;
             while let Some(&(from, above)) = open.last()
                 && height < above
             {
                 open.pop();
                 let below = open.last().map_or(0.0, |layer| layer.1).max(height);
-                let length = (loss - from).abs() * (1.0 - 1e-6);
+                let length = (place - from) * (1.0 - 1e-6);
                 layers.push((length / 2.0, (above - below) * length));
                 start = from;
             }
