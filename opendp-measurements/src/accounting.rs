@@ -17,9 +17,14 @@
 //! 4. Grid, tilt and window are chosen for the question that is asked. The choice is a heuristic:
 //!    it decides how tight the bounds are, and not whether they hold.
 //!
+//! Pairs that know the transform of their loss ([`DominatingPair::tilted`]) need none of this: where
+//! the transform of the composition fades fast, delta is a sum over a few dozen frequencies, with
+//! bounds of what is left out. Where it does not, as for one release with atoms, there is the grid.
+//!
 //! [`gaussian_delta`] and its siblings need no grid: they are certified to the last digit.
 
 mod account;
+mod basic;
 pub(crate) mod convolution;
 mod curve_pair;
 pub(crate) mod discrete_loss;
@@ -27,16 +32,20 @@ pub(crate) mod elementary;
 mod finite_pair;
 mod gaussian;
 mod gaussian_pair;
+mod inversion;
 mod laplace_pair;
 mod mirror;
 mod normal;
 pub(crate) mod normal_mass;
 mod pair;
+mod plan;
 mod profile;
 mod renyi;
 mod replaced_pair;
 mod replaced_profile;
 mod sampled_pair;
+mod sampled_transform;
+mod transform;
 
 pub use account::{Account, Certified};
 pub use curve_pair::CurvePair;
@@ -60,6 +69,7 @@ pub use renyi::{
 pub use replaced_pair::ReplacedPair;
 pub use replaced_profile::profile_of_replaced_sample;
 pub use sampled_pair::{FixedSizePair, SampledPair};
+pub use transform::{Tilted, Wave};
 
 #[cfg(test)]
 mod tests;

@@ -292,7 +292,7 @@ impl Convolution {
 }
 
 /// Raise to a power by squaring: the relative error grows by `sqrt(5) u` for each factor.
-fn raise(base: Complex<f64>, mut power: u64) -> Complex<f64> {
+pub(super) fn raise(base: Complex<f64>, mut power: u64) -> Complex<f64> {
     let (mut result, mut square) = (Complex::new(1.0, 0.0), base);
     loop {
         if power & 1 == 1 {

@@ -52,6 +52,9 @@ impl DiscreteLoss {
         for &(edge, p) in &buckets.at_edges {
             mass[edge] += p * widen;
         }
+        for &(edge, p) in &buckets.doubtful {
+            mass[edge] += p * widen;
+        }
         mass[0] += buckets.below;
         DiscreteLoss {
             step: grid.step,
@@ -67,7 +70,7 @@ impl DiscreteLoss {
     /// is one loss `z = ln(p / q)`. At each edge a share of the bucket below and a share of the
     /// bucket above are joined whose mean, in `e^-x`, is not below the edge, and then moved down to
     /// it. A share that finds no partner goes down to the lower edge of its bucket. Outputs below
-    /// the grid are dropped; those above it get its last edge.
+    /// the grid, and doubtful ones, are dropped; those above it get its last edge.
     pub(crate) fn below(buckets: &Buckets, grid: &Grid) -> Self {
         let mut down = vec![1.0; grid.count];
         // The moment of what the bucket before sends up, about the edge between, and of all of it.

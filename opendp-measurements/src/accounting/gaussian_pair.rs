@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use super::elementary::{U, exp_m1, ln, ln_1p};
+use super::elementary::{U, ln};
 use super::normal_mass::{LIMIT, MASS_ERROR, mass, upper_tail};
 use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
+use super::sampled_pair::{mixed, unmixed};
+use super::sampled_transform::TiltedSample;
+use super::transform::{Tilted, TiltedGaussian};
 
 /// `N(mu, 1)` against `N(0, 1)`: noise of standard deviation `sensitivity / mu`.
 ///
@@ -40,6 +43,7 @@ impl DominatingPair for GaussianPair {
             p,
             q,
             at_edges: Vec::new(),
+            doubtful: Vec::new(),
             below: upper_tail(-low) * (1.0 + 2.0 * relative) + 1e-300,
             above: upper_tail(high) * (1.0 + 2.0 * relative) + 1e-300,
             surely_above: upper_tail(high) * (1.0 - 2.0 * relative),
@@ -49,6 +53,9 @@ impl DominatingPair for GaussianPair {
     }
     fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
         Some((LogConcaveNoise::Gaussian, self.mu))
+    }
+    fn tilted(&self, tilt: f64, _: f64) -> Option<Box<dyn Tilted>> {
+        Some(Box::new(TiltedGaussian { mu: self.mu, tilt }))
     }
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledGaussianPair { mu: self.mu, rate, removed }))
@@ -72,11 +79,11 @@ pub struct SampledGaussianPair {
 impl SampledGaussianPair {
     /// The loss of the output `y` when the record is removed: it increases with `y`.
     fn loss(&self, y: f64) -> f64 {
-        ln_1p(self.rate * exp_m1((y * self.mu - self.mu * self.mu / 2.0).min(700.0)))
+        mixed(y * self.mu - self.mu * self.mu / 2.0, self.rate)
     }
     /// The output of a loss. Its error is charged to the shift of the buckets.
     fn output(&self, loss: f64) -> f64 {
-        let ratio = 1.0 + exp_m1(loss) / self.rate;
+        let ratio = unmixed(loss, self.rate);
         if ratio > 0.0 { ln(ratio) / self.mu + self.mu / 2.0 } else { f64::NEG_INFINITY }
     }
 }
@@ -111,10 +118,10 @@ impl DominatingPair for SampledGaussianPair {
             q.push(without);
         }
         let (low, high) = (edge(0), edge(grid.count));
-        let mixed = |x: f64, sign: f64| {
+        let tails = |x: f64, sign: f64| {
             (1.0 - rate) * upper_tail(sign * x) + rate * upper_tail(sign * (x - mu))
         };
-        let (mut below, mut above) = (mixed(low, -1.0), mixed(high, 1.0));
+        let (mut below, mut above) = (tails(low, -1.0), tails(high, 1.0));
         if !self.removed {
             std::mem::swap(&mut p, &mut q);
             p.reverse();
@@ -131,12 +138,16 @@ impl DominatingPair for SampledGaussianPair {
             p,
             q,
             at_edges: Vec::new(),
+            doubtful: Vec::new(),
             below: below * (1.0 + 2.0 * relative) + 1e-300,
             above: above * (1.0 + 2.0 * relative) + 1e-300,
             surely_above: above * (1.0 - 2.0 * relative),
             relative,
             shift,
         }
+    }
+    fn tilted(&self, tilt: f64, highest: f64) -> Option<Box<dyn Tilted>> {
+        Some(Box::new(TiltedSample::new(self.mu, self.rate, self.removed, tilt, highest)?))
     }
     fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledGaussianPair { removed: !self.removed, ..*self }))

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use super::elementary::{U, exp, exp_m1, ln, ln_1p};
+use super::elementary::{U, exp, exp_m1, ln};
 use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
+use super::sampled_pair::{mixed, unmixed};
+use super::transform::{Tilted, TiltedEnds};
 
 /// Bounds the relative error of the masses below.
 pub(super) const ERROR: f64 = 256.0 * U;
@@ -41,6 +43,9 @@ impl DominatingPair for LaplacePair {
     }
     fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
         Some((LogConcaveNoise::Laplace, self.epsilon))
+    }
+    fn tilted(&self, tilt: f64, _: f64) -> Option<Box<dyn Tilted>> {
+        Some(Box::new(TiltedEnds::new(self.epsilon, tilt, true)))
     }
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledLaplacePair { epsilon: self.epsilon, rate, removed }))
@@ -85,6 +90,9 @@ impl DominatingPair for BoundedRangePair {
     fn most(&self) -> f64 {
         self.epsilon
     }
+    fn tilted(&self, tilt: f64, _: f64) -> Option<Box<dyn Tilted>> {
+        Some(Box::new(TiltedEnds::new(self.epsilon, tilt, false)))
+    }
     fn buckets(&self, grid: &Grid) -> Buckets {
         let end = self.epsilon;
         // a / (2 (a^2 - 1)) = e^(-end / 2) / (2 (1 - e^-end)): twice the Laplace density, scaled.
@@ -119,11 +127,11 @@ pub struct SampledLaplacePair {
 impl SampledLaplacePair {
     /// The loss of a removed record where the loss without sampling is `x`.
     fn sampled(&self, x: f64) -> f64 {
-        ln_1p(self.rate * exp_m1(x))
+        mixed(x, self.rate)
     }
     /// The reverse.
     fn unsampled(&self, loss: f64) -> f64 {
-        let ratio = 1.0 + exp_m1(loss) / self.rate;
+        let ratio = unmixed(loss, self.rate);
         if ratio > 0.0 { ln(ratio).clamp(-self.epsilon, self.epsilon) } else { -self.epsilon }
     }
 }
@@ -139,14 +147,14 @@ impl DominatingPair for SampledLaplacePair {
         let mut buckets =
             Buckets::empty(grid, ERROR + 4.0 * U * end, 256.0 * U * (1.0 + reach + end));
         // L(epsilon) and L(0) are P and Q of the mechanism without sampling.
-        let mixed = |(with, without): (f64, f64)| {
+        let mixtures = |(with, without): (f64, f64)| {
             let mixture = (1.0 - rate) * without + rate * with;
             if self.removed { (mixture, without) } else { (without, mixture) }
         };
         let place = |edge: f64| self.unsampled(if self.removed { edge } else { -edge });
         let between = |low: f64, high: f64| {
             let (one, two) = (place(low), place(high));
-            mixed(exponential(end, one.min(two), one.max(two)))
+            mixtures(exponential(end, one.min(two), one.max(two)))
         };
         for i in 0..grid.count {
             (buckets.p[i], buckets.q[i]) = between(grid.edge(i), grid.edge(i + 1));
@@ -154,7 +162,7 @@ impl DominatingPair for SampledLaplacePair {
         let (low, high) = self.range(0.0);
         buckets.lose(grid, low, high, |low, high| between(low, high).0);
         for (loss, with, without) in [(end, 0.5, 0.5 * exp(-end)), (-end, 0.5 * exp(-end), 0.5)] {
-            let (p, q) = mixed((with, without));
+            let (p, q) = mixtures((with, without));
             let loss = self.sampled(loss);
             buckets.atom(grid, if self.removed { loss } else { -loss }, p, q);
         }

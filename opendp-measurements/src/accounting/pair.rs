@@ -2,6 +2,8 @@
 
 use std::fmt::Debug;
 
+use super::transform::Tilted;
+
 /// Bucket edges: the losses `first * step`, `(first + 1) * step`, and so on, `count + 1` of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grid {
@@ -59,6 +61,9 @@ pub struct Buckets {
     pub q: Vec<f64>,
     /// What `P` gives to outputs whose loss is that of an edge, with the index of the edge.
     pub at_edges: Vec<(usize, f64)>,
+    /// Upper bounds on mass that `P` may give in addition, with the index of an edge that its loss
+    /// does not exceed.
+    pub doubtful: Vec<(usize, f64)>,
     /// An upper bound on the mass that `P` gives to outputs below the first edge.
     pub below: f64,
     /// An upper bound on the mass that `P` gives to outputs above the last edge.
@@ -116,6 +121,13 @@ pub trait DominatingPair: Debug + Send + Sync {
     fn only_above(&self) -> bool {
         false
     }
+    /// The transform of the loss at a tilt above 0 or equal to it, for frequencies up to a highest
+    /// one, where it is known. Compositions of such pairs need no grid.
+    ///
+    /// It has to be that of the pair itself, not of a bound.
+    fn tilted(&self, _tilt: f64, _highest: f64) -> Option<Box<dyn Tilted>> {
+        None
+    }
     /// The same mechanism on a Poisson sample, one record removed, or added, where more is known than
     /// [`SampledPair`](super::SampledPair) computes.
     fn on_sample(&self, _rate: f64, _removed: bool) -> Option<std::sync::Arc<dyn DominatingPair>> {
@@ -144,6 +156,7 @@ impl Buckets {
             q: none.clone(),
             p: none,
             at_edges: Vec::new(),
+            doubtful: Vec::new(),
             below: 0.0,
             above: 0.0,
             surely_above: 0.0,
@@ -167,6 +180,19 @@ impl Buckets {
                 self.above += p * (1.0 + 2.0 * self.relative);
                 self.surely_above += p * (1.0 - 2.0 * self.relative);
             }
+        }
+    }
+    /// Add an output that there may be, by its loss and an upper bound on its probability.
+    pub fn doubt(&mut self, grid: &Grid, loss: f64, p: f64) {
+        // One edge more than is needed, whatever rounds.
+        let index = (loss / grid.step).ceil() - grid.first as f64 + 1.0;
+        if p <= 0.0 {
+            return;
+        }
+        if index <= grid.count as f64 {
+            self.doubtful.push((index.max(0.0) as usize, p));
+        } else {
+            self.above += p * (1.0 + 2.0 * self.relative);
         }
     }
     /// Add what a continuous loss between `low` and `high` puts outside of the grid.

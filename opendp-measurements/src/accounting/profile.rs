@@ -6,6 +6,7 @@ use std::sync::Arc;
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 use opendp_core::{ComposableLoss, Error, PrivacyProfile, RenyiCurve, Result};
 
+use super::basic::Basic;
 use super::renyi::check_rho;
 use super::{
     Account, CurvePair, DiscreteGaussianPair, DiscreteLaplacePair, DominatingPair, FixedSizePair,
@@ -28,19 +29,46 @@ impl ComposableLoss for Account {
     fn delta_below(&self, epsilon: f64) -> Result<f64> {
         Account::delta_below(self, epsilon)
     }
-    /// Accounts are joined. A profile that carries no account enters by its curve alone.
+    /// Accounts are joined. A profile that carries no account enters by its curve alone. Curves lose
+    /// something on a grid, so what comes out is then the better of that and basic composition.
     fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
-        let mut total = Account::new();
+        let join = |total: Account, other: &Account| {
+            let parts = other.parts().iter();
+            parts.fold(total, |total, (pair, count)| total.with(pair.clone(), *count))
+        };
+        // What is known by more than its curve, and curves, alone and as pairs.
+        let (mut known, mut curves) = (Account::new(), Account::new());
+        let mut members = Vec::new();
         for profile in profiles {
-            total = match account(profile) {
-                Some(account) => account
-                    .parts()
-                    .iter()
-                    .fold(total, |total, (pair, count)| total.with(pair.clone(), *count)),
-                None => total.with(Arc::new(curve(profile.clone())?), 1),
-            };
+            match account(profile) {
+                Some(account) if account.parts().iter().all(|(pair, _)| !pair.only_above()) => {
+                    known = join(known, account);
+                    continue;
+                }
+                Some(account) => curves = join(curves, account),
+                None => curves = curves.with(Arc::new(curve(profile.clone())?), 1),
+            }
+            members.push(profile.clone());
         }
-        Ok(total.profile())
+        let total = Arc::new(join(known.clone(), &curves));
+        let profile = PrivacyProfile::of_loss(total.clone());
+        if members.is_empty() {
+            return Ok(profile);
+        }
+        if !known.parts().is_empty() {
+            members.push(known.profile());
+        }
+        let basic = Arc::new(Basic::new(members));
+        let (account, other) = (total.clone(), basic.clone());
+        let delta = move |epsilon| {
+            let joined = account.delta_above(epsilon)?;
+            Ok(other.delta(epsilon).map_or(joined, |delta| delta.min(joined)))
+        };
+        let epsilon = move |delta| {
+            let joined = total.epsilon_above(delta)?;
+            Ok(basic.epsilon(delta, joined).unwrap_or(joined))
+        };
+        Ok(profile.with_delta(delta).with_epsilon(epsilon))
     }
 }
 

@@ -1,11 +1,34 @@
 //! Any symmetric pair on a sample.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use super::DominatingPair;
 use super::discrete_loss::DiscreteLoss;
-use super::elementary::{U, exp, exp_m1, ln_1p, sum};
+use super::elementary::{U, exp, exp_m1, ln, ln_1p, sum};
 use super::pair::{Buckets, Grid};
+
+/// `ln(1 - q + q e^x)`: the loss on a sample of what is `x` without sampling, up to `64 u` of itself.
+///
+/// Near 0 nothing cancels in `q (e^x - 1)`, and far from it nothing does in the sum.
+pub(super) fn mixed(x: f64, rate: f64) -> f64 {
+    let x = x.min(700.0);
+    let small = rate * exp_m1(x);
+    if small.abs() < 0.35 { ln_1p(small) } else { ln((1.0 - rate) + rate * exp(x)) }
+}
+
+/// `(e^loss - 1 + q) / q`: the likelihood ratio without sampling of what is `loss` on a sample.
+///
+/// The loss of what is found is within `64 u` of the given one. An error `e` of the ratio changes it
+/// by `q e / e^loss`. Where the ratio is below 1 its parts cancel: the larger one is `e^loss`, which
+/// loses nothing, if the rate is above 1/2, and otherwise `1`, which is at most `2 e^loss`.
+pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
+    if loss < 0.0 && 0.5 < rate {
+        (exp(loss) - (1.0 - rate)) / rate
+    } else {
+        1.0 + exp_m1(loss) / rate
+    }
+}
 
 /// A mechanism on a Poisson sample, one record removed or added.
 ///
@@ -20,12 +43,33 @@ use super::pair::{Buckets, Grid};
 /// `m (q + (1 - q) e^-x)`, or one of `-ln(1 - q + q e^-x)` and mass `m`. What `Q` is missing has the
 /// loss `ln(1 - q)` in the first.
 ///
-/// The grid bounds from above alone, so that nothing is bounded from below.
-#[derive(Clone, Debug)]
+/// Where all losses are atoms on multiples of one, as those of discrete noise, a grid of these has
+/// the losses themselves. Any other grid bounds from above alone, so that nothing is bounded from
+/// below.
+#[derive(Clone)]
 pub struct SampledPair {
     inner: Arc<dyn DominatingPair>,
     rate: f64,
     removed: bool,
+    atoms: OnceLock<Option<Arc<OnGrid>>>,
+}
+
+/// A pair's losses on a grid.
+struct OnGrid {
+    /// They dominate those of the pair.
+    losses: DiscreteLoss,
+    /// If they are those of the pair: a bound on the relative error of the masses.
+    relative: f64,
+    /// Bounds what the lowest of them has of lower ones.
+    below: f64,
+}
+
+impl fmt::Debug for SampledPair {
+    /// What is computed does not belong to the name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (inner, rate, removed) = (&self.inner, self.rate, self.removed);
+        write!(f, "SampledPair {{ inner: {inner:?}, rate: {rate:?}, removed: {removed} }}")
+    }
 }
 
 /// The most losses that a pair is replaced by.
@@ -41,30 +85,38 @@ impl SampledPair {
     pub fn of(inner: Arc<dyn DominatingPair>, rate: f64, removed: bool) -> Arc<dyn DominatingPair> {
         match inner.on_sample(rate, removed) {
             Some(pair) => pair,
-            None => Arc::new(SampledPair { inner, rate, removed }),
+            None => Arc::new(SampledPair { inner, rate, removed, atoms: OnceLock::new() }),
         }
     }
     /// The loss of an output whose loss without sampling is `x`.
     fn sampled(&self, x: f64) -> f64 {
         let sign = if self.removed { 1.0 } else { -1.0 };
-        sign * ln_1p(self.rate * exp_m1((sign * x).min(700.0)))
+        sign * mixed(sign * x, self.rate)
     }
-    /// Losses on a grid that dominate the pair without sampling.
-    fn losses(&self, step: f64) -> DiscreteLoss {
+    /// The losses of the pair without sampling on a grid, and whether all are atoms on it.
+    fn on_grid(&self, step: f64) -> (OnGrid, bool) {
         let (low, high) = self.inner.range(NEGLIGIBLE);
-        let finest = ((high - low) / LOSSES).max(f64::MIN_POSITIVE);
-        let on = |step: f64| {
-            let grid = Grid::covering(step, low, high);
-            let buckets = self.inner.buckets(&grid);
-            let atoms = buckets.p.iter().all(|p| *p == 0.0);
-            (atoms, DiscreteLoss::above(&buckets, &grid))
+        let grid = Grid::covering(step, low, high);
+        let buckets = self.inner.buckets(&grid);
+        let atoms = buckets.p.iter().all(|p| *p == 0.0) && buckets.doubtful.is_empty();
+        let losses = DiscreteLoss::above(&buckets, &grid);
+        // What bounds from above has enlarged the masses, and what `Q` has is off by the shift.
+        let relative = 4.0 * buckets.relative + 4.0 * losses.shift + 256.0 * U;
+        (OnGrid { losses, relative, below: buckets.below }, atoms)
+    }
+    /// The least step that does not have too many losses.
+    fn finest(&self) -> f64 {
+        let (low, high) = self.inner.range(NEGLIGIBLE);
+        ((high - low) / LOSSES).max(f64::MIN_POSITIVE)
+    }
+    /// The losses of the pair without sampling, if they are atoms on a grid.
+    fn atoms(&self) -> Option<&Arc<OnGrid>> {
+        let find = || {
+            let unit = self.inner.unit().filter(|unit| self.finest() <= *unit)?;
+            let (found, atoms) = self.on_grid(unit);
+            atoms.then(|| Arc::new(found))
         };
-        // Where all losses are multiples of one, nothing is lost on a grid of these.
-        let unit = self.inner.unit().filter(|unit| finest <= *unit).map(on);
-        match unit {
-            Some((true, losses)) => losses,
-            _ => on(step.max(finest)).1,
-        }
+        self.atoms.get_or_init(find).as_ref()
     }
 }
 
@@ -74,39 +126,52 @@ impl DominatingPair for SampledPair {
         (self.sampled(low), self.sampled(high))
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
-        let losses = self.losses(grid.step);
-        let rate = self.rate;
+        let (atoms, rate) = (self.atoms().cloned(), self.rate);
+        let exact = atoms.is_some();
+        let on_grid =
+            atoms.unwrap_or_else(|| Arc::new(self.on_grid(grid.step.max(self.finest())).0));
+        let losses = &on_grid.losses;
         let reach = losses.loss(0).abs().max(losses.loss(losses.mass.len()).abs());
-        let relative = U * (64.0 + 8.0 * reach);
-        let mut buckets = Buckets::empty(grid, relative, 256.0 * U * (1.0 + reach));
+        let relative = U * (64.0 + 8.0 * reach) + if exact { on_grid.relative } else { 0.0 };
+        let shift = 256.0 * U * (1.0 + reach) + 2.0 * losses.shift;
+        let mut buckets = Buckets::empty(grid, relative, shift);
         let mut all = 0.0;
         for (i, &mass) in losses.mass.iter().enumerate().filter(|(_, mass)| **mass > 0.0) {
             let x = losses.loss(i) + losses.shift;
             let other = mass * exp(-x);
             all += other;
-            let mixed = |with: f64, without: f64| (1.0 - rate) * without + rate * with;
+            let mixture = |with: f64, without: f64| (1.0 - rate) * without + rate * with;
             let (p, q) = match self.removed {
-                true => (mixed(mass, other), other),
-                false => (mass, mixed(other, mass)),
+                true => (mixture(mass, other), other),
+                false => (mass, mixture(other, mass)),
             };
-            buckets.atom(grid, self.sampled(x), p, q);
+            if exact && i == 0 && 0.0 < on_grid.below {
+                buckets.doubt(grid, self.sampled(x), p);
+            } else {
+                buckets.atom(grid, self.sampled(x), p, q);
+            }
         }
+        // What there may be, and surely is where the grid is not exact.
+        let mut rest = |loss: f64, p: f64, q: f64| match exact {
+            true => buckets.doubt(grid, loss, p),
+            false => buckets.atom(grid, loss, p, q),
+        };
         if self.removed {
             // The sum is off by its rounding, relative to itself.
             let missing = (1.0 - all * (1.0 - U * (64.0 + losses.mass.len() as f64))).max(0.0);
-            buckets.atom(grid, ln_1p(-rate), (1.0 - rate) * missing, missing);
+            rest(ln_1p(-rate), (1.0 - rate) * missing, missing);
             buckets.above += rate * losses.infinite * (1.0 + 4.0 * U);
         } else {
-            buckets.atom(grid, -ln_1p(-rate), losses.infinite, (1.0 - rate) * losses.infinite);
+            rest(-ln_1p(-rate), losses.infinite, (1.0 - rate) * losses.infinite);
         }
         buckets
     }
     fn most(&self) -> f64 {
-        let sampled = ln_1p(self.rate * exp_m1(self.inner.most().min(700.0)));
+        let sampled = mixed(self.inner.most(), self.rate);
         if self.inner.most() <= 700.0 { sampled * (1.0 + 256.0 * U) } else { self.inner.most() }
     }
     fn only_above(&self) -> bool {
-        true
+        self.inner.only_above() || self.atoms().is_none()
     }
     fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledPair { removed: !self.removed, ..self.clone() }))
@@ -150,6 +215,8 @@ impl DominatingPair for FixedSizePair {
         one.q[..zero].copy_from_slice(&two.q[..zero]);
         one.at_edges.retain(|(edge, _)| *edge > zero);
         one.at_edges.extend(two.at_edges.iter().filter(|(edge, _)| *edge < zero));
+        one.doubtful.retain(|(edge, _)| *edge > zero);
+        one.doubtful.extend(two.doubtful.iter().filter(|(edge, _)| *edge < zero));
         one.below = two.below;
         one.relative = one.relative.max(two.relative);
         one.shift = one.shift.max(two.shift);

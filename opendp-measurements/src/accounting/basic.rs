@@ -1,0 +1,306 @@
+//! Basic composition, for profiles of which no more is known than their curves.
+//!
+//! Mechanisms that are `(epsilon_i, delta_i)`-private are `(sum epsilon_i, sum delta_i)`-private
+//! together (Dwork, Roth 2014, Theorem 3.16), whatever the split. On a grid a curve is moved up a
+//! little, so that a few of them, or a delta of nothing, may come out worse than that.
+
+use std::sync::OnceLock;
+
+use opendp_core::arith::{Directed, inf_sum};
+use opendp_core::{PrivacyProfile, Result};
+
+use super::elementary::{exp, ln};
+
+/// The most members among which a split is looked for. For more of them it is even.
+const MOST: usize = 16;
+/// The most steps of a search for epsilon.
+const SEARCH: u32 = 32;
+/// Guesses between two points of a curve.
+const BETWEEN: u32 = 8;
+/// A smaller delta counts as nothing when steps of a curve are looked for.
+const NOTHING: f64 = 1e-30;
+
+/// One member's share: an epsilon, and a delta that it has there.
+type Share = (f64, f64);
+
+/// Members whose losses are added.
+pub(super) struct Basic {
+    members: Vec<PrivacyProfile>,
+    /// Each member's curve, looked at when it is first needed.
+    known: OnceLock<Vec<Known>>,
+}
+
+/// What is known of a curve.
+struct Known {
+    points: Vec<Share>,
+    /// The points, and guesses between them.
+    guesses: Vec<Share>,
+}
+
+impl Basic {
+    pub(super) fn new(members: Vec<PrivacyProfile>) -> Self {
+        Basic { members, known: OnceLock::new() }
+    }
+    /// Bound delta at an epsilon.
+    ///
+    /// Each member is asked for two deltas, at an even share of epsilon and at one that is worth it.
+    pub(super) fn delta(&self, epsilon: f64) -> Result<f64> {
+        if epsilon == f64::INFINITY {
+            return inf_sum(&self.deltas(|_| epsilon));
+        }
+        let even = epsilon.neg_inf_div(self.count())?;
+        let mut best = inf_sum(&self.deltas(|_| even))?;
+        // The higher the price of delta, the less of it there is, and the more epsilon.
+        let fits = |total: Share| total.0 <= epsilon;
+        if let Some(total) = self.at_points(fits, true)? {
+            best = best.min(total.1);
+        }
+        if let Some((total, shares)) = self.at_best_price(|known| &known.guesses, fits, true)? {
+            let more = epsilon.neg_inf_sub(total.0)?.neg_inf_div(self.count())?;
+            let at = |share: &Share| share.0.neg_inf_add(more).unwrap_or(share.0).max(share.0);
+            let places: Vec<f64> = shares.iter().map(at).collect();
+            if inf_sum(&places)? <= epsilon {
+                let deltas = self.deltas(|i| places.get(i).copied().unwrap_or(0.0));
+                best = best.min(inf_sum(&deltas)?);
+            }
+        }
+        Ok(best)
+    }
+    /// Bound the smallest epsilon at which delta is at most the given one, if it is below `most`.
+    ///
+    /// The points of the curves say where it is, and a search among the deltas makes it finer.
+    pub(super) fn epsilon(&self, delta: f64, most: f64) -> Result<f64> {
+        let found = self.at_points(|total| total.1 <= delta, false)?;
+        let mut high = found.map_or(most, |total| total.0.min(most));
+        let mut low = 0.0;
+        for _ in 0..SEARCH {
+            let middle = low + (high - low) / 2.0;
+            if high - low <= 1e-6 * high || !high.is_finite() {
+                break;
+            }
+            if self.delta(middle)? <= delta { high = middle } else { low = middle }
+        }
+        Ok(high)
+    }
+    fn count(&self) -> f64 {
+        self.members.len().max(1) as f64
+    }
+    /// The delta of each member at an epsilon of its own; 1 if its curve fails.
+    fn deltas(&self, epsilon: impl Fn(usize) -> f64) -> Vec<f64> {
+        let members = self.members.iter().enumerate();
+        members.map(|(i, member)| delta_at(member, epsilon(i))).collect()
+    }
+    /// Let each member take the point that is cheapest when a delta costs so much, at the lowest or
+    /// at the highest price at which the two sums fit.
+    fn at_best_price(
+        &self,
+        of: impl Fn(&Known) -> &Vec<Share>,
+        fits: impl Fn(Share) -> bool,
+        highest: bool,
+    ) -> Result<Option<(Share, Vec<Share>)>> {
+        if self.members.len() > MOST {
+            return Ok(None);
+        }
+        let all = self.known.get_or_init(|| self.members.iter().map(Known::of).collect());
+        let all: Vec<&Vec<Share>> = all.iter().map(of).collect();
+        let (mut low, mut high, mut found) = (-40.0f64, 700.0f64, None);
+        for _ in 0..50 {
+            let price = low + (high - low) / 2.0;
+            let each = exp(price);
+            let cost = |share: &Share| share.0 + each * share.1;
+            let best = |list: &&Vec<Share>| {
+                list.iter().copied().min_by(|a, b| cost(a).total_cmp(&cost(b)))
+            };
+            let shares: Vec<Share> = all.iter().filter_map(best).collect();
+            let total = total(&shares)?;
+            let fit = fits(total);
+            if fit {
+                found = Some((total, shares));
+            }
+            if fit == highest { low = price } else { high = price }
+        }
+        Ok(found)
+    }
+    /// The same among points, where what is left may be enough for another point of a member.
+    fn at_points(&self, fits: impl Fn(Share) -> bool, highest: bool) -> Result<Option<Share>> {
+        let found = self.at_best_price(|known| &known.points, &fits, highest)?;
+        let Some((mut sums, mut shares)) = found else { return Ok(None) };
+        for (i, known) in self.known.get().into_iter().flatten().enumerate() {
+            for point in &known.points {
+                let Some(old) = shares.get(i).copied() else { continue };
+                let less = if highest { point.1 < old.1 } else { point.0 < old.0 };
+                if less {
+                    let mut other = shares.clone();
+                    other.splice(i..=i, [*point]);
+                    let now = total(&other)?;
+                    if fits(now) {
+                        (sums, shares) = (now, other);
+                    }
+                }
+            }
+        }
+        Ok(Some(sums))
+    }
+}
+
+fn delta_at(member: &PrivacyProfile, epsilon: f64) -> f64 {
+    member.delta(epsilon).unwrap_or(1.0)
+}
+fn total(shares: &[Share]) -> Result<Share> {
+    let (epsilons, deltas): (Vec<f64>, Vec<f64>) = shares.iter().copied().unzip();
+    Ok((inf_sum(&epsilons)?, inf_sum(&deltas)?))
+}
+impl Known {
+    fn of(member: &PrivacyProfile) -> Known {
+        let mut points = points(member);
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut guesses = points.clone();
+        for pair in points.windows(2) {
+            if let [low, high] = pair {
+                let logs = (ln(low.1.max(NOTHING)), ln(high.1.max(NOTHING)));
+                guesses.extend((1..BETWEEN).map(|n| {
+                    let part = f64::from(n) / f64::from(BETWEEN);
+                    let at = |low: f64, high: f64| low + part * (high - low);
+                    (at(low.0, high.0), exp(at(logs.0, logs.1)))
+                }));
+            }
+        }
+        Known { points, guesses }
+    }
+}
+/// Evaluate a curve at some thirty places, and find its steps to the last digit.
+///
+/// Half of a step has all of its height. Where a curve has none, one look in the middle says so.
+fn points(member: &PrivacyProfile) -> Vec<Share> {
+    let at = |epsilon: f64| (epsilon, delta_at(member, epsilon));
+    let mut list = vec![at(0.0)];
+    for half in -14..=14 {
+        let power = 2f64.powi(i32::div_euclid(half, 2));
+        let place = if half % 2 == 0 { power } else { power * std::f64::consts::SQRT_2 };
+        list.push(at(place));
+        if list.last().is_some_and(|last| last.1 == 0.0) {
+            break;
+        }
+    }
+    if let Some(most) = member.loss().and_then(|loss| loss.epsilon(0.0).ok())
+        && most.is_finite()
+    {
+        list.push((most, 0.0));
+        list.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    let height = |one: Share, two: Share| ln(one.1.max(NOTHING)) - ln(two.1.max(NOTHING));
+    let mut steps: Vec<(Share, Share)> =
+        list.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?))).collect();
+    steps.sort_by(|a, b| height(b.0, b.1).total_cmp(&height(a.0, a.1)));
+    for (mut low, mut high) in steps.into_iter().take(4) {
+        while 0.5 < height(low, high) {
+            let whole = height(low, high);
+            let middle = low.0 + (high.0 - low.0) / 2.0;
+            if middle <= low.0 || high.0 <= middle {
+                break;
+            }
+            let middle = at(middle);
+            list.push(middle);
+            if height(middle, high) >= 0.9 * whole {
+                low = middle;
+            } else if height(low, middle) >= 0.9 * whole {
+                high = middle;
+            } else {
+                break;
+            }
+        }
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::super::*;
+    use super::*;
+
+    /// Two mechanisms that are known at one point each, and a third that has an account.
+    fn members() -> Vec<PrivacyProfile> {
+        vec![
+            PrivacyProfile::from_points(vec![(1.0, 1e-6)]),
+            PrivacyProfile::from_points(vec![(0.1, 1e-3)]),
+            profile_of_private(0.5, 0.0).unwrap(),
+        ]
+    }
+    /// What their account alone says.
+    fn joined(all: &PrivacyProfile) -> &dyn opendp_core::ComposableLoss {
+        &**all.loss().unwrap()
+    }
+    /// Gaussian noise of which only the profile is told.
+    fn curve(mu: f64) -> PrivacyProfile {
+        PrivacyProfile::new(move |epsilon| Ok(gaussian_delta(mu, epsilon)?.upper))
+    }
+
+    #[test]
+    fn a_composition_is_never_above_the_sum_of_its_members() {
+        let all = PrivacyProfile::compose(&members()).unwrap();
+        assert!(all.delta(1.6 + 1e-12).unwrap() <= 0.001_001 * (1.0 + 1e-12));
+        assert!(all.epsilon(0.001_001 * (1.0 + 1e-12)).unwrap() <= 1.6 * (1.0 + 1e-12));
+        assert_eq!(all.epsilon(1e-9).unwrap(), f64::INFINITY);
+        // The control: a grid moves them up.
+        assert!(joined(&all).delta(1.6).unwrap() > 0.0011);
+        assert!(joined(&all).epsilon(0.001_001).unwrap() > 1.6001);
+    }
+    #[test]
+    fn purely_private_curves_have_a_sum_at_delta_nothing() {
+        let pure = |most: f64| {
+            PrivacyProfile::new(move |epsilon| {
+                Ok(if epsilon < most { -((epsilon - most) / 2.0).exp_m1() } else { 0.0 })
+            })
+        };
+        let profiles = [pure(0.3), pure(0.5), profile_of_laplace(1.0, 1.0).unwrap()];
+        let all = PrivacyProfile::compose(&profiles).unwrap();
+        assert!(all.epsilon(0.0).unwrap() <= 1.8 + 1e-12);
+        assert_eq!(all.delta(1.8 + 1e-12).unwrap(), 0.0);
+        assert_eq!(joined(&all).epsilon(0.0).unwrap(), f64::INFINITY);
+        // And where basic composition is poor, it is not what is reported.
+        let basic = Basic::new(profiles.to_vec()).epsilon(0.1, f64::INFINITY).unwrap();
+        assert!(all.epsilon(0.1).unwrap() < 0.95 * basic, "{basic}");
+    }
+    #[test]
+    fn is_never_below_what_the_members_lose() {
+        // Together they are Gaussian noise.
+        for (one, two) in [(0.5f64, 0.5f64), (0.25, 1.0)] {
+            let basic = Basic::new(vec![curve(one), curve(two)]);
+            let mu = (one * one + two * two).sqrt();
+            for epsilon in [0.5, 6.0] {
+                let exact = gaussian_delta(mu, epsilon).unwrap().lower;
+                let found = basic.delta(epsilon).unwrap();
+                assert!(exact <= found, "{epsilon}: {found} {exact}");
+                let even = [one, two].map(|mu| gaussian_delta(mu, epsilon / 2.0).unwrap().upper);
+                assert!(found <= (even[0] + even[1]) * (1.0 + 1e-12));
+            }
+            let found = basic.epsilon(1e-6, f64::INFINITY).unwrap();
+            assert!(gaussian_delta(mu, found).unwrap().lower <= 1e-6);
+            // An uneven split is found where it is better.
+            let even = [one, two].map(|mu| gaussian_epsilon(mu, 5e-7).unwrap().upper);
+            let even = even[0] + even[1];
+            assert!(found <= even * (1.0 + 1e-5) && (one == two || found < 0.999 * even));
+        }
+    }
+    #[test]
+    fn asks_a_curve_a_few_dozen_times() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = asked.clone();
+        let slow = PrivacyProfile::new(move |epsilon| {
+            count.fetch_add(1, Ordering::Relaxed);
+            Ok(gaussian_delta(0.5, epsilon)?.upper)
+        });
+        let basic = Basic::new(vec![slow, curve(1.0)]);
+        let costs = || asked.swap(0, Ordering::Relaxed);
+        basic.delta(1.0).unwrap();
+        assert!((20..40).contains(&costs()));
+        basic.delta(2.0).unwrap();
+        assert_eq!(costs(), 2);
+        basic.epsilon(1e-6, f64::INFINITY).unwrap();
+        let cost = costs();
+        assert!((10..70).contains(&cost), "{cost}");
+    }
+}

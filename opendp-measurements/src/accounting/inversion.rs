@@ -1,0 +1,287 @@
+//! Composition by the inversion formula, without a grid.
+
+use std::sync::Arc;
+
+use realfft::num_complex::Complex;
+
+use super::convolution::raise;
+use super::elementary::{CIS_ERROR, CIS_LIMIT, U, cis, exp, exp_m1, ln};
+use super::pair::DominatingPair;
+use super::plan::saddle_point;
+use super::transform::Tilted;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Target {
+    Epsilon(f64),
+    Delta(f64),
+}
+
+/// A composition as a sum over a few frequencies.
+///
+/// # Proof
+/// Let `M` be the product of the powers of the transforms of all losses, and `t > 0`. By Fourier,
+/// `D(x) = e^(t x) delta(x)` has the transform `G(s) = M(t + i s) / ((t + i s) (t + 1 + i s))`,
+/// because `integral (1 - e^-d)_+ e^(-z d) dd = 1 / (z (z + 1))` for `Re z > 0`. `D` is continuous and
+/// falls exponentially on both sides, and `G` is at most `M(t) / s^2`. So by Poisson's summation the
+/// sum of `G(n h) e^(-i n h x)` over all `n`, times `h / (2 pi)`, is that of `D(x + m L)` over all `m`,
+/// with `L = 2 pi / h`. All of these are positive:
+/// - the sum bounds `D` from above;
+/// - those with `m > 0` are `e^(t L m) delta(x + m L) <= M(t') e^(-t' x - (t' - t) m L)` for each
+///   `t' > t`, those with `m < 0` the same for each `t'` from 0 to `t`, times `e^(t x)`, since
+///   `(1 - e^-d)_+ <= e^(t' d)`; two geometric series say how far above.
+///
+/// The frequencies that are left out count at most the envelope there, times the sum of
+/// `1 / (n h)^2`. What is computed errs by the errors of the waves.
+#[derive(Debug)]
+pub(super) struct Inversion {
+    tilt: f64,
+    /// `ln M(t)`, and a bound on its error.
+    log: (f64, f64),
+    /// What the waves are about, and a bound on its error.
+    centre: (f64, f64),
+    spacing: f64,
+    /// `G(n h) e^(-i n h centre) / M(t)` for n from 1.
+    waves: Vec<Complex<f64>>,
+    /// Bounds the error of the sum of the waves.
+    error: f64,
+    /// The sum of the moduli of the waves, and the same times their frequencies.
+    size: (f64, f64),
+    /// Two other tilts, one on either side, with upper bounds of `ln M`.
+    others: [(f64, f64); 2],
+    /// Roughly where the answer is.
+    pub(super) expected: f64,
+}
+
+type Parts = [(Arc<dyn DominatingPair>, u64)];
+
+/// How exact it tries to be, relative to the tolerance.
+const SHARE: f64 = 1e-3;
+/// The most frequencies.
+const MOST: usize = 2048;
+
+/// Tilted losses, and how often each counts.
+struct Tilt(Vec<(Box<dyn Tilted>, f64)>);
+
+impl Tilt {
+    fn new(parts: &Parts, tilt: f64, highest: f64) -> Option<Tilt> {
+        let one = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
+            Some((pair.tilted(tilt, highest)?, *count as f64))
+        };
+        Some(Tilt(parts.iter().map(one).collect::<Option<_>>()?))
+    }
+    fn total(&self, of: impl Fn(&dyn Tilted) -> f64) -> f64 {
+        self.0.iter().map(|(part, count)| count * of(&**part)).sum()
+    }
+    /// `ln M`, and a bound on its error.
+    fn log(&self) -> (f64, f64) {
+        let parts = self.0.len() as f64;
+        let rounding = self.total(|part| part.log().0.abs()) * U * (parts + 2.0);
+        (self.total(|part| part.log().0), self.total(|part| part.log().1) * 1.001 + rounding)
+    }
+    fn centre(&self) -> (f64, f64) {
+        let parts = self.0.len() as f64;
+        let rounding = self.total(|part| part.centre().abs()) * U * (parts + 2.0);
+        (self.total(|part| part.centre()), rounding)
+    }
+    fn envelope(&self, frequency: f64) -> f64 {
+        let log = self.total(|part| ln(part.envelope(frequency)));
+        exp((log * (1.0 - 1e-12)).max(-690.0))
+    }
+}
+
+/// A first estimate of the answer.
+struct Saddle {
+    tilt: f64,
+    centre: f64,
+    /// The logarithm of delta.
+    log: f64,
+}
+
+fn saddle(parts: &Parts, target: Target) -> Option<Saddle> {
+    let at = |tilt: f64| {
+        let all = Tilt::new(parts, tilt, 0.0)?;
+        let (centre, variance) = (all.centre().0, all.total(|part| part.variance()));
+        let log = all.log().0 - tilt * centre - saddle_point(tilt, variance);
+        Some(Saddle { tilt, centre, log })
+    };
+    let enough = |found: &Saddle| match target {
+        Target::Epsilon(epsilon) => found.centre >= epsilon,
+        Target::Delta(delta) => found.log <= ln(delta),
+    };
+    let mut found = at(0.0)?;
+    if enough(&found) {
+        return Some(found);
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    while !enough(&at(high)?) {
+        low = high;
+        high *= 2.0;
+        if high > 1e6 {
+            return None;
+        }
+    }
+    while high - low > 0.03 * high && high > 1e-6 {
+        let middle = (low + high) / 2.0;
+        found = at(middle)?;
+        if enough(&found) { high = middle } else { low = middle }
+    }
+    Some(found)
+}
+
+impl Inversion {
+    /// Plan for one question and compute the waves. Nothing if a pair has no transform, or if
+    /// too many frequencies count.
+    pub(super) fn of(parts: &Parts, target: Target, tolerance: f64) -> Option<Inversion> {
+        let saddle = saddle(parts, target)?;
+        let expected = match target {
+            Target::Epsilon(epsilon) => epsilon,
+            Target::Delta(_) => saddle.centre.max(0.0),
+        };
+        // At smaller tilts what repeats on the left falls too slowly.
+        let variance = Tilt::new(parts, saddle.tilt, 0.0)?.total(|part| part.variance());
+        let tilt = saddle.tilt.max(1.0 / variance.sqrt());
+        let all = Tilt::new(parts, tilt, 0.0)?;
+        let (log, variance) = (all.log(), all.total(|part| part.variance()));
+        // How much larger than delta the errors are.
+        let excess = (log.0 - tilt * expected - saddle.log).max(0.0);
+        let needed = excess - ln(SHARE * tolerance);
+        let guess = (2.0 * needed / variance).sqrt();
+        let side = |sign: f64| {
+            let mut best = (f64::INFINITY, (0.0, 0.0));
+            for share in [1.4, 1.0, 0.6, 0.3, 0.1] {
+                let by = if sign < 0.0 { (share * guess).min(tilt) } else { share * guess };
+                let (other, error) = Tilt::new(parts, tilt + sign * by, 0.0)?.log();
+                let length = (other - log.0 - sign * by * expected + needed) / by;
+                if length < best.0 {
+                    best = (length, (tilt + sign * by, other + error));
+                }
+            }
+            Some(best)
+        };
+        let ((left, lower), (right, upper)) = (side(-1.0)?, side(1.0)?);
+        let length = left.max(right).max(f64::MIN_POSITIVE);
+        // With so few digits its multiples are exact.
+        let spacing = f64::from_bits((std::f64::consts::TAU / length).to_bits() & !0xfff);
+        // The fewest frequencies such that the others do not count.
+        let goal = length * exp(-needed);
+        let rest = |n: usize| {
+            let at = n as f64 * spacing;
+            2.0 * all.envelope(at) / (spacing * at) * (1.0 + 1e-9)
+        };
+        let mut many = 8;
+        while !(rest(many) < goal) {
+            many *= 2;
+            if many > MOST {
+                return None;
+            }
+        }
+        let mut few = many / 2;
+        while few + 1 < many {
+            let middle = (few + many) / 2;
+            if rest(middle) < goal { many = middle } else { few = middle }
+        }
+        let all = Tilt::new(parts, tilt, many as f64 * spacing)?;
+        let mut found = Inversion {
+            tilt,
+            log: all.log(),
+            centre: all.centre(),
+            spacing,
+            waves: Vec::with_capacity(many),
+            error: rest(many),
+            size: (0.0, 0.0),
+            others: [lower, upper],
+            expected,
+        };
+        for n in 1..=many {
+            found.add(&all, parts, n as f64 * spacing);
+        }
+        found.error.is_finite().then_some(found)
+    }
+    /// Add the wave of one frequency.
+    ///
+    /// The error of a product of powers is at most `prod m^k sum k e / m`, where `m` bounds a
+    /// modulus and `e` its error (mean value theorem).
+    fn add(&mut self, all: &Tilt, parts: &Parts, frequency: f64) {
+        let (mut product, mut log, mut errors) = (Complex::new(1.0, 0.0), 0.0, 0.0);
+        for ((part, power), (_, count)) in all.0.iter().zip(parts) {
+            let wave = part.wave(frequency);
+            let value = Complex::new(wave.re, wave.im);
+            let modulus = value.norm_sqr().sqrt() * (1.0 + 16.0 * U) + wave.error + 1e-300;
+            product *= raise(value, *count);
+            log += power * ln(modulus);
+            errors += power * (wave.error / modulus + 8.0 * U);
+        }
+        let t = self.tilt;
+        let kernel = Complex::new(t, frequency) * Complex::new(t + 1.0, frequency);
+        let wave = product / kernel;
+        let size = exp((log * (1.0 - 1e-12)).max(-690.0)) / kernel.norm_sqr().sqrt();
+        let size = size * (1.0 + 1e-9);
+        // What is next to nothing may have become no number.
+        let nothing = log < -200.0;
+        let wave = if nothing { Complex::new(0.0, 0.0) } else { wave };
+        let relative = if nothing { 1.0 } else { (1.01 * errors + 32.0 * U).min(2.0) };
+        self.error += 2.0 * size * relative;
+        self.size.0 += size;
+        self.size.1 += size * frequency;
+        self.waves.push(wave);
+    }
+    /// `M(t) e^(-t epsilon) / L`, rounded in a direction.
+    fn factor(&self, epsilon: f64, sign: f64) -> f64 {
+        let exponent = self.log.0 - self.tilt * epsilon;
+        let error = self.log.1 + 8.0 * U * (self.log.0.abs() + (self.tilt * epsilon).abs());
+        let exponent = exponent + sign * error;
+        if sign < 0.0 && exponent < -690.0 {
+            return 0.0;
+        }
+        let factor = exp(exponent.max(-690.0));
+        factor * self.spacing / std::f64::consts::TAU * (1.0 + sign * 32.0 * U)
+    }
+    /// The sum of the waves at an epsilon, and a bound on its error.
+    fn sum(&self, epsilon: f64) -> (f64, f64) {
+        let turn = self.spacing * (self.centre.0 - epsilon);
+        if !(turn.abs() * (self.waves.len() as f64) < CIS_LIMIT) {
+            return (0.0, f64::INFINITY);
+        }
+        let mut sum = 0.0;
+        for (n, wave) in self.waves.iter().enumerate() {
+            let (c, d) = cis(turn * (n as f64 + 1.0));
+            sum += wave.re * c - wave.im * d;
+        }
+        let first = 1.0 / (self.tilt * (self.tilt + 1.0));
+        // The difference rounds, and so do the products with frequencies.
+        let far = self.centre.1 + 4.0 * U * (self.centre.0.abs() + epsilon.abs());
+        let rounding = self.size.0 * (4.0 * CIS_ERROR + U * self.waves.len() as f64);
+        let error = self.error + 2.0 * (rounding + self.size.1 * far);
+        (first + 2.0 * sum, error + 8.0 * U * (first + self.size.0))
+    }
+    /// Where answers are looked for.
+    pub(super) fn window(&self) -> (f64, f64) {
+        let half = std::f64::consts::PI / self.spacing;
+        (self.expected - half, self.expected + half)
+    }
+    /// Bound delta from above.
+    pub(super) fn delta_above(&self, epsilon: f64) -> f64 {
+        let (sum, error) = self.sum(epsilon);
+        let delta = self.factor(epsilon, 1.0) * (sum + error);
+        if (0.0..1.0).contains(&delta) { (delta * (1.0 + 8.0 * U)).max(1e-290) } else { 1.0 }
+    }
+    /// Bound delta from below.
+    pub(super) fn delta_below(&self, epsilon: f64) -> f64 {
+        let (sum, error) = self.sum(epsilon);
+        let repeated: f64 = self.others.iter().map(|other| self.repeated(*other, epsilon)).sum();
+        let delta = self.factor(epsilon, -1.0) * (sum - error) - repeated;
+        if 0.0 <= delta { (delta * (1.0 - 8.0 * U)).min(1.0) } else { 0.0 }
+    }
+    /// Bound what repeats on one side, by another tilt and its `ln M`.
+    fn repeated(&self, (tilt, log): (f64, f64), epsilon: f64) -> f64 {
+        let exponent = log - tilt * epsilon;
+        let error = 8.0 * U * (log.abs() + (tilt * epsilon).abs());
+        let length = std::f64::consts::TAU / self.spacing * (1.0 - 8.0 * U);
+        let fall = exp_m1(((tilt - self.tilt).abs() * length * (1.0 - 8.0 * U)).min(690.0));
+        exp((exponent + error).max(-690.0)) / fall * (1.0 + 64.0 * U)
+    }
+}
+
+#[cfg(test)]
+mod tests;

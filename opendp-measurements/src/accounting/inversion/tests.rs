@@ -1,0 +1,221 @@
+//! Transforms against their definition, and sums of waves against grids and exact values.
+
+use super::super::{
+    Account, BoundedRangePair, Buckets, Certified, GaussianPair, Grid, LaplacePair,
+    SampledGaussianPair, gaussian_delta,
+};
+use super::*;
+
+fn sampled(mu: f64, rate: f64, removed: bool) -> SampledGaussianPair {
+    SampledGaussianPair { mu, rate, removed }
+}
+fn pairs() -> Vec<Arc<dyn DominatingPair>> {
+    vec![
+        Arc::new(GaussianPair { mu: 0.3 }),
+        Arc::new(LaplacePair { epsilon: 0.1 }),
+        Arc::new(LaplacePair { epsilon: 2.0 }),
+        Arc::new(BoundedRangePair { epsilon: 0.01 }),
+        Arc::new(BoundedRangePair { epsilon: 3.0 }),
+        Arc::new(sampled(1.0, 0.01, true)),
+        Arc::new(sampled(1.0, 0.01, false)),
+        Arc::new(sampled(0.1, 0.3, true)),
+        Arc::new(sampled(2.5, 0.1, false)),
+        Arc::new(sampled(2.5, 0.999, true)),
+    ]
+}
+/// The same without a transform, so that it is composed on a grid.
+#[derive(Debug)]
+struct OnGrid(Arc<dyn DominatingPair>);
+impl DominatingPair for OnGrid {
+    fn range(&self, tail: f64) -> (f64, f64) {
+        self.0.range(tail)
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        self.0.buckets(grid)
+    }
+    fn unit(&self) -> Option<f64> {
+        self.0.unit()
+    }
+    fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {
+        Some(Arc::new(OnGrid(self.0.reverse()?)))
+    }
+}
+/// The mean of `e^(z x)` by its definition, on buckets so narrow that where in them does not count.
+fn by_definition(pair: &dyn DominatingPair, z: Complex<f64>) -> Complex<f64> {
+    let (low, high) = pair.range(1e-40);
+    let grid = Grid::covering((high - low) / 60_000.0, low, high);
+    let buckets = pair.buckets(&grid);
+    let mut total = Complex::new(0.0, 0.0);
+    for (i, (p, q)) in buckets.p.iter().zip(&buckets.q).enumerate() {
+        if *p > 0.0 {
+            let middle = grid.edge(i) + grid.step / 2.0;
+            // The mean loss of the bucket, or nearly: a loss of the mean ratio.
+            let x = if *q > 1e-290 { (p / q).ln() } else { middle };
+            let x = if (x - middle).abs() < grid.step { x } else { middle };
+            total += *p * (z * x).exp();
+        }
+    }
+    for &(edge, p) in &buckets.at_edges {
+        total += p * (z * grid.edge(edge)).exp();
+    }
+    total
+}
+
+#[test]
+fn transforms_are_those_of_the_definition() {
+    for pair in pairs() {
+        for tilt in [0.0, 0.7, 3.0] {
+            let highest = 40.0;
+            let tilted = pair.tilted(tilt, highest).unwrap();
+            let whole = by_definition(&*pair, Complex::new(tilt, 0.0));
+            let (log, error) = tilted.log();
+            assert!((log - whole.re.ln()).abs() < 1e-6, "{pair:?} {tilt}: {log}");
+            assert!(error < 1e-11);
+            let one = tilted.wave(0.0);
+            assert!((one.re - 1.0).abs() <= one.error && one.im.abs() <= one.error);
+            for frequency in [0.01, 0.5, 3.0, 11.0, highest] {
+                let exact = by_definition(&*pair, Complex::new(tilt, frequency)) / whole;
+                let exact = exact * Complex::new(0.0, -frequency * tilted.centre()).exp();
+                let wave = tilted.wave(frequency);
+                let off = (exact - Complex::new(wave.re, wave.im)).norm_sqr().sqrt();
+                let slack = 1e-8 * (100.0 + frequency * frequency);
+                assert!(off < slack, "{pair:?} {tilt} {frequency}: {wave:?} {exact}");
+                assert!(wave.error < 1e-11, "{pair:?} {tilt} {frequency}: {wave:?}");
+            }
+            // The control: a tilt that is a little off is seen.
+            let other = pair.tilted(tilt + 0.02, highest).unwrap().log().0;
+            assert!((other - log).abs() > 1e-6 || tilted.centre().abs() < 1e-3, "{pair:?} {tilt}");
+        }
+    }
+}
+/// A sum over outputs is the same, up to what it says of itself, when its terms are closer.
+#[test]
+fn sums_of_different_steps_agree() {
+    let mut wrong = 0;
+    for (mu, rate) in [(1.0, 0.01), (0.1, 0.3), (3.0, 0.001), (2.5, 0.999)] {
+        for removed in [true, false] {
+            for tilt in [0.0, 0.7, 6.0] {
+                let at = |highest| sampled(mu, rate, removed).tilted(tilt, highest).unwrap();
+                let (one, two, short) = (at(5.0), at(80.0), at(0.0));
+                let gap = (one.log().0 - two.log().0).abs();
+                assert!(gap <= one.log().1 + two.log().1, "{mu} {rate} {tilt}: {gap}");
+                let turn = Complex::new(0.0, -5.0 * (two.centre() - one.centre())).exp();
+                let value = |tilted: &dyn Tilted| {
+                    let wave = tilted.wave(5.0);
+                    Complex::new(wave.re, wave.im)
+                };
+                let gap = (value(&*one) - value(&*two) / turn).norm_sqr().sqrt();
+                assert!(gap < 2e-14, "{mu} {rate} {tilt}: {gap}");
+                assert!(gap <= one.wave(5.0).error + two.wave(5.0).error);
+                // The control: frequencies that are too high for a step are often wrong.
+                let high = |tilted: &dyn Tilted| {
+                    let wave = tilted.wave(80.0);
+                    Complex::new(wave.re, wave.im).norm_sqr().sqrt()
+                };
+                wrong += i32::from((high(&*short) - high(&*two)).abs() > 1e-9);
+            }
+        }
+    }
+    assert!(wrong > 8, "{wrong}");
+}
+#[test]
+fn envelopes_are_above_all_higher_waves() {
+    // Of the last, most of the mass has losses that differ by less than floats do.
+    let wide: [Arc<dyn DominatingPair>; 2] =
+        [Arc::new(sampled(7.0, 0.01, true)), Arc::new(sampled(7.0, 1e-6, false))];
+    let mut seen = 0;
+    for pair in pairs().into_iter().chain(wide) {
+        for tilt in [0.0, 0.5, 4.0] {
+            for highest in [8.0, 40.0, 150.0] {
+                let Some(tilted) = pair.tilted(tilt, highest) else { continue };
+                seen += 1;
+                let (mut far_below, mut largest) = (0, 0.0f64);
+                for n in (1..=400).rev() {
+                    let frequency = f64::from(n) * highest / 400.0;
+                    let wave = tilted.wave(frequency);
+                    let modulus = Complex::new(wave.re, wave.im).norm_sqr().sqrt();
+                    largest = largest.max(modulus);
+                    let envelope = tilted.envelope(frequency);
+                    let slack = wave.error + 1e-150;
+                    assert!(largest <= envelope + slack, "{pair:?} {tilt} {frequency}");
+                    far_below += i32::from(largest < 0.5 * envelope);
+                }
+                // The control: half of it would not be enough.
+                assert!(far_below < 400, "{pair:?} {tilt}");
+            }
+        }
+    }
+    assert!(seen > 95, "{seen}");
+}
+#[test]
+fn encloses_what_grids_enclose() {
+    let check = |parts: &[(Arc<dyn DominatingPair>, u64)], epsilon: f64| {
+        let account = |hide: bool| {
+            let one = |account: Account, (pair, count): &(Arc<dyn DominatingPair>, u64)| match hide
+            {
+                true => account.with(Arc::new(OnGrid(pair.clone())), *count),
+                false => account.with(pair.clone(), *count),
+            };
+            parts.iter().fold(Account::new().tolerating(1e-3), one)
+        };
+        assert!(Inversion::of(parts, Target::Epsilon(epsilon), 1e-3).is_some(), "{parts:?}");
+        let (waves, grid) =
+            (account(false).delta(epsilon).unwrap(), account(true).delta(epsilon).unwrap());
+        assert!(grid.lower <= waves.lower && waves.upper <= grid.upper, "{waves:?} {grid:?}");
+        assert!(waves.upper <= waves.lower * (1.0 + 1e-4), "{parts:?} {waves:?}");
+        let (one, two) = (account(false).epsilon(waves.upper).unwrap(), epsilon);
+        assert!(one.lower <= two && two <= one.upper + 1e-5 * (1.0 + two), "{one:?} {two}");
+        // The control: a little further on is outside.
+        let other = account(false).delta(epsilon * 1.02 + 0.02).unwrap();
+        assert!(other.upper < waves.lower, "{other:?} {waves:?}");
+    };
+    let part = |pair: &dyn Fn() -> Arc<dyn DominatingPair>, count: u64| (pair(), count);
+    let laplace = part(&|| Arc::new(LaplacePair { epsilon: 0.1 }), 500);
+    let range = part(&|| Arc::new(BoundedRangePair { epsilon: 0.5 }), 40);
+    let gaussian = part(&|| Arc::new(GaussianPair { mu: 0.2 }), 30);
+    let removed = part(&|| Arc::new(sampled(1.0, 0.02, true)), 1000);
+    let added = part(&|| Arc::new(sampled(1.0, 0.02, false)), 1000);
+    for epsilon in [0.5, 3.0, 12.0] {
+        for part in [&laplace, &range, &gaussian] {
+            check(std::slice::from_ref(part), epsilon);
+        }
+        for part in [&removed, &added] {
+            check(std::slice::from_ref(part), epsilon / 3.0);
+        }
+        check(&[laplace.clone(), range.clone(), gaussian.clone(), removed.clone()], epsilon + 6.0);
+    }
+}
+#[test]
+fn normal_losses_are_enclosed_to_many_digits() {
+    for mu in [0.01f64, 0.3, 1.0, 4.0] {
+        for count in [1u64, 100] {
+            let pair: Arc<dyn DominatingPair> = Arc::new(GaussianPair { mu });
+            let account = Account::new().with(pair, count).tolerating(1e-6);
+            let all = mu * (count as f64).sqrt();
+            for shift in [-1.0, 0.0, 2.0, 6.0, 20.0] {
+                let epsilon = (all * all / 2.0 + shift * all).max(0.0);
+                let found = account.delta(epsilon).unwrap();
+                // The root is off by an ulp.
+                let exact = Certified {
+                    lower: gaussian_delta(all * (1.0 - 1e-15), epsilon).unwrap().lower,
+                    upper: gaussian_delta(all * (1.0 + 1e-15), epsilon).unwrap().upper,
+                };
+                assert!(found.lower <= exact.upper && exact.lower <= found.upper, "{mu} {shift}");
+                assert!(found.upper <= exact.lower * (1.0 + 2e-6), "{mu} {shift} {found:?}");
+                let wrong = gaussian_delta(all * (1.0 + 1e-5), epsilon).unwrap().lower;
+                assert!(found.upper < wrong, "{mu} {shift} {found:?} {wrong}");
+            }
+        }
+    }
+}
+#[test]
+fn says_nothing_where_waves_do_not_fade() {
+    // The two ends of one release of Laplace noise.
+    let one: (Arc<dyn DominatingPair>, u64) = (Arc::new(LaplacePair { epsilon: 1.0 }), 1);
+    assert!(Inversion::of(std::slice::from_ref(&one), Target::Epsilon(0.5), 1e-4).is_none());
+    let many = (one.0, 2000);
+    assert!(Inversion::of(&[many], Target::Epsilon(1000.0), 1e-4).is_some());
+    let atoms: (Arc<dyn DominatingPair>, u64) =
+        (Arc::new(OnGrid(Arc::new(LaplacePair { epsilon: 1.0 }))), 2000);
+    assert!(Inversion::of(&[atoms], Target::Epsilon(1000.0), 1e-4).is_none());
+}

@@ -1,0 +1,225 @@
+//! How a question is computed on a grid. What is chosen here decides how tight bounds are, not whether they hold.
+
+use std::sync::Arc;
+
+use super::account::Side;
+use super::discrete_loss::DiscreteLoss;
+use super::elementary::{exp, ln};
+use super::inversion::Target;
+use super::pair::{DominatingPair, Grid};
+
+/// How to compute it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    pub(super) tilt: f64,
+    pub(super) tail: f64,
+    pub(super) step: f64,
+    pub(super) centre: f64,
+    /// Roughly where the answer is, as an epsilon.
+    pub(super) target: f64,
+    /// What may be outside of the window.
+    pub(super) outside: f64,
+    pub(super) length: usize,
+}
+
+pub(super) type Parts = Vec<(Arc<dyn DominatingPair>, u64)>;
+type Losses = Vec<(Arc<DiscreteLoss>, u64)>;
+
+/// Buckets of the first, coarse look at a pair.
+const COARSE: f64 = 4096.0;
+/// The lengths of transforms.
+const SHORTEST: usize = 1 << 13;
+pub(super) const LONGEST: usize = 1 << 21;
+
+impl Plan {
+    /// Choose the tilt, the tails, the step and the window.
+    pub(super) fn of(parts: &Parts, target: Target, tolerance: f64) -> Plan {
+        let count: f64 = parts.iter().map(|(_, count)| *count as f64).sum();
+        let mut tail = match target {
+            Target::Delta(delta) => (delta * 1e-7).max(1e-280) / count,
+            Target::Epsilon(_) => 1e-16 / count,
+        };
+        let mut found = look(&coarse(parts, tail), target);
+        if let Target::Epsilon(_) = target {
+            for _ in 0..6 {
+                let wanted = (found.delta * 1e-7).max(1e-280) / count;
+                if tail <= wanted * 10.0 {
+                    break;
+                }
+                tail = wanted;
+                found = look(&coarse(parts, tail), target);
+            }
+        }
+        // Connecting the dots adds up to h^2 / 6 to the variance of each loss. The logarithm of
+        // delta grows by half the added variance times t (t + 1), or 1 / variance if t is small.
+        let variance = found.variance.max(1e-300);
+        let sharpness = (found.tilt * (found.tilt + 1.0) / 2.0).max(0.5 / variance);
+        let fine = (6.0 * tolerance / (count * sharpness)).sqrt();
+        let window = Window::at(&coarse(parts, tail), &found, count, tolerance);
+        let width = window.high - window.low + 16.0 * fine;
+        let length = (width / fine).clamp(SHORTEST as f64, LONGEST as f64) as usize;
+        let length = length.next_power_of_two();
+        // Neither finer than is of use, nor so fine that one loss alone has too many buckets.
+        let widest = parts.iter().map(|(pair, _)| pair.range(tail)).map(|(low, high)| high - low);
+        let widest = widest.fold(0.0, f64::max).min(2.0 * Grid::REACH);
+        let mut step = (width / length as f64).max(fine / 64.0).max(widest / LONGEST as f64);
+        // Atoms that are on the grid are not spread. Their step decides, if there is only one.
+        let units: Vec<f64> = parts.iter().filter_map(|(pair, _)| pair.unit()).collect();
+        let unit = units.iter().copied().fold(f64::INFINITY, f64::min);
+        let multiple = |other: &f64| (other / unit - (other / unit).round()).abs() < 1e-12;
+        if 0.0 < unit && step < unit && unit.is_finite() && units.iter().all(multiple) {
+            step = unit / (unit / step).ceil();
+        }
+        let centre = (window.low + window.high) / 2.0;
+        Plan {
+            tilt: window.tilt,
+            tail,
+            step,
+            centre,
+            target: found.centre,
+            outside: window.outside,
+            length,
+        }
+    }
+}
+
+/// A tilt, and where the tilted sum is.
+struct Window {
+    tilt: f64,
+    low: f64,
+    high: f64,
+    /// What may be outside.
+    outside: f64,
+}
+
+impl Window {
+    /// Choose the tilt with the narrowest window.
+    ///
+    /// The tilt of the saddle point makes all errors relative to delta. It may also make a sum
+    /// with rare large losses very wide. A smaller one will do if delta is so large that the errors
+    /// that it multiplies stay small.
+    fn at(losses: &Losses, found: &Look, count: f64, tolerance: f64) -> Window {
+        let base = ln(found.delta.max(1e-300));
+        let at = |tilt: f64| {
+            let now = cumulants(losses, tilt);
+            // How much larger than delta the errors are.
+            let excess = (now.0 - tilt * found.centre - base).max(0.0);
+            let outside = 0.05 * tolerance * exp(-excess);
+            let needed = -ln(outside);
+            let side = |sign: f64| {
+                let guess = (2.0 * needed / now.2.max(1e-300)).sqrt();
+                let reach = |by: f64| {
+                    let by = sign
+                        * by.min(600.0 / losses.iter().map(|(l, _)| l.step).fold(1e-3, f64::max));
+                    let other = cumulants(losses, tilt + by);
+                    sign * ((other.0 - now.0 + needed) / by - now.1)
+                };
+                let best = [1.3, 1.0, 0.6, 0.3, 0.1].map(|share| reach(share * guess));
+                best.into_iter().filter(|x| x.is_finite() && *x > 0.0).fold(f64::INFINITY, f64::min)
+            };
+            let ends = |end: fn(&DiscreteLoss) -> f64| -> f64 {
+                losses.iter().map(|(loss, k)| *k as f64 * end(loss)).sum()
+            };
+            let least = ends(|loss| loss.loss(0));
+            let most = ends(|loss| loss.loss(loss.mass.len() - 1));
+            let low = (now.1 - side(-1.0)).max(least);
+            let high = (now.1 + side(1.0)).min(most);
+            let usable = excess < ln(1e-3 * tolerance / (count.max(10.0) * 1e-13));
+            let high = high.max(found.centre + 0.02 * (high - low));
+            let low = low.min(found.centre - 0.02 * (high - low));
+            (usable, Window { tilt, low, high, outside })
+        };
+        let mut best = at(found.tilt).1;
+        for share in [0.75, 0.5, 0.25, 0.0] {
+            let (usable, window) = at(found.tilt * share);
+            if usable && window.high - window.low < 0.8 * (best.high - best.low) {
+                best = window;
+            }
+        }
+        best
+    }
+}
+
+/// The cumulant of a sum, and its first two derivatives.
+fn cumulants(losses: &Losses, tilt: f64) -> (f64, f64, f64) {
+    losses.iter().fold((0.0, 0.0, 0.0), |(a, b, c), (loss, count)| {
+        let (log, mean, variance) = loss.cumulant(tilt);
+        let k = *count as f64;
+        (a + k * log, b + k * mean, c + k * variance)
+    })
+}
+
+/// What a coarse look finds.
+struct Look {
+    tilt: f64,
+    centre: f64,
+    variance: f64,
+    delta: f64,
+}
+
+fn coarse(parts: &Parts, tail: f64) -> Losses {
+    let one = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
+        let (low, high) = pair.range(tail);
+        let step = ((high - low) / COARSE).max(1e-12);
+        let grid = Grid::covering(step, low, high);
+        (Arc::new(DiscreteLoss::above(&pair.buckets(&grid), &grid)), *count)
+    };
+    parts.iter().map(one).collect()
+}
+
+pub(super) fn discretise(parts: &Parts, step: f64, tail: f64, side: Side) -> Losses {
+    let one = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
+        let (low, high) = pair.range(tail);
+        let grid = Grid::covering(step, low, high);
+        let buckets = pair.buckets(&grid);
+        let loss = match side {
+            Side::Above => DiscreteLoss::above(&buckets, &grid),
+            Side::Below => DiscreteLoss::below(&buckets, &grid),
+        };
+        (Arc::new(loss), *count)
+    };
+    parts.iter().map(one).collect()
+}
+
+/// The logarithm of what delta is less than `M(t) e^(-t epsilon)`, where epsilon is the tilted mean.
+///
+/// If the tilted sum is normal, of standard deviation `s`, it is that of `t (t + 1) s sqrt(2 pi)`
+/// where `t s` is large, of `sqrt(2 pi) / s` where `s` is small, and nothing between.
+pub(super) fn saddle_point(tilt: f64, variance: f64) -> f64 {
+    let spread = (std::f64::consts::TAU * variance).sqrt();
+    ln(1.0 + std::f64::consts::TAU / spread + tilt * (tilt + 1.0) * spread)
+}
+
+/// Find the saddle point: the tilt that puts the mean of the sum where the question is.
+fn look(losses: &Losses, target: Target) -> Look {
+    let at = |tilt: f64| {
+        let (log, mean, variance) = cumulants(losses, tilt);
+        let delta = log - tilt * mean - saddle_point(tilt, variance);
+        Look { tilt, centre: mean, variance, delta: exp(delta.clamp(-690.0, 0.0)) }
+    };
+    let enough = |look: &Look| match target {
+        Target::Epsilon(epsilon) => look.centre >= epsilon,
+        Target::Delta(delta) => look.delta <= delta.max(1e-290),
+    };
+    let mut high = 1.0;
+    let mut found = at(0.0);
+    if enough(&found) {
+        return found;
+    }
+    let mut low = 0.0;
+    for _ in 0..24 {
+        found = at(high);
+        // The last condition: the tilted sum is a single point, the largest.
+        if enough(&found) || found.variance * high * high < 1e-3 {
+            break;
+        }
+        low = high;
+        high *= 2.0;
+    }
+    for _ in 0..7 {
+        let middle = (low + high) / 2.0;
+        found = at(middle);
+        if enough(&found) { high = middle } else { low = middle }
+    }
+    found
+}

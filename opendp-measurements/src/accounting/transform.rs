@@ -1,0 +1,146 @@
+//! Transforms of a loss, with which an account needs no grid.
+
+use std::fmt::Debug;
+
+use super::elementary::{CIS_ERROR, CIS_LIMIT, U, cis, exp, exp_m1, ln, ln_1p};
+
+/// A transform at one frequency.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wave {
+    /// The real part.
+    pub re: f64,
+    /// The imaginary part.
+    pub im: f64,
+    /// Bounds the distance of the two, as one complex number, from the exact value.
+    pub error: f64,
+}
+
+/// The loss of a pair `(P, Q)`, tilted: `x` has the law `e^(t x) dP / M(t)`, where `M(t)` is the mean
+/// of `e^(t x)` under `P`.
+///
+/// All outputs that `P` can give have a finite loss, and `M` is finite everywhere.
+pub trait Tilted: Debug {
+    /// `ln M(t)`, and a bound on its error.
+    fn log(&self) -> (f64, f64);
+    /// About the mean. Waves are about exactly this number.
+    fn centre(&self) -> f64;
+    /// About the variance. Nothing is unsound when it is wrong.
+    fn variance(&self) -> f64;
+    /// The mean of `e^(i s (x - centre))`.
+    fn wave(&self, frequency: f64) -> Wave;
+    /// At least the modulus of the wave at this frequency and at all larger ones.
+    fn envelope(&self, frequency: f64) -> f64;
+}
+
+/// A normal loss of variance `mu^2` and mean `mu^2 / 2`: `M(t) = e^(t (t + 1) mu^2 / 2)`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TiltedGaussian {
+    pub(super) mu: f64,
+    pub(super) tilt: f64,
+}
+
+impl Tilted for TiltedGaussian {
+    fn log(&self) -> (f64, f64) {
+        let log = self.tilt * (self.tilt + 1.0) * self.mu * self.mu / 2.0;
+        (log, 8.0 * U * log)
+    }
+    fn centre(&self) -> f64 {
+        (self.tilt + 0.5) * self.mu * self.mu
+    }
+    fn variance(&self) -> f64 {
+        self.mu * self.mu
+    }
+    fn wave(&self, frequency: f64) -> Wave {
+        let turn = frequency * self.mu;
+        let re = exp(-turn * turn / 2.0);
+        // exp errs by 8 u, its argument by 3 u of itself, the centre by 4 u of itself.
+        let error = re * U * (8.0 + 2.0 * turn * turn + 4.0 * frequency * self.centre());
+        Wave { re, im: 0.0, error: error + 1e-300 }
+    }
+    fn envelope(&self, frequency: f64) -> f64 {
+        let wave = self.wave(frequency);
+        wave.re + wave.error
+    }
+}
+
+/// A loss between two ends `-e` and `e`, with density proportional to `e^(x / 2)` between them.
+///
+/// Of Laplace noise, half of the mass that both ends together have of `cosh` is there, and
+/// `M(z) e^(e / 2) = cosh(w e) + sinh(w e) / (2 w)` with `w = z + 1/2`. Without what is at the ends it
+/// is the exponential mechanism, of which `M(z) 2 sinh(e / 2) = sinh(w e) / w`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TiltedEnds {
+    end: f64,
+    /// `t + 1/2`.
+    place: f64,
+    atoms: bool,
+    /// `tanh(place end)`, which errs by `48 u` of itself.
+    tanh: f64,
+    /// `M(t)`, but for a constant factor and `cosh(place end)`.
+    total: f64,
+}
+
+impl TiltedEnds {
+    /// Tilt by at least 0.
+    pub(super) fn new(end: f64, tilt: f64, atoms: bool) -> Self {
+        let place = tilt + 0.5;
+        let tanh = -exp_m1(-2.0 * place * end) / (1.0 + exp(-2.0 * place * end));
+        let total = if atoms { 1.0 + tanh / (2.0 * place) } else { tanh / place };
+        TiltedEnds { end, place, atoms, tanh, total }
+    }
+    /// What `sinh(w e) / w` counts, and `cosh(w e)`.
+    fn shares(&self) -> (f64, f64) {
+        if self.atoms { (0.5, 1.0) } else { (1.0, 0.0) }
+    }
+}
+
+impl Tilted for TiltedEnds {
+    fn log(&self) -> (f64, f64) {
+        let (end, place) = (self.end, self.place);
+        let x = place * end;
+        if self.atoms {
+            // cosh x = e^x (1 + e^(-2 x)) / 2, of which every logarithm is at most x or e.
+            let cosh = x + ln_1p(exp_m1(-2.0 * x) / 2.0);
+            (cosh - end / 2.0 + ln_1p(self.tanh / (2.0 * place)), 128.0 * U * (x + end))
+        } else {
+            let ratio = ln(exp_m1(-2.0 * x) / (2.0 * place * exp_m1(-end)));
+            ((place - 0.5) * end + ratio, U * (128.0 + 16.0 * ratio.abs() + 4.0 * x))
+        }
+    }
+    fn centre(&self) -> f64 {
+        let ((inner, ends), w) = (self.shares(), self.place);
+        let inner = inner * (self.end / w - self.tanh / (w * w));
+        (ends * self.end * self.tanh + inner) / self.total
+    }
+    fn variance(&self) -> f64 {
+        let ((inner, ends), w, e) = (self.shares(), self.place, self.end);
+        let inner = inner * ((e * e + 2.0 / (w * w)) * self.tanh / w - 2.0 * e / (w * w));
+        let centre = self.centre();
+        ((ends * e * e + inner) / self.total - centre * centre).max(0.0)
+    }
+    fn wave(&self, frequency: f64) -> Wave {
+        let ((inner, ends), s) = (self.shares(), frequency);
+        let (c, d) = cis(s * self.end);
+        // cosh(w e) and sinh(w e) over cosh(place e), and the latter over w.
+        let (cosh, sinh) = ((c, self.tanh * d), (self.tanh * c, d));
+        let square = self.place * self.place + s * s;
+        let over = |x: f64| inner * x / square;
+        let re = ends * cosh.0 + over(sinh.0 * self.place + sinh.1 * s);
+        let im = ends * cosh.1 + over(sinh.1 * self.place - sinh.0 * s);
+        let (c, d) = cis(-s * self.centre());
+        // Both products of the two arguments round, and two turns err; the sine relative to itself.
+        let far = s * (self.end + self.centre().abs());
+        let turn = if far < CIS_LIMIT { 2.0 * CIS_ERROR + 2.0 * U * far } else { f64::INFINITY };
+        let small = self.tanh + (s * self.end).min(1.0);
+        let size = (ends + inner * small / square.sqrt()) / self.total;
+        Wave {
+            re: (re * c - im * d) / self.total,
+            im: (re * d + im * c) / self.total,
+            error: 2.0 * size * (turn + 160.0 * U),
+        }
+    }
+    fn envelope(&self, frequency: f64) -> f64 {
+        let (inner, ends) = self.shares();
+        ((ends + inner / frequency) / self.total).min(1.0) * (1.0 + 256.0 * U)
+    }
+}
