@@ -50,11 +50,10 @@ impl<D: Domain, M: Metric> Space<D, M> {
     pub fn metric(&self) -> &M {
         &self.metric
     }
-    /// The space of data sets of another size: nothing unless the number of records is part of the
-    /// domain. It is for a metric that fits whenever that number is known, as every metric here that
-    /// looks at it does.
+    /// The space of data sets of one size, or of another one: nothing when the number of records is
+    /// never part of the domain. It is for a metric that fits whenever that number is known, as every
+    /// metric here that looks at it does.
     pub fn with_records(&self, records: usize) -> Option<Self> {
-        self.domain.records()?;
         let domain = self.domain.with_records(records)?;
         Some(Space { domain, metric: self.metric.clone() })
     }

@@ -28,12 +28,14 @@ mod finite_pair;
 mod gaussian;
 mod gaussian_pair;
 mod laplace_pair;
+mod mirror;
 mod normal;
 pub(crate) mod normal_mass;
 mod pair;
 mod profile;
 mod renyi;
 mod replaced_pair;
+mod replaced_profile;
 mod sampled_pair;
 
 pub use account::{Account, Certified};
@@ -45,7 +47,7 @@ pub use finite_pair::{
 pub use gaussian::{gaussian_delta, gaussian_epsilon, gaussian_mu, gaussian_tradeoff, normal_tail};
 pub use gaussian_pair::{GaussianPair, SampledGaussianPair};
 pub use laplace_pair::{BoundedRangePair, LaplacePair, SampledLaplacePair};
-pub use pair::{Buckets, DominatingPair, Grid};
+pub use pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
 pub use profile::{
     profile_of, profile_of_concentrated, profile_of_discrete_gaussian, profile_of_discrete_laplace,
     profile_of_gaussian, profile_of_laplace, profile_of_mixture, profile_of_poisson_sample,
@@ -56,6 +58,7 @@ pub use renyi::{
     renyi_delta, renyi_epsilon,
 };
 pub use replaced_pair::ReplacedPair;
+pub use replaced_profile::profile_of_replaced_sample;
 pub use sampled_pair::{FixedSizePair, SampledPair};
 
 #[cfg(test)]

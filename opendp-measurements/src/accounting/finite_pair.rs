@@ -6,7 +6,7 @@ use opendp_core::{Error, Result};
 
 use super::elementary::{LN_ERROR, U, exp, exp_m1, ln};
 use super::gaussian_pair::deviations;
-use super::pair::{Buckets, DominatingPair, Grid};
+use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
 
 /// Put outputs, each a loss with its two probabilities, into buckets.
 fn fill(
@@ -214,6 +214,10 @@ impl DominatingPair for DiscreteLaplacePair {
     fn unit(&self) -> Option<f64> {
         Some(1.0 / self.scale)
     }
+    fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
+        let noise = LogConcaveNoise::DiscreteLaplace { scale: self.scale };
+        Some((noise, self.sensitivity.into()))
+    }
 }
 
 /// Discrete Gaussian noise, `P[Z = z]` proportional to `e^(-z^2 / (2 scale^2))`, on an integer.
@@ -259,5 +263,9 @@ impl DominatingPair for DiscreteGaussianPair {
     }
     fn unit(&self) -> Option<f64> {
         Some(f64::from(self.sensitivity) / (2.0 * self.scale * self.scale))
+    }
+    fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
+        let noise = LogConcaveNoise::DiscreteGaussian { scale: self.scale };
+        Some((noise, self.sensitivity.into()))
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::elementary::{U, exp_m1, ln, ln_1p};
 use super::normal_mass::{LIMIT, MASS_ERROR, mass, upper_tail};
-use super::pair::{Buckets, DominatingPair, Grid};
+use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
 
 /// `N(mu, 1)` against `N(0, 1)`: noise of standard deviation `sensitivity / mu`.
 ///
@@ -46,6 +46,9 @@ impl DominatingPair for GaussianPair {
             relative,
             shift: 0.0,
         }
+    }
+    fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
+        Some((LogConcaveNoise::Gaussian, self.mu))
     }
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledGaussianPair { mu: self.mu, rate, removed }))

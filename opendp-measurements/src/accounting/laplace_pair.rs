@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::elementary::{U, exp, exp_m1, ln, ln_1p};
-use super::pair::{Buckets, DominatingPair, Grid};
+use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
 
 /// Bounds the relative error of the masses below.
 pub(super) const ERROR: f64 = 256.0 * U;
@@ -38,6 +38,9 @@ impl DominatingPair for LaplacePair {
     }
     fn most(&self) -> f64 {
         self.epsilon
+    }
+    fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
+        Some((LogConcaveNoise::Laplace, self.epsilon))
     }
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledLaplacePair { epsilon: self.epsilon, rate, removed }))

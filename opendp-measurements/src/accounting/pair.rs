@@ -71,6 +71,25 @@ pub struct Buckets {
     pub shift: f64,
 }
 
+/// Noise with a log-concave density, or log-concave probabilities of the integers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LogConcaveNoise {
+    /// Normal noise of variance 1.
+    Gaussian,
+    /// Noise of the density `e^-|z| / 2`.
+    Laplace,
+    /// Integers of probability proportional to `e^(-|z| / scale)`.
+    DiscreteLaplace {
+        /// The scale, above 0.
+        scale: f64,
+    },
+    /// Integers of probability proportional to `e^(-z^2 / (2 scale^2))`.
+    DiscreteGaussian {
+        /// The scale, above 0.
+        scale: f64,
+    },
+}
+
 /// A pair of distributions `(P, Q)` that dominates a mechanism in one direction.
 ///
 /// For all neighbours `x`, `y` in that direction and all `epsilon`, of any sign,
@@ -100,6 +119,13 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// The same mechanism on a Poisson sample, one record removed, or added, where more is known than
     /// [`SampledPair`](super::SampledPair) computes.
     fn on_sample(&self, _rate: f64, _removed: bool) -> Option<std::sync::Arc<dyn DominatingPair>> {
+        None
+    }
+    /// The noise of which `P` and `Q` are two shifts, and how far apart they are, if they are that.
+    ///
+    /// Two such pairs of one noise, for an added and for a replaced record, have a
+    /// [`ReplacedPair`](super::ReplacedPair) on a Poisson sample.
+    fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
         None
     }
     /// The same mechanism in the other direction; nothing when it is the pair itself.

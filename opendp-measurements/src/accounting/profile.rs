@@ -3,20 +3,20 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use opendp_core::arith::{Directed, DirectedFloat};
+use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 use opendp_core::{ComposableLoss, Error, PrivacyProfile, RenyiCurve, Result};
 
 use super::renyi::check_rho;
 use super::{
     Account, CurvePair, DiscreteGaussianPair, DiscreteLaplacePair, DominatingPair, FixedSizePair,
-    GaussianPair, LaplacePair, PrivatePair, SampledPair, concentrated_delta, concentrated_epsilon,
-    gaussian_delta, renyi_delta, renyi_epsilon,
+    GaussianPair, LaplacePair, LogConcaveNoise, PrivatePair, SampledPair, concentrated_delta,
+    concentrated_epsilon, gaussian_delta, renyi_delta, renyi_epsilon,
 };
 
 /// The most outputs that a discrete mechanism's sensitivity may tell apart one by one.
 const MAX_SENSITIVITY: f64 = 65536.0;
 /// Where a profile that is only a curve is cut off.
-const NEGLIGIBLE: f64 = 1e-18;
+pub(super) const NEGLIGIBLE: f64 = 1e-18;
 
 impl ComposableLoss for Account {
     fn delta(&self, epsilon: f64) -> Result<f64> {
@@ -68,16 +68,26 @@ pub fn profile_of(pair: impl DominatingPair + 'static) -> PrivacyProfile {
     Account::new().with(Arc::new(pair), 1).profile()
 }
 
-/// The one pair of a profile, if it has one that is its own reverse.
-fn symmetric(profile: &PrivacyProfile) -> Option<Arc<dyn DominatingPair>> {
+/// The one pair of a profile, if it has one that is its own reverse. Several releases with Gaussian
+/// noise are as one (Dong, Roth, Su 2022, on their composition).
+pub(super) fn symmetric(profile: &PrivacyProfile) -> Option<Arc<dyn DominatingPair>> {
     match account(profile)?.parts() {
-        [(pair, 1)] if pair.reverse().is_none() => Some(pair.clone()),
-        _ => None,
+        [] => None,
+        [(pair, 1)] => pair.reverse().is_none().then(|| pair.clone()),
+        parts => {
+            let mut squares = 0.0_f64;
+            for (pair, count) in parts {
+                let Some((LogConcaveNoise::Gaussian, mu)) = pair.shift() else { return None };
+                let count = f64::inf_cast(*count).ok()?;
+                squares = squares.inf_add(count.inf_mul(mu.inf_mul(mu).ok()?).ok()?).ok()?;
+            }
+            Some(Arc::new(GaussianPair { mu: squares.inf_sqrt().ok()? }))
+        }
     }
 }
 
 /// Whether a profile says that nothing is lost.
-fn is_nothing(profile: &PrivacyProfile) -> bool {
+pub(super) fn is_nothing(profile: &PrivacyProfile) -> bool {
     account(profile).is_some_and(|account| account.parts().is_empty())
 }
 

@@ -2,11 +2,13 @@
 
 use opendp_core::{Error, Result};
 
-use super::elementary::{U, exp, exp_m1, ln};
+use super::DiscreteGaussianPair;
+use super::elementary::{U, exp, exp_m1, ln, sum};
 use super::gaussian_pair::deviations;
 use super::laplace_pair::{ERROR, exponential};
+use super::mirror::Mirror;
 use super::normal_mass::{LIMIT, MASS_ERROR, mass, upper_tail};
-use super::pair::{Buckets, DominatingPair, Grid};
+use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise as Noise};
 
 /// Noise on a sample of the records, one of which is replaced.
 ///
@@ -46,25 +48,45 @@ pub struct ReplacedPair {
     rate: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Noise {
-    Gaussian,
-    Laplace,
-    DiscreteLaplace { scale: f64 },
-}
-
 impl ReplacedPair {
     /// Longer distances, in scales, have losses that are too large for floats.
     const LONGEST: f64 = 300.0;
+    /// Longer distances, in scales, are refused for discrete Gaussian noise without a sample, too.
+    const LONGEST_DISCRETE: f64 = 8.0;
 
-    fn new(noise: Noise, added: f64, replaced: f64, rate: f64) -> Result<Self> {
-        let scale = if let Noise::DiscreteLaplace { scale } = noise { scale } else { 1.0 };
-        let usable = |distance: f64| (1e-9..=Self::LONGEST).contains(&distance);
-        let usable = 0.0 < scale && usable(added / scale) && usable(replaced / scale);
+    /// Noise on a Poisson sample, with distances as [`shift`](DominatingPair::shift) has them.
+    ///
+    /// # Errors
+    /// `InvalidDistance` unless the distances are from `1e-9` to 300 scales, or to 8 scales of discrete
+    /// Gaussian noise, which is at most [`MAX_SCALE`](DiscreteGaussianPair::MAX_SCALE); those of
+    /// integers are integers up to 65536; and the rate is above 0 and below 1.
+    pub fn poisson(noise: Noise, added: f64, replaced: f64, rate: f64) -> Result<Self> {
+        let (scale, longest) = match noise {
+            Noise::Gaussian | Noise::Laplace => (1.0, Self::LONGEST),
+            Noise::DiscreteLaplace { scale } => (scale, Self::LONGEST),
+            Noise::DiscreteGaussian { scale } => (scale, Self::LONGEST_DISCRETE),
+        };
+        let usable = |distance: f64| (1e-9..=longest).contains(&(distance / scale));
+        let usable = 0.0 < scale && usable(added) && usable(replaced);
         if !(usable && 0.0 < rate && rate < 1.0) {
             return Err(Error::InvalidDistance(format!(
-                "expected distances from 1e-9 to 300 scales and a rate between 0 and 1, found \
+                "expected distances from 1e-9 to {longest} scales and a rate between 0 and 1, found \
                  {added}, {replaced} and {rate}"
+            )));
+        }
+        let integers = |scale: f64, most: f64| {
+            let integer = |distance: f64| distance.fract() == 0.0 && distance <= 65536.0;
+            integer(added) && integer(replaced) && scale <= most
+        };
+        let fits = match noise {
+            Noise::Gaussian | Noise::Laplace => true,
+            Noise::DiscreteLaplace { scale } => integers(scale, f64::INFINITY),
+            Noise::DiscreteGaussian { scale } => integers(scale, DiscreteGaussianPair::MAX_SCALE),
+        };
+        if !fits {
+            return Err(Error::InvalidDistance(format!(
+                "expected integers of at most 65536 as distances, found {added} and {replaced}, and \
+                 a scale of at most 65536 for discrete Gaussian noise"
             )));
         }
         // More is safe. For Gaussian noise outputs are found only if it is not much less.
@@ -90,33 +112,14 @@ impl ReplacedPair {
     /// # Ok::<(), opendp_core::Error>(())
     /// ```
     pub fn poisson_gaussian(added: f64, replaced: f64, rate: f64) -> Result<Self> {
-        Self::new(Noise::Gaussian, added, replaced, rate)
+        Self::poisson(Noise::Gaussian, added, replaced, rate)
     }
     /// Laplace noise on a Poisson sample. The distances are divided by the scale.
     ///
     /// # Errors
     /// As [`poisson_gaussian`](Self::poisson_gaussian).
     pub fn poisson_laplace(added: f64, replaced: f64, rate: f64) -> Result<Self> {
-        Self::new(Noise::Laplace, added, replaced, rate)
-    }
-    /// Discrete Laplace noise of a scale on a Poisson sample. The distances are integers.
-    ///
-    /// # Errors
-    /// `InvalidDistance` unless the distances are from 1 to 65536 and from `1e-9` to 300 scales, and
-    /// the rate is above 0 and below 1.
-    pub fn poisson_discrete_laplace(
-        added: u32,
-        replaced: u32,
-        scale: f64,
-        rate: f64,
-    ) -> Result<Self> {
-        if 65536 < added.max(replaced) {
-            return Err(Error::InvalidDistance(format!(
-                "expected distances of at most 65536, found {added} and {replaced}"
-            )));
-        }
-        let (added, replaced) = (f64::from(added), f64::from(replaced));
-        Self::new(Noise::DiscreteLaplace { scale }, added, replaced, rate)
+        Self::poisson(Noise::Laplace, added, replaced, rate)
     }
     /// Gaussian noise on a sample of a fixed number of records, the share `rate` of all.
     ///
@@ -136,6 +139,10 @@ impl ReplacedPair {
         Self::poisson_laplace(replaced, replaced, rate)
     }
 
+    /// Whether the noise is one of real numbers.
+    pub(super) fn is_real(&self) -> bool {
+        matches!(self.noise, Noise::Gaussian | Noise::Laplace)
+    }
     /// The share that likelihood ratios of `e^x` have of the mixture without the record.
     fn mixed(&self, x: f64) -> f64 {
         (1.0 - self.rate) + self.rate * exp(x.min(700.0))
@@ -144,25 +151,27 @@ impl ReplacedPair {
     fn loss(&self, with: f64, other: f64) -> f64 {
         ln(self.mixed(with)) - ln(self.mixed(other))
     }
-    /// The same, for normal noise at `y`.
-    fn normal_loss(&self, y: f64) -> f64 {
-        let ratio = |at: f64| at * y - at * at / 2.0;
-        self.loss(ratio(self.added), ratio(self.added - self.replaced))
-    }
-    /// The logarithms of the likelihood ratios of an integer.
-    fn ratios(&self, y: f64, scale: f64) -> (f64, f64) {
-        let ratio = |at: f64| (y.abs() - (y - at).abs()) / scale;
+    /// The logarithms of the likelihood ratios of an output, of the noise at 0 without the record.
+    fn ratios(&self, y: f64) -> (f64, f64) {
+        let bent = |at: f64| y.abs() - (y - at).abs();
+        let smooth = |at: f64| at * y - at * at / 2.0;
+        let ratio = |at: f64| match self.noise {
+            Noise::Gaussian => smooth(at),
+            Noise::Laplace => bent(at),
+            Noise::DiscreteLaplace { scale } => bent(at) / scale,
+            Noise::DiscreteGaussian { scale } => smooth(at) / (scale * scale),
+        };
         (ratio(self.added), ratio(self.added - self.replaced))
+    }
+    fn loss_at(&self, y: f64) -> f64 {
+        let (with, other) = self.ratios(y);
+        self.loss(with, other)
     }
     /// The largest loss, if there is one.
     fn largest(&self) -> Option<f64> {
         match self.noise {
-            Noise::Gaussian => None,
-            Noise::Laplace => Some(self.loss(self.added, self.added - self.replaced)),
-            Noise::DiscreteLaplace { scale } => {
-                let (with, other) = self.ratios(self.added, scale);
-                Some(self.loss(with, other))
-            }
+            Noise::Gaussian | Noise::DiscreteGaussian { .. } => None,
+            Noise::Laplace | Noise::DiscreteLaplace { .. } => Some(self.loss_at(self.added)),
         }
     }
 
@@ -269,7 +278,7 @@ impl ReplacedPair {
         let middle = last - self.replaced / 2.0;
         let mut y = middle.floor() + 1.0;
         while y <= last {
-            let (with, other) = self.ratios(y, scale);
+            let (with, other) = self.ratios(y);
             // All outputs from the last one on have one loss.
             let weight = if y < last { top } else { 1.0 / (1.0 + ratio) };
             let weight = weight * exp(-y / scale);
@@ -283,13 +292,62 @@ impl ReplacedPair {
         let tie = if middle == whole { top * exp(-self.replaced / 2.0 / scale) } else { 0.0 };
         mirror.rest((1.0 - rate) * within / (1.0 + ratio) + rate * tie);
     }
+    fn discrete_gaussian(&self, mirror: &mut Mirror<'_>, scale: f64) {
+        let (added, other, rate) = (self.added, self.added - self.replaced, self.rate);
+        let weight = |z: f64| exp(-(z / scale) * (z / scale) / 2.0);
+        // Beyond, the probabilities are below e^-700 each, and fall faster than geometrically.
+        let reach = (LIMIT * scale).ceil() as i64 + 1;
+        let weights: Vec<f64> = (0..=reach).map(|z| weight(z as f64)).collect();
+        let total = 2.0 * sum(&weights) - 1.0;
+        let at = |z: f64| weight(z) / total;
+        let middle = added - self.replaced / 2.0;
+        let whole = middle.floor();
+        let mut y = whole + 1.0;
+        while y <= reach as f64 + added {
+            let without = (1.0 - rate) * at(y);
+            mirror.atom(
+                self.loss_at(y),
+                without + rate * at(y - added),
+                without + rate * at(y - other),
+            );
+            y += 1.0;
+        }
+        mirror.buckets.above += 1e-290;
+        mirror.buckets.below += 1e-290;
+        let within = 2.0 * sum(&weights[..=(whole as usize).min(weights.len() - 1)]) - 1.0;
+        let tie = if middle == whole { at(self.replaced / 2.0) } else { 0.0 };
+        mirror.rest((1.0 - rate) * within / total + rate * tie);
+    }
+    /// Of the rate, the share `k` of the theorem that the added record has at an epsilon of at least
+    /// 0, nearly.
+    pub(super) fn split(&self, epsilon: f64) -> f64 {
+        // From where the loss is 0 to where it is the largest one, or the noise is negligible.
+        let mut low = self.added - self.replaced / 2.0;
+        let mut high = match self.noise {
+            Noise::Laplace | Noise::DiscreteLaplace { .. } => self.added,
+            Noise::Gaussian => self.added + LIMIT,
+            Noise::DiscreteGaussian { scale } => self.added + LIMIT * scale,
+        };
+        for _ in 0..64 {
+            let middle = low + (high - low) / 2.0;
+            if self.loss_at(middle) < epsilon { low = middle } else { high = middle }
+        }
+        let (with, _) = self.ratios(high);
+        let without = exp_m1(epsilon.min(700.0)) * (1.0 - self.rate);
+        (without * exp(-with)).clamp(0.0, self.rate)
+    }
 }
 
 impl DominatingPair for ReplacedPair {
     fn range(&self, tail: f64) -> (f64, f64) {
         let end = self.largest().unwrap_or_else(|| {
-            let z = (deviations(tail / self.rate) + self.added).max(deviations(tail));
-            self.normal_loss(z)
+            let (sampled, all) = (deviations(tail / self.rate), deviations(tail));
+            self.loss_at(match self.noise {
+                Noise::DiscreteGaussian { scale } => {
+                    (sampled * scale + self.added).max(all * scale).ceil() + 1.0
+                }
+                _ => (sampled + self.added).max(all),
+            })
         });
         (-end, end)
     }
@@ -302,21 +360,27 @@ impl DominatingPair for ReplacedPair {
             Noise::Gaussian => MASS_ERROR + 16.0 * U * limit * (limit + self.added),
             Noise::Laplace => ERROR + 64.0 * U + 4.0 * U * self.added,
             Noise::DiscreteLaplace { scale } => U * (512.0 + 16.0 * self.added / scale),
+            Noise::DiscreteGaussian { .. } => U * 8192.0,
         };
         let reach = grid.step * count as f64;
-        let shift =
-            256.0 * U * (1.0 + reach + self.largest().unwrap_or(0.0) + self.added.min(300.0));
+        // With a largest loss, or where the noise is negligible.
+        let largest = match self.noise {
+            Noise::DiscreteGaussian { scale } => self.loss_at(self.added + LIMIT * scale + 2.0),
+            _ => self.largest().unwrap_or(0.0),
+        };
+        let shift = 256.0 * U * (1.0 + reach + largest + self.added.min(300.0));
         let mut mirror = Mirror { grid, buckets: Buckets::empty(grid, relative, shift) };
         match self.noise {
             Noise::Gaussian => self.gaussian(&mut mirror, count),
             Noise::Laplace => self.laplace(&mut mirror, count),
             Noise::DiscreteLaplace { scale } => self.discrete_laplace(&mut mirror, scale),
+            Noise::DiscreteGaussian { scale } => self.discrete_gaussian(&mut mirror, scale),
         }
         mirror.buckets
     }
     fn unit(&self) -> Option<f64> {
         match self.noise {
-            Noise::Gaussian => None,
+            Noise::Gaussian | Noise::DiscreteGaussian { .. } => None,
             Noise::Laplace => self.largest(),
             // There is one positive loss.
             Noise::DiscreteLaplace { .. } if self.replaced <= 2.0 => self.largest(),
@@ -325,44 +389,6 @@ impl DominatingPair for ReplacedPair {
     }
     fn most(&self) -> f64 {
         self.largest().map_or(f64::INFINITY, |most| most * (1.0 + 256.0 * U) + 256.0 * U)
-    }
-}
-
-/// Buckets whose negative losses are the positive ones with `P` and `Q` exchanged.
-struct Mirror<'a> {
-    grid: &'a Grid,
-    buckets: Buckets,
-}
-impl Mirror<'_> {
-    /// Add what is between the losses `k * step` and `(k + 1) * step`. Beyond the grid, it may be
-    /// anywhere from the first of them on.
-    fn piece(&mut self, k: usize, p: f64, q: f64) {
-        self.add(k as i64, p, q);
-        self.add(-1 - k as i64, q, p);
-    }
-    fn add(&mut self, index: i64, p: f64, q: f64) {
-        let place = usize::try_from(index - self.grid.first);
-        let (more, less) = (1.0 + 2.0 * self.buckets.relative, 1.0 - 2.0 * self.buckets.relative);
-        match place {
-            Ok(i) if i < self.grid.count => {
-                self.buckets.p[i] += p;
-                self.buckets.q[i] += q;
-            }
-            Ok(_) => {
-                self.buckets.above += p * more;
-                self.buckets.surely_above += p * less;
-            }
-            Err(_) => self.buckets.below += p * more,
-        }
-    }
-    /// Add outputs of one positive loss.
-    fn atom(&mut self, loss: f64, p: f64, q: f64) {
-        self.buckets.atom(self.grid, loss, p, q);
-        self.buckets.atom(self.grid, -loss, q, p);
-    }
-    /// Add outputs without loss.
-    fn rest(&mut self, p: f64) {
-        self.buckets.atom(self.grid, 0.0, p, p);
     }
 }
 

@@ -8,7 +8,9 @@ use opendp_core::{
     SmoothedMaxDivergence, SymmetricDistance, register,
 };
 
-use crate::accounting::{profile_of_mixture, profile_of_poisson_sample};
+use crate::accounting::{
+    profile_of_mixture, profile_of_poisson_sample, profile_of_replaced_sample,
+};
 
 /// A metric on data sets of a fixed number of records, in which replaced records can be counted.
 ///
@@ -79,12 +81,29 @@ pub trait AmplifiableMeasure: Measure {
     fn amplified_by_one(share: f64, loss: &Self::Distance) -> Result<Self::Distance> {
         Self::amplified(share, loss)
     }
-    /// Bound the loss at a number of replaced records by the amplified loss at one, if that is
-    /// known to hold; it takes the lower of both.
+    /// Bound the loss of `(1 - share) A + share B` against `(1 - share) A + share C`, where `B` and `C`
+    /// are each at most `added` from `A`, and all three at most `replaced` apart: one record replaced.
+    /// By default as [`amplified`](AmplifiableMeasure::amplified).
     ///
     /// # Errors
     /// `Overflow`, which leaves nothing to say.
-    fn grouped(loss: Self::Distance, one: &Self::Distance, records: u32) -> Result<Self::Distance>;
+    fn amplified_by_replacement(
+        share: f64,
+        _added: &Self::Distance,
+        replaced: &Self::Distance,
+    ) -> Result<Self::Distance> {
+        Self::amplified(share, replaced)
+    }
+    /// Bound the loss at a number of records by the amplified loss at one, if that is known to hold;
+    /// it takes the lower of both. Else nobody asks for the one.
+    ///
+    /// # Errors
+    /// `Overflow`, which leaves nothing to say, and those of the loss at one.
+    fn grouped(
+        loss: Self::Distance,
+        one: impl FnOnce() -> Result<Self::Distance>,
+        records: u32,
+    ) -> Result<Self::Distance>;
 }
 impl AmplifiableMeasure for MaxDivergence {
     fn amplified(share: f64, epsilon: &f64) -> Result<f64> {
@@ -95,15 +114,41 @@ impl AmplifiableMeasure for MaxDivergence {
         let ratio = epsilon.inf_exp_m1().and_then(|more| share.inf_mul(more)?.inf_ln_1p());
         Ok(ratio.unwrap_or(*epsilon).min(*epsilon))
     }
-    fn grouped(loss: f64, one: &f64, records: u32) -> Result<f64> {
-        Ok(one.inf_mul(f64::from(records)).map_or(loss, |all| all.min(loss)))
+    fn amplified_by_replacement(share: f64, added: &f64, replaced: &f64) -> Result<f64> {
+        let (added, replaced) = (*added, *replaced);
+        let whole = MaxDivergence::amplified(share, &replaced)?;
+        if replaced <= added {
+            return Ok(whole);
+        }
+        let loss = || {
+            let with = share.inf_mul(added.inf_exp_m1()?)?.inf_ln_1p()?;
+            // The other record is less likely than none where this one is more so.
+            let less = -added.neg_inf_sub(replaced)?.neg_inf_exp_m1()?;
+            with.inf_sub((-share.inf_mul(less)?).neg_inf_ln_1p()?)
+        };
+        Ok(loss().map_or(whole, |loss| loss.min(whole)))
+    }
+    fn grouped(loss: f64, one: impl FnOnce() -> Result<f64>, records: u32) -> Result<f64> {
+        Ok(one()?.inf_mul(f64::from(records)).map_or(loss, |all| all.min(loss)))
     }
 }
 impl AmplifiableMeasure for Approximate<MaxDivergence> {
     fn amplified(share: f64, (epsilon, delta): &(f64, f64)) -> Result<(f64, f64)> {
         Ok((MaxDivergence::amplified(share, epsilon)?, delta.inf_mul(share)?))
     }
-    fn grouped(loss: (f64, f64), _: &(f64, f64), _: u32) -> Result<(f64, f64)> {
+    fn amplified_by_replacement(
+        share: f64,
+        added: &(f64, f64),
+        replaced: &(f64, f64),
+    ) -> Result<(f64, f64)> {
+        let epsilon = MaxDivergence::amplified_by_replacement(share, &added.0, &replaced.0)?;
+        Ok((epsilon, added.1.max(replaced.1).inf_mul(share)?))
+    }
+    fn grouped(
+        loss: (f64, f64),
+        _: impl FnOnce() -> Result<(f64, f64)>,
+        _: u32,
+    ) -> Result<(f64, f64)> {
         Ok(loss)
     }
 }
@@ -114,7 +159,18 @@ impl AmplifiableMeasure for SmoothedMaxDivergence {
     fn amplified_by_one(share: f64, loss: &PrivacyProfile) -> Result<PrivacyProfile> {
         profile_of_poisson_sample(loss, share)
     }
-    fn grouped(loss: PrivacyProfile, _: &PrivacyProfile, _: u32) -> Result<PrivacyProfile> {
+    fn amplified_by_replacement(
+        share: f64,
+        added: &PrivacyProfile,
+        replaced: &PrivacyProfile,
+    ) -> Result<PrivacyProfile> {
+        profile_of_replaced_sample(added, replaced, share)
+    }
+    fn grouped(
+        loss: PrivacyProfile,
+        _: impl FnOnce() -> Result<PrivacyProfile>,
+        _: u32,
+    ) -> Result<PrivacyProfile> {
         Ok(loss)
     }
 }
@@ -238,7 +294,7 @@ where
         if records <= 1 {
             return Ok(loss);
         }
-        MO::grouped(loss, &MO::amplified(share(1)?, &inner.map(&one)?)?, records)
+        MO::grouped(loss, || MO::amplified(share(1)?, &inner.map(&one)?), records)
     }))
 }
 register! {

@@ -5,7 +5,7 @@ use opendp_core::erased::{AnyDistance, AnyDomain, AnyMetric, AnyValue};
 use opendp_core::random::{NoEntropy, shuffle, with_secure};
 use opendp_core::{
     Approximate, Carrier, Chunk, Domain, Error, Function, InsertDeleteDistance, MaxDivergence,
-    Measurement, Metric, PrivacyMap, Result, SmoothedMaxDivergence, SymmetricDistance, register,
+    Measurement, PrivacyMap, Result, SmoothedMaxDivergence, SymmetricDistance, register,
 };
 
 use super::population_amplification::{AmplifiableMeasure, PopulationMetric, replacing};
@@ -16,7 +16,7 @@ use crate::samplers::BernoulliLanes;
 /// An implementation claims, of data sets at distance `d`: all but `changed(d)` of their records,
 /// those of both counted, are shared; and where the same of the shared records are kept, and any of
 /// the others, what is kept is at most `d` apart.
-pub trait AddRemoveMetric: Metric {
+pub trait AddRemoveMetric: PopulationMetric {
     /// Bound how many records are in one of the data sets alone.
     ///
     /// # Errors
@@ -71,16 +71,18 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// * `measurement` - the measurement on the sample, whose loss is a privacy profile, pure, or pure
 ///   but for a delta
 /// * `rate` - the probability with which a record is in the sample
+/// * `size` - the number of records of the data, if it is public; neighbours are then of that size
 ///
 /// # Precondition
-/// The rate is above 0 and at most 1. The number of records is not part of the input domain: that of
-/// a sample is random. The metric counts records added and removed: `SymmetricDistance` or
-/// `InsertDeleteDistance`.
+/// The rate is above 0 and at most 1. The number of records is not part of the measurement's input
+/// domain: that of a sample is random. The metric counts records added and removed:
+/// `SymmetricDistance` or `InsertDeleteDistance`. (For data under `ChangeOneDistance` or
+/// `HammingDistance`, give the size, and put `make_metric_unbounded` before this.)
 ///
 /// # Postcondition
-/// The release is that of the measurement on the sample, whose records keep their order. Each is in
-/// it with exactly the probability that the float `rate` stands for. It streams if the measurement
-/// does.
+/// The input domain is that of the measurement, with `size` records if it is given. The release is
+/// that of the measurement on the sample, whose records keep their order. Each is in it with exactly
+/// the probability that the float `rate` stands for. It streams if the measurement does.
 ///
 /// # Map
 /// Let `k` be the number of records that `d_in` allows to be added and removed, and
@@ -88,9 +90,15 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// loses `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up: each point of a profile, or the one pair.
 /// Without a delta it is at most `k` times the loss at one record.
 ///
+/// With a `size`, `k` is the number of records that `d_in` allows to be replaced: half of it, rounded
+/// down. One replaced record costs less than one removed and one added. Where the measurement loses
+/// `(a, delta)` at one record added and `(r, delta')` at one replaced, `a <= r`, this loses
+/// `ln((1 - rate + rate e^a) / (1 - rate + rate e^(a - r)))` and `rate` times the larger delta.
+///
 /// A profile keeps the distribution of its loss. At one record the sampled profile composes as
 /// tightly as is known, where the measurement adds Laplace or Gaussian noise, flips an answer, or is
-/// only known to be `(epsilon, delta)`-private; otherwise, and for more records, as a symmetric bound.
+/// only known to be `(epsilon, delta)`-private; at one replaced record, where it adds noise; otherwise,
+/// and for more records, as a symmetric bound.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in` apart. Keep the same of their shared records; of the others each is kept
@@ -103,9 +111,17 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// removed or added leaves one of `B`, `C` equal to `A`; its pairs of distributions are those of
 /// Zhu, Dong, Wang 2022, Theorem 11, at [`SampledPair`](crate::accounting::SampledPair).
 ///
+/// With a size, `x` has as many of the others as `y`. Make pairs of them, and keep both or none of
+/// each pair: `k` choices instead of `2 k`. For one replaced record there are `A`, without it, `B`
+/// and `C`, which are one record from `A` and one replaced record from each other. The profile is that
+/// at [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample); the theorem there
+/// gives the pair as well, at the order where `c e^-a + alpha rate e^-r = rate`, that is `e` to the
+/// loss above, at which the first order is `e^a` and the second one `e^r`.
+///
 /// # Errors
 /// * `MakeMeasurement` when the rate is not above 0 and at most 1, the domain fixes the number of
-///   records, or the metric does not count records added and removed
+///   records, or the metric does not count records added and removed; with a size, when the domain
+///   never fixes the number of records
 /// * from the map: those of the measurement's
 ///
 /// # Example
@@ -120,14 +136,18 @@ fn uncounted(metric: &AnyMetric) -> Error {
 ///     StabilityMap::new(|d_in: &u32| Ok(f64::from(*d_in))),
 /// );
 /// let step = sum.then(|sums| make_gaussian_in(sums, Scale::new(1.0)?, None))?;
-/// let step = make_poisson_subsampling::<_, _, SmoothedMaxDivergence, _>(step, 0.01)?;
-/// let training = make_composition(vec![step; 1000])?;
+/// let of = |size| make_poisson_subsampling::<_, _, SmoothedMaxDivergence, _>(step.clone(), 0.01, size);
+/// let training = make_composition(vec![of(None)?; 1000])?;
 /// assert!((training.map(&1)?.epsilon(1e-5)? - 1.828).abs() < 0.001);
+/// // One record of 5000 is replaced: one is removed, and one is added.
+/// let training = make_composition(vec![of(Some(5000))?; 1000])?;
+/// assert!((training.map(&2)?.epsilon(1e-5)? - 2.843).abs() < 0.001);
 /// # Ok::<(), Error>(())
 /// ```
 pub fn make_poisson_subsampling<DI, MI, MO, TO>(
     measurement: Measurement<DI, MI, MO, TO>,
     rate: f64,
+    size: Option<usize>,
 ) -> Result<Measurement<DI, MI, MO, TO>>
 where
     DI: Domain,
@@ -145,20 +165,13 @@ where
              this one fixes {records}"
         )));
     }
-    let metric = measurement.input().metric().clone();
-    let one = metric.one_changed().map_err(|error| no(format!("measurement: {error}")))?;
-    let inner = measurement.clone();
-    let map = PrivacyMap::new(move |d_in: &MI::Distance| {
-        let loss = inner.map(d_in)?;
-        match metric.changed(d_in)? {
-            0 => Ok(loss),
-            1 => MO::amplified_by_one(rate, &loss),
-            records => {
-                let loss = MO::amplified(any_of(records, rate)?, &loss)?;
-                MO::grouped(loss, &MO::amplified_by_one(rate, &inner.map(&one)?)?, records)
-            }
-        }
-    });
+    let input = match size {
+        None => measurement.input().clone(),
+        Some(size) => measurement.input().with_records(size).ok_or_else(|| {
+            no("size: the domain is one of data sets of which no number of records is fixed".into())
+        })?,
+    };
+    let map = poisson_map(&measurement, rate, size.is_some())?;
     let coins = BernoulliLanes::new(rate, 0);
     let keep = move |rows: <DI::Carrier as Carrier>::Chunk<'_>, kept: &mut DI::Carrier| {
         kept.append_rows(rows.narrow(0..0));
@@ -186,8 +199,40 @@ where
             next.eval(&kept)
         })
     };
-    let (input, measure) = (measurement.input().clone(), measurement.measure().clone());
-    Ok(Measurement::new(input, measure, function, map))
+    Ok(Measurement::new(input, measurement.measure().clone(), function, map))
+}
+
+/// The map of a Poisson sample, of data whose size is fixed or not.
+fn poisson_map<DI, MI, MO, TO>(
+    inner: &Measurement<DI, MI, MO, TO>,
+    rate: f64,
+    fixed: bool,
+) -> Result<PrivacyMap<MI, MO>>
+where
+    DI: Domain,
+    MI: AddRemoveMetric,
+    MO: AmplifiableMeasure,
+    TO: Carrier,
+{
+    let no = |error: Error| Error::MakeMeasurement(format!("measurement: {error}"));
+    let (inner, metric) = (inner.clone(), inner.input().metric().clone());
+    let added = metric.one_changed().map_err(no)?;
+    let replaced = metric.one_replaced().map_err(no)?;
+    Ok(PrivacyMap::new(move |d_in: &MI::Distance| {
+        let records = if fixed { metric.replaced(d_in)? } else { metric.changed(d_in)? };
+        let one = || match fixed {
+            true => MO::amplified_by_replacement(rate, &inner.map(&added)?, &inner.map(&replaced)?),
+            false => MO::amplified_by_one(rate, &inner.map(&added)?),
+        };
+        match records {
+            0 => inner.map(d_in),
+            1 => one(),
+            records => {
+                let loss = MO::amplified(any_of(records, rate)?, &inner.map(d_in)?)?;
+                MO::grouped(loss, one, records)
+            }
+        }
+    }))
 }
 
 /// Bound the probability that one of some records is in the sample, from above.
@@ -290,7 +335,7 @@ where
 }
 
 register! {
-    "subsampling.rs": make_poisson_subsampling(measurement, rate)
+    "subsampling.rs": make_poisson_subsampling(measurement, rate, size = null)
         for DI in [AnyDomain], MI in [AnyMetric],
             MO in [MaxDivergence, Approximate<MaxDivergence>, SmoothedMaxDivergence],
             TO in [AnyValue];

@@ -337,6 +337,49 @@ fn sampled_steps_compose_to_what_accountants_say() {
         assert!(expected < epsilon + 1e-6 && epsilon < expected * 1.0001, "{epsilon} {expected}");
     }
 }
+/// Values found by a plain Fourier transform, for one record replaced by another one of a sum from
+/// -1 to 1: a sample of it against a sample of the other.
+#[test]
+fn sampled_steps_of_data_of_one_size_count_replaced_records() {
+    let rows = |size: Json| {
+        let atom = json!({"T": "f64", "bounds": [-1.0, 1.0], "nan": false});
+        json!({"vector_domain": {"atom_domain": atom, "size": size}})
+    };
+    for (metric, counted) in [
+        ("change_one_distance", "symmetric_distance"),
+        ("hamming_distance", "insert_delete_distance"),
+    ] {
+        for (scale, rate, times, expected) in
+            [(1.0, 0.01, 1000, 2.843_440), (4.0, 0.01, 1000, 0.561_36)]
+        {
+            let step = json!({
+                "space": {"domain": rows(Json::Null), "metric": counted},
+                "chain": ["sum", {"gaussian": {"scale": scale, "MO": "SmoothedMaxDivergence"}}],
+            });
+            let sampled = json!({
+                "constructor": "poisson_subsampling",
+                "args": {"measurement": step, "rate": rate, "size": 5000},
+            });
+            let made = build(json!({
+                "space": {"domain": rows(json!(5000)), "metric": metric},
+                "chain": [
+                    "metric_unbounded",
+                    {"composition": {"measurements": [{"measurement": sampled, "repeat": times}]}},
+                ],
+            }));
+            let made = made.unwrap().measurement().unwrap();
+            let d_in = made.input().metric().decode(&json!(1)).unwrap();
+            let profile = made.measure().profile(&made.map(&d_in).unwrap()).unwrap();
+            let epsilon = profile.epsilon(1e-5).unwrap();
+            assert!(
+                expected < epsilon + 1e-5 && epsilon < expected * 1.0001,
+                "{epsilon} {expected}"
+            );
+            let release = made.invoke(&AnyValue::new(vec![1.0; 5000])).unwrap();
+            assert_eq!(release.to_json().as_array().unwrap().len(), times);
+        }
+    }
+}
 #[test]
 fn conversions_stand_around_a_chain() {
     let noisy =

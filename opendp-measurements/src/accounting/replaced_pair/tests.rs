@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::discrete_loss::DiscreteLoss;
-use super::super::{Account, SampledGaussianPair, gaussian_delta};
+use super::super::{Account, LogConcaveNoise, SampledGaussianPair, gaussian_delta};
 use super::*;
 
 const EPSILONS: [f64; 5] = [0.0, 0.1, 0.4, 1.0, 2.5];
@@ -23,6 +23,12 @@ fn laplace(scale: f64) -> impl Fn(f64) -> f64 {
 }
 fn discrete_laplace(scale: f64) -> impl Fn(f64) -> f64 {
     move |y| (-(y / scale).abs()).exp() * (0.5 / scale).tanh()
+}
+/// The probabilities of discrete Gaussian noise.
+fn discrete_normal(scale: f64) -> impl Fn(f64) -> f64 {
+    let weight = move |y: f64| (-(y / scale).powi(2) / 2.0).exp();
+    let total: f64 = (-100..=100).map(|y| weight(f64::from(y))).sum();
+    move |y| weight(y) / total
 }
 /// The density of the noisy sum over a Poisson sample of some records, at an output.
 fn release(noise: &impl Fn(f64) -> f64, records: &[f64], rate: f64, y: f64) -> f64 {
@@ -93,6 +99,19 @@ fn check(pair: Result<ReplacedPair>, exact: [f64; 5]) {
     assert!(all && over < SLACK, "{exact:?} {over}");
 }
 
+fn discrete_laplace_pair(added: u32, replaced: u32, scale: f64, rate: f64) -> Result<ReplacedPair> {
+    let noise = LogConcaveNoise::DiscreteLaplace { scale };
+    ReplacedPair::poisson(noise, added.into(), replaced.into(), rate)
+}
+fn discrete_gaussian_pair(
+    added: u32,
+    replaced: u32,
+    scale: f64,
+    rate: f64,
+) -> Result<ReplacedPair> {
+    let noise = LogConcaveNoise::DiscreteGaussian { scale };
+    ReplacedPair::poisson(noise, added.into(), replaced.into(), rate)
+}
 #[test]
 fn bounds_every_sum_of_a_sample_and_the_worst_one_exactly() {
     for rate in [0.1, 0.6] {
@@ -113,7 +132,9 @@ fn bounds_every_sum_of_a_sample_and_the_worst_one_exactly() {
         ];
         for (records, width) in records {
             let exact = worst(&discrete_laplace(1.5), records, rate, 1.0);
-            check(ReplacedPair::poisson_discrete_laplace(2, width, 1.5, rate), exact);
+            check(discrete_laplace_pair(2, width, 1.5, rate), exact);
+            let exact = worst(&discrete_normal(1.5), records, rate, 1.0);
+            check(discrete_gaussian_pair(2, width, 1.5, rate), exact);
         }
     }
 }
@@ -128,7 +149,10 @@ fn the_pairs_of_added_records_and_of_fixed_size_are_found_too_small() {
     let exact = worst(&laplace(1.5), &[-1.0, 1.0], 0.1, 0.01);
     assert!(!bounds(ReplacedPair::fixed_size_laplace(1.0 / 1.5, 0.1).unwrap(), exact).0);
     let exact = worst(&discrete_laplace(1.5), &[-2.0, 2.0], 0.1, 1.0);
-    let pair = ReplacedPair::poisson_discrete_laplace(2, 3, 1.5, 0.1).unwrap();
+    let pair = discrete_laplace_pair(2, 3, 1.5, 0.1).unwrap();
+    assert!(!bounds(pair, exact).0);
+    let exact = worst(&discrete_normal(1.5), &[-2.0, 2.0], 0.1, 1.0);
+    let pair = discrete_gaussian_pair(2, 3, 1.5, 0.1).unwrap();
     assert!(!bounds(pair, exact).0);
 }
 /// The divergences of two unit vectors at an angle, with noise on both coordinates.
@@ -202,7 +226,8 @@ fn is_put_on_any_grid_without_loss() {
         ReplacedPair::poisson_gaussian(1.25, 2.5, 0.3),
         ReplacedPair::poisson_gaussian(1.25, 1.0, 0.3),
         ReplacedPair::poisson_laplace(1.25, 2.0, 0.3),
-        ReplacedPair::poisson_discrete_laplace(3, 5, 2.0, 0.3),
+        discrete_laplace_pair(3, 5, 2.0, 0.3),
+        discrete_gaussian_pair(3, 5, 2.0, 0.3),
     ];
     for pair in pairs.map(Result::unwrap) {
         let on = |grid: &Grid| DiscreteLoss::above(&pair.buckets(grid), grid);
@@ -236,6 +261,13 @@ fn refuses_what_is_no_distance_and_no_rate() {
         assert_eq!(error.kind(), "InvalidDistance");
     }
     for (added, scale) in [(0, 1.0), (65_537, 1e4), (1, -1.0), (1, 1e-9), (1, f64::NAN)] {
-        assert!(ReplacedPair::poisson_discrete_laplace(added, added, scale, 0.1).is_err());
+        assert!(discrete_laplace_pair(added, added, scale, 0.1).is_err());
+        assert!(discrete_gaussian_pair(added, added, scale, 0.1).is_err());
     }
+    assert!(discrete_gaussian_pair(9, 9, 1.0, 0.1).is_err());
+    assert!(discrete_gaussian_pair(9, 9, 65_537.0, 0.1).is_err());
+    assert!(
+        ReplacedPair::poisson(LogConcaveNoise::DiscreteLaplace { scale: 1.0 }, 1.0, 1.5, 0.1)
+            .is_err()
+    );
 }

@@ -1,6 +1,6 @@
 use opendp_core::{
-    AbsoluteDistance, AtomDomain, ChangeOneDistance, Fold, Measure, MetricOn, Space, StabilityMap,
-    Transformation, VectorDomain,
+    AbsoluteDistance, AtomDomain, ChangeOneDistance, Fold, Measure, Metric, MetricOn, Space,
+    StabilityMap, Transformation, VectorDomain,
 };
 
 use super::*;
@@ -98,7 +98,7 @@ fn the_profile_bounds_the_exact_divergence_of_every_pair_of_poisson_samples_and_
     let data: [&[i32]; 8] = [&[], &[1], &[1, 1], &[1, 1, 1], &[-1], &[1, -1], &[1, 1, -1], &[0, 1]];
     let of = |rate: f64| {
         let whole = noisy::<_, SmoothedMaxDivergence>(bits(), SymmetricDistance, 1);
-        make_poisson_subsampling(whole, rate).unwrap()
+        make_poisson_subsampling(whole, rate, None).unwrap()
     };
     let (sampled, control) = (of(rate), of(rate / 2.0));
     let mut refused = 0;
@@ -126,7 +126,7 @@ fn the_profile_bounds_the_exact_divergence_of_every_pair_of_poisson_samples_and_
 fn two_poisson_samples_compose_direction_by_direction_to_the_exact_divergence() {
     let rate = 0.3;
     let whole = noisy::<_, SmoothedMaxDivergence>(bits(), SymmetricDistance, 1);
-    let sampled = make_poisson_subsampling(whole, rate).unwrap();
+    let sampled = make_poisson_subsampling(whole, rate, None).unwrap();
     let both = make_composition(vec![sampled; 2]).unwrap();
     let profile = both.map(&1).unwrap();
     let (p, q) = (twice(&poisson(&[1], rate)), twice(&poisson(&[], rate)));
@@ -138,6 +138,79 @@ fn two_poisson_samples_compose_direction_by_direction_to_the_exact_divergence() 
         let less = divergence(&p, &q, epsilon).min(divergence(&q, &p, epsilon));
         assert!(less < 0.999 * exact, "{epsilon}: {less} {exact}");
     }
+}
+
+#[test]
+fn poisson_samples_of_data_of_one_size_bound_replaced_records_exactly() {
+    let rate = 0.3;
+    let of = |rate: f64| {
+        let whole = noisy::<_, SmoothedMaxDivergence>(bits(), SymmetricDistance, 1);
+        make_poisson_subsampling(whole, rate, Some(3)).unwrap()
+    };
+    let (sampled, control) = (of(rate), of(rate / 2.0));
+    assert_eq!(sampled.input().domain().records(), Some(3));
+    let data = |negative: usize| -> Vec<i32> {
+        (0..3).map(|row| if row < negative { -1 } else { 1 }).collect()
+    };
+    let (mut refused, mut tight) = (0, 0);
+    for (x, y) in (0..=3_usize).flat_map(|x| (0..=3).map(move |y| (x, y))) {
+        let d_in = 2 * x.abs_diff(y) as u32;
+        let (one, two) = (poisson(&data(x), rate), poisson(&data(y), rate));
+        for epsilon in [0.0, 0.1, 0.3, 0.7, 1.3] {
+            let exact = either(&one, &two, epsilon);
+            let bound = sampled.map(&d_in).unwrap().delta(epsilon).unwrap();
+            assert!(exact <= bound + 1e-12, "{x} {y} {epsilon}: {exact} > {bound}");
+            let wrong = control.map(&d_in).unwrap().delta(epsilon).unwrap();
+            refused += u32::from(wrong + 1e-6 < exact);
+        }
+    }
+    assert!(refused > 20, "{refused}");
+    // The worst pair has nothing else in it: it is attained, in one release and in two.
+    let both = make_composition(vec![sampled.clone(); 2]).unwrap().map(&2).unwrap();
+    let (one, two) = (poisson(&[1], rate), poisson(&[-1], rate));
+    let alone = sampled.map(&2).unwrap();
+    let added = make_poisson_subsampling(
+        noisy::<_, SmoothedMaxDivergence>(bits(), SymmetricDistance, 1),
+        rate,
+        None,
+    );
+    let added = added.unwrap();
+    for epsilon in [0.05, 0.2, 0.5] {
+        let exact = either(&one, &two, epsilon);
+        assert!(alone.delta(epsilon).unwrap() <= exact * 1.001 + 1e-7, "{epsilon}");
+        let twice = either(&twice(&one), &twice(&two), epsilon);
+        let found = both.delta(epsilon).unwrap();
+        assert!(
+            twice <= found + 1e-12 && found <= twice * 1.001 + 1e-7,
+            "{epsilon}: {twice} {found}"
+        );
+        // One record added is too little, and two added or removed are too much.
+        let [less, more] = [1, 2].map(|d_in| added.map(&d_in).unwrap().delta(epsilon).unwrap());
+        tight += u32::from(less < exact && exact * 1.01 < more);
+    }
+    assert_eq!(tight, 3);
+}
+
+#[test]
+fn pure_losses_of_a_replaced_record_are_those_of_the_worst_pair() {
+    let of = |by: i32| {
+        let whole = noisy::<_, MaxDivergence>(bits(), InsertDeleteDistance, by);
+        make_poisson_subsampling(whole, 0.3, Some(5)).unwrap()
+    };
+    let found = of(1).map(&2).unwrap();
+    let (x, y) = (poisson(&[1], 0.3), poisson(&[-1], 0.3));
+    let exact = x.iter().zip(&y).map(|(p, q)| (p / q).ln().abs()).fold(0.0, f64::max);
+    assert!(exact <= found * (1.0 + 1e-9) && found <= exact * (1.0 + 1e-9), "{exact} {found}");
+    // One removed and one added cost more.
+    assert!(found < 0.9 * (0.51 * 2_f64.exp_m1()).ln_1p());
+    assert_eq!((of(1).map(&0).unwrap(), of(1).map(&3).unwrap()), (0.0, found));
+    assert!(of(1).map(&4).unwrap() <= 2.0 * found * (1.0 + 1e-12));
+    let pairs = <Approximate<MaxDivergence> as AmplifiableMeasure>::amplified_by_replacement;
+    let (epsilon, delta) = pairs(0.3, &(1.0, 1e-6), &(2.0, 2e-6)).unwrap();
+    assert!(epsilon == found && (delta - 6e-7).abs() < 1e-18, "{epsilon} {delta}");
+    // Without more knowledge of the added record it counts like the replaced one.
+    let (epsilon, _) = pairs(0.3, &(f64::INFINITY, 0.0), &(2.0, 0.0)).unwrap();
+    assert!((epsilon - (0.3 * 2_f64.exp_m1()).ln_1p()).abs() < 1e-12);
 }
 
 #[test]
@@ -173,7 +246,7 @@ fn the_profile_bounds_the_exact_divergence_of_samples_of_fixed_size() {
 fn pure_losses_shrink_by_the_formula_and_groups_cost_at_most_their_number() {
     let pure = |rate: f64| {
         let whole = noisy::<_, MaxDivergence>(bits(), InsertDeleteDistance, 1);
-        make_poisson_subsampling(whole, rate).unwrap()
+        make_poisson_subsampling(whole, rate, None).unwrap()
     };
     let near = |left: f64, right: f64| right <= left && left < right * (1.0 + 1e-12);
     let one = (0.1 * 1_f64.exp_m1()).ln_1p();
@@ -201,7 +274,7 @@ fn thousands_of_sampled_gaussian_releases_cost_what_the_literature_says() {
             StabilityMap::new(|d_in: &u32| Ok(f64::from(*d_in))),
         );
         let noisy = sum.then(|sums| make_gaussian_in(sums, Scale::new(scale)?, None)).unwrap();
-        make_poisson_subsampling::<_, _, SmoothedMaxDivergence, _>(noisy, rate).unwrap()
+        make_poisson_subsampling::<_, _, SmoothedMaxDivergence, _>(noisy, rate, None).unwrap()
     };
     for (scale, rate, count, epsilon) in
         [(4.0, 0.01, 1000, 0.272_137), (1.5, 0.04, 2250, 6.768_780)]
@@ -229,7 +302,7 @@ fn told<M: MetricOn<Bits>>(
 
 #[test]
 fn each_row_is_in_a_poisson_sample_as_often_as_the_rate_says_and_apart_from_others() {
-    let sampled = make_poisson_subsampling(told(bits(), SymmetricDistance), 0.3).unwrap();
+    let sampled = make_poisson_subsampling(told(bits(), SymmetricDistance), 0.3, None).unwrap();
     let (data, draws) = ((0..130).collect::<Vec<i32>>(), 20_000);
     let (mut seen, mut pairs) = ([0; 130], 0);
     for _ in 0..draws {
@@ -266,11 +339,11 @@ fn all_samples_of_fixed_size_are_equally_likely() {
 #[test]
 fn a_sample_streams_where_the_measurement_does_and_an_empty_one_is_one_as_well() {
     let whole = noisy::<_, MaxDivergence>(bits(), SymmetricDistance, 1);
-    let sampled = make_poisson_subsampling(whole, 0.5).unwrap();
+    let sampled = make_poisson_subsampling(whole, 0.5, None).unwrap();
     let chunks = (0..100).map(|_| Ok(vec![1; 1000]));
     let sum = sampled.invoke_chunks(chunks).unwrap();
     assert!((49_000..51_000).contains(&sum), "{sum}");
-    let told = make_poisson_subsampling(told(bits(), SymmetricDistance), 1e-300).unwrap();
+    let told = make_poisson_subsampling(told(bits(), SymmetricDistance), 1e-300, None).unwrap();
     assert_eq!(told.invoke(&vec![1, 2, 3]), Ok(vec![]));
     let erased = told.erase();
     for rows in [vec![], vec![7]] {
@@ -285,11 +358,12 @@ fn a_sample_streams_where_the_measurement_does_and_an_empty_one_is_one_as_well()
 #[test]
 fn wrong_arguments_are_named() {
     for rate in [0.0, -0.5, 1.5, f64::NAN] {
-        let error = make_poisson_subsampling(told(bits(), SymmetricDistance), rate).unwrap_err();
+        let error =
+            make_poisson_subsampling(told(bits(), SymmetricDistance), rate, None).unwrap_err();
         assert!(error.kind() == "MakeMeasurement" && error.to_string().contains("rate"), "{error}");
     }
     let sized = told(bits().with_size(3), SymmetricDistance);
-    let error = make_poisson_subsampling(sized.clone(), 0.5).unwrap_err();
+    let error = make_poisson_subsampling(sized.clone(), 0.5, None).unwrap_err();
     assert!(error.to_string().contains("fixes 3"), "{error}");
     let error = make_fixed_size_subsampling(sized, 2).unwrap_err();
     assert!(error.to_string().contains("size: expected at least the 3 records"), "{error}");
