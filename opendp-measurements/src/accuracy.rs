@@ -19,9 +19,12 @@
 //! ```
 //!
 //! # How it computes, and why the bounds hold
-//! All these noises are symmetric, and so are their weighted sums, so that `P[|S| > t] = 2 P[S > t]`.
-//! Every noise is rounded *up* to a grid: the sum can only grow. (Where all noises are integers with
-//! rational weights, there is a grid on which nothing is rounded.) The measures on the grid are
+//! All these noises are symmetric, and so are their weighted sums, so that `P[|S| > t] = 2 P[S > t]`;
+//! noise that is cut off is bounded by its positive part on either side, so that "at most" holds.
+//! Every noise is rounded *up* to a grid: the sum can only grow. Of many noises each is rounded to the
+//! nearest place instead: the sum of the displacements is within Hoeffding's bound but for a share of
+//! `alpha / 10000`. (Where all noises are integers with rational weights, there is a grid on which
+//! nothing is rounded, and Gaussian noises on real numbers are as one.) The measures on the grid are
 //! convolved by the transforms of the [accounting](crate::accounting): tilted, with every error of
 //! the transform, of the window and of the masses bounded from above and added. Grid, tilt and window
 //! are chosen by heuristics, which decide how tight the bound is and not whether it holds. The result
@@ -30,6 +33,7 @@
 mod estimate;
 mod grid;
 mod noise;
+mod on_grid;
 mod sum;
 mod weight;
 

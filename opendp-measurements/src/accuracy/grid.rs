@@ -16,11 +16,24 @@ pub(super) const COARSE: f64 = 16_384.0;
 /// The most points of one noise.
 pub(super) const MOST: f64 = 2_097_152.0;
 
-/// One noise `weight * Z`, as it is put on a grid.
+/// How numbers are put on the multiples of a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Rounding {
+    /// They are there.
+    Exact,
+    /// A sum on the grid is at least the true one.
+    Up,
+    /// A number and its negative go to opposite places, at most half a step away.
+    Nearest,
+}
+
+/// One noise `weight * Z`, or its positive part, as it is put on a grid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Placed {
     pub(super) kind: Kind,
     pub(super) scale: f64,
+    /// Whether it is the positive part.
+    pub(super) cut: bool,
     /// In units in which the grid has its step.
     pub(super) weight: f64,
 }
@@ -41,14 +54,14 @@ impl Placed {
         let more = if self.kind.is_discrete() { 2.0 } else { 0.0 };
         2.0 * (reach(self.kind, self.scale, log) + more) * self.weight / step
     }
-    /// Round `weight * Z` up to the multiples of a step: a measure on the grid and at infinity, whose
-    /// mass above any number is at least that of `weight * Z`. Each mass is enlarged by more than its
-    /// error; what is far above counts as infinite, and what is far below is moved up.
+    /// Round `weight * Z` to the multiples of a step: a measure on the grid and at infinity, whose
+    /// mass above any number is at least that of `weight * Z`, rounded. Each mass is enlarged by more
+    /// than its error; what is far above counts as infinite, and what is far below is moved up.
     ///
-    /// Integers are put where they are if `exact`, which says that the weight is a multiple of the
-    /// step. If their scale is large, real noise stands for them, and 1 must be added for each. For
-    /// all integers `m`, `P[Z >= m] <= P[R + 1 >= m]` for `R` of the same scale, up to a relative
-    /// error below `10^-300`:
+    /// That rounding is exact says that integers have a weight that is a multiple of the step. If
+    /// their scale is large, real noise stands for them, and 1 must be added for each. For all integers
+    /// `m`, `P[Z >= m] <= P[R + 1 >= m]` for `R` of the same scale, up to a relative error below
+    /// `10^-300`:
     ///
     /// - Laplace, `q = exp(-1 / scale)`: for `m >= 1` it says `q^m / (1 + q) <= q^(m-1) / 2`, and for
     ///   `m <= 0` that `q^(1-m) / (1 + q) >= q^(1-m) / 2`. Both are `q <= 1`.
@@ -57,20 +70,35 @@ impl Placed {
     ///   `sum_(k >= j) w(k)` is at least the integral of `w` from `j >= 1` on, because `w` falls;
     ///   all weights add up to `scale sqrt(2 pi)` times at most `1 + 3 exp(-2 (pi scale)^2)`, by
     ///   Poisson's summation.
-    pub(super) fn on_grid(&self, step: f64, log: f64, exact: bool) -> DiscreteLoss {
-        if self.kind.is_discrete() && !self.is_bounded_by_reals() {
-            return self.integers(step, log, exact);
+    ///
+    /// If it is cut off, what is not positive goes to 0.
+    pub(super) fn on_grid(&self, step: f64, log: f64, rounding: Rounding) -> DiscreteLoss {
+        let mut all = if self.kind.is_discrete() && !self.is_bounded_by_reals() {
+            self.integers(step, log, rounding)
+        } else {
+            self.reals(step, log, rounding)
+        };
+        if self.cut {
+            let below = usize::try_from(-all.first).unwrap_or(0).min(all.mass.len() - 1);
+            all.mass[below] += all.mass[..below].iter().sum::<f64>() * WIDEN;
+            all.mass.drain(..below);
+            all.first += below as i64;
         }
+        all
+    }
+    fn reals(&self, step: f64, log: f64, rounding: Rounding) -> DiscreteLoss {
         let scale = self.scale * self.weight;
         let count = (reach(self.kind, scale, log) / step).ceil().max(1.0) as usize;
         // Where a step is so long, everything is within one step of 0.
         let ratio = (step / scale).min(1e6);
         let laplace = self.kind.is_laplace();
         let first_half = -exp_m1(-ratio) / 2.0;
-        // The mass between `m` and `m + 1` steps.
+        // Where the places of positive numbers begin, in steps.
+        let begin = if rounding == Rounding::Nearest { 0.5 } else { 0.0 };
+        // The mass between `m` and `m + 1` steps from there on.
         let half: Vec<f64> = (0..count)
             .map(|m| {
-                let m = m as f64;
+                let m = m as f64 + begin;
                 let value = if laplace {
                     exp(-m * ratio) * first_half
                 } else {
@@ -79,15 +107,21 @@ impl Placed {
                 value * WIDEN
             })
             .collect();
-        let end = count as f64 * ratio;
+        let end = (count as f64 + begin) * ratio;
         let beyond = if laplace { exp(-end) / 2.0 } else { tail(end) } * WIDEN + LOST;
-        // From m to m + 1 goes up to m + 1; from -m - 1 to -m goes up to -m.
         let mut masses: Vec<f64> = half.iter().rev().copied().collect();
         masses[0] += beyond;
+        // From m to m + 1 goes up to m + 1; from -m - 1 to -m goes up to -m.
+        let mut first = 1 - count as i64;
+        if rounding == Rounding::Nearest {
+            let centre = if laplace { -exp_m1(-ratio / 2.0) } else { mass(0.0, ratio) };
+            masses.push(centre * WIDEN);
+            first -= 1;
+        }
         masses.extend(half);
-        DiscreteLoss { step, first: 1 - count as i64, mass: masses, infinite: beyond, shift: 0.0 }
+        DiscreteLoss { step, first, mass: masses, infinite: beyond, shift: 0.0 }
     }
-    fn integers(&self, step: f64, log: f64, exact: bool) -> DiscreteLoss {
+    fn integers(&self, step: f64, log: f64, rounding: Rounding) -> DiscreteLoss {
         let last = (reach(self.kind, self.scale, log).ceil() as i64 + 1).max(1);
         let ratio = 1.0 / self.scale;
         let (weights, beyond): (Vec<f64>, f64) = if self.kind.is_laplace() {
@@ -106,8 +140,11 @@ impl Placed {
         };
         let place = |k: i64| -> i64 {
             let x = k as f64 * (self.weight / step);
-            // Off the grid, rounding must not lose a step.
-            if exact { x.round() as i64 } else { (x + x.abs() * 1e-15).ceil() as i64 }
+            match rounding {
+                Rounding::Exact | Rounding::Nearest => x.round() as i64,
+                // Off the grid, rounding must not lose a step.
+                Rounding::Up => (x + x.abs() * 1e-15).ceil() as i64,
+            }
         };
         let (first, end) = (place(-last), place(last));
         let mut masses = vec![0.0; (end - first + 1) as usize];

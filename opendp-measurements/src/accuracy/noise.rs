@@ -26,18 +26,19 @@ impl Kind {
 
 /// The distribution of the difference between a released number and the true one.
 ///
-/// Noise that is cut off, at bounds or at the ends of an integer type, is none of these: its own
-/// quantiles are bounded by theirs, those of sums are not.
+/// Noise that is cut off at bounds, or at the ends of an integer type, is one of these that is
+/// [`cut_off`](Noise::cut_off).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
     pub(super) kind: Kind,
     pub(super) scale: f64,
+    pub(super) cut: bool,
     /// Bounds what rounding to a lattice adds.
     pub(super) slack: f64,
 }
 impl Noise {
     fn new(kind: Kind, scale: Scale) -> Self {
-        Noise { kind, scale: scale.value(), slack: 0.0 }
+        Noise { kind, scale: scale.value(), cut: false, slack: 0.0 }
     }
     /// Noise of the density `exp(-|z| / scale) / (2 scale)`.
     pub fn laplace(scale: Scale) -> Self {
@@ -54,6 +55,18 @@ impl Noise {
     /// Integers of probability proportional to `exp(-z^2 / (2 scale^2))`.
     pub fn discrete_gaussian(scale: Scale) -> Self {
         Noise::new(Kind::DiscreteGaussian, scale)
+    }
+    /// Say that a release beyond some bounds is replaced by the nearest bound, and that the true number
+    /// is within them.
+    ///
+    /// Then the error is between 0 and the noise. Of one release it has the quantiles of the noise at
+    /// most. In sums it may be one-sided: if all true numbers are at the lower bound, no error is
+    /// negative, and their means add up. What holds wherever the true numbers are is that a sum is at
+    /// most that of the positive parts of the noises, on either side.
+    #[must_use]
+    pub fn cut_off(mut self) -> Self {
+        self.cut = true;
+        self
     }
     /// Add an error of at most so much, as from rounding to a lattice. It need not be independent.
     #[must_use]

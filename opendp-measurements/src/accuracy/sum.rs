@@ -6,21 +6,23 @@ use std::sync::Arc;
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 use opendp_core::{Error, Result};
 
+use crate::Scale;
 use crate::accounting::convolution::Convolution;
 use crate::accounting::discrete_loss::DiscreteLoss;
 use crate::accounting::elementary::ln;
 
 use super::check;
-use super::grid::{MOST, Placed};
+use super::grid::{MOST, Rounding};
 use super::noise::{Kind, Noise};
-use super::weight::{Weight, divisor};
+use super::on_grid::OnGrid;
+use super::weight::Weight;
 
 /// A noise, what it is multiplied by, and how many independent ones there are of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Term {
-    noise: Noise,
-    weight: Weight,
-    count: u64,
+    pub(super) noise: Noise,
+    pub(super) weight: Weight,
+    pub(super) count: u64,
 }
 impl Term {
     /// One noise, as it is.
@@ -53,9 +55,12 @@ const OUTSIDE: f64 = 1e-9;
 /// Find a `t` with `P[|S| > t] <= alpha` for the weighted sum `S` of independent noises.
 ///
 /// It is never below the least one. It is above it by some 0.03 % for up to thirty terms that are
-/// not integers on a common lattice, and by more for more of them: 0.6 % for a thousand; where all
-/// are integers with rational weights of a small common denominator it is the least one, unless
-/// rounding decides. It is at most the sum of the noises' own quantiles at `alpha / n`.
+/// not integers on a common lattice, and by more for more of them: 0.1 % for a thousand, 0.4 % for
+/// ten thousand, 3 % for a million; where all are integers with rational weights of a small common
+/// denominator it is the least one, unless rounding decides, and of Gaussian noise on real numbers as
+/// well. For noise that is [cut off](Noise::cut_off) it holds wherever the true numbers are: it is the
+/// bound at `alpha / 2` of one side, where they may all be at one end. It is at most the sum of the
+/// noises' own quantiles at `alpha / n`.
 ///
 /// # Errors
 /// `InvalidDistance` when `alpha` is not in `(0, 1]`, or too small for so many terms; `Overflow`
@@ -77,7 +82,7 @@ const OUTSIDE: f64 = 1e-9;
 pub fn sum_of(terms: &[Term], alpha: f64) -> Result<f64> {
     check(alpha)?;
     let mut slack = 0.0_f64;
-    let mut noises: HashMap<(Kind, u64, (i128, i128)), (Term, u64)> = HashMap::new();
+    let mut noises: HashMap<(Kind, bool, u64, (i128, i128)), (Term, u64)> = HashMap::new();
     for term in terms {
         let weight = term.weight.magnitude_up()?;
         let each = weight.inf_mul(term.noise.slack)?;
@@ -86,7 +91,8 @@ pub fn sum_of(terms: &[Term], alpha: f64) -> Result<f64> {
             continue;
         }
         let (numerator, denominator) = term.weight.parts();
-        let key = (term.noise.kind, term.noise.scale.to_bits(), (numerator.abs(), denominator));
+        let weight = (numerator.abs(), denominator);
+        let key = (term.noise.kind, term.noise.cut, term.noise.scale.to_bits(), weight);
         let same = noises.entry(key).or_insert((*term, 0));
         same.1 = same.1.saturating_add(term.count);
     }
@@ -99,17 +105,42 @@ pub fn sum_of(terms: &[Term], alpha: f64) -> Result<f64> {
     }
     // The order of a map is not one; sums of floats depend on theirs.
     noises.sort_by(|a, b| {
-        let key =
-            |term: &Term| (term.noise.kind as u8, term.noise.scale.to_bits(), term.weight.parts());
+        let key = |term: &Term| {
+            let noise = term.noise;
+            (noise.kind as u8, noise.cut, noise.scale.to_bits(), term.weight.parts())
+        };
         key(a).cmp(&key(b))
     });
     let together = together(&noises, alpha)?;
+    let noises = merged(&noises).unwrap_or(noises);
     let alone = noises.len() == 1 && noises[0].count == 1;
-    let bound = match if alone { None } else { convolved(&noises, alpha)? } {
-        Some(bound) => bound.min(together),
-        None => together,
+    let bound = match noises.as_slice() {
+        [one] if alone => Some(one.noise.quantile(alpha)?.inf_mul(one.weight.magnitude_up()?)?),
+        noises => convolved(noises, alpha)?,
     };
-    bound.inf_add(slack)
+    bound.map_or(together, |bound| bound.min(together)).inf_add(slack)
+}
+
+/// Gaussian noises on real numbers as one, if there are several and nothing else but other real noise.
+///
+/// Its scale is rounded up. The sum is symmetric and unimodal then, as sums of such numbers are
+/// (Wintner), so that one more independent Gaussian only moves it away from 0 (Anderson).
+fn merged(noises: &[Term]) -> Option<Vec<Term>> {
+    let (real, other): (Vec<Term>, Vec<Term>) =
+        noises.iter().partition(|term| term.noise.kind == Kind::Gaussian && !term.noise.cut);
+    if real.is_empty() || other.iter().any(|term| term.noise.kind.is_discrete() || term.noise.cut) {
+        return None;
+    }
+    let scales = real.iter().map(|term| term.noise.scale.inf_mul(term.weight.magnitude_up()?));
+    let scales = scales.collect::<Result<Vec<f64>>>().ok()?;
+    let largest = scales.iter().fold(0.0, |most: f64, scale| most.max(*scale));
+    let squares = scales.iter().zip(&real).try_fold(0.0, |total: f64, (scale, term)| {
+        let ratio = scale.inf_div(largest)?;
+        total.inf_add(f64::inf_cast(term.count)?.inf_mul(ratio.inf_mul(ratio)?)?)
+    });
+    let scale = squares.ok()?.inf_sqrt().ok()?.inf_mul(largest).ok()?;
+    let one = Term::new(Noise::gaussian(Scale::new(scale).ok()?));
+    Some(other.into_iter().chain([one]).collect())
 }
 
 /// The union bound: each noise within its own quantile at `alpha / n`.
@@ -131,118 +162,6 @@ fn share(noises: &[Term], alpha: f64) -> Result<f64> {
     Err(Error::InvalidDistance(format!("alpha ({alpha:?}) is too small for so many noises")))
 }
 
-/// The terms on a grid, and what its unit is worth.
-struct OnGrid {
-    placed: Vec<(Placed, u64)>,
-    /// Rounded up.
-    unit: f64,
-    /// Whether nothing is rounded on the multiples of the unit.
-    exact: bool,
-}
-impl OnGrid {
-    /// Integers with rational weights, on the lattice of all their multiples.
-    fn lattice(noises: &[Term]) -> Result<Option<Self>> {
-        if !noises.iter().all(|term| term.noise.kind.is_discrete()) {
-            return Ok(None);
-        }
-        // The least common denominator, and what all numerators are multiples of.
-        let mut denominator = 1_i128;
-        for term in noises {
-            let own = term.weight.parts().1;
-            match denominator.checked_mul(own / divisor(denominator, own)) {
-                Some(common) if common < 1 << 60 => denominator = common,
-                _ => return Ok(None),
-            }
-        }
-        let numerators = noises.iter().map(|term| {
-            let (numerator, own) = term.weight.parts();
-            numerator.checked_abs()?.checked_mul(denominator / own)
-        });
-        let Some(numerators) = numerators.collect::<Option<Vec<i128>>>() else { return Ok(None) };
-        let common = numerators.iter().fold(0, |common, number| divisor(common, *number));
-        let place = |(term, numerator): (&Term, &i128)| {
-            let weight = numerator / common;
-            let (kind, scale) = (term.noise.kind, term.noise.scale);
-            let placed = Placed { kind, scale, weight: weight as f64 };
-            (weight < 1 << 40 && !placed.is_bounded_by_reals()).then_some((placed, term.count))
-        };
-        let placed = noises.iter().zip(&numerators).map(place).collect::<Option<Vec<_>>>();
-        let unit = f64::inf_cast(common)?.inf_div(f64::neg_inf_cast(denominator)?)?;
-        Ok(placed.map(|placed| OnGrid { placed, unit, exact: true }))
-    }
-    /// Anything, in a unit that is a power of two and about the largest scale.
-    fn anywhere(noises: &[Term]) -> Result<Option<Self>> {
-        let mut largest = 0.0_f64;
-        for term in noises {
-            largest = largest.max(term.noise.scale.inf_mul(term.weight.magnitude_up()?)?);
-        }
-        if !(1e-200 < largest && largest < 1e200) {
-            return Ok(None);
-        }
-        // The leading bit of the float.
-        let unit = f64::from_bits(largest.to_bits() & !((1 << 52) - 1));
-        let mut placed = Vec::new();
-        for term in noises {
-            let weight = term.weight.magnitude_up()? / unit;
-            if !(1e-250 < weight && weight < 1e250 && 1e-250 < term.noise.scale) {
-                return Ok(None);
-            }
-            let (kind, scale) = (term.noise.kind, term.noise.scale);
-            placed.push((Placed { kind, scale, weight }, term.count));
-        }
-        Ok(Some(OnGrid { placed, unit, exact: false }))
-    }
-    /// What bounding integers by real numbers adds, in units, rounded up.
-    fn shift(&self) -> Result<f64> {
-        self.placed.iter().filter(|(placed, _)| placed.is_bounded_by_reals()).try_fold(
-            0.0,
-            |total: f64, (placed, count)| {
-                total.inf_add(f64::inf_cast(*count)?.inf_mul(placed.weight)?)
-            },
-        )
-    }
-    /// Chernoff's bound of continuous noise, and where it is best. Nothing needs to be exact.
-    fn chernoff(&self, alpha: f64) -> (f64, f64) {
-        let scales: Vec<_> = self
-            .placed
-            .iter()
-            .map(|(placed, count)| {
-                (placed.kind.is_laplace(), placed.scale * placed.weight, *count as f64)
-            })
-            .collect();
-        let limit = scales.iter().filter(|(laplace, ..)| *laplace);
-        let limit = limit.fold(0.0, |most: f64, (_, scale, _)| most.max(*scale));
-        let deviation: f64 = scales
-            .iter()
-            .map(|(laplace, s, c)| c * s * s * if *laplace { 2.0 } else { 1.0 })
-            .sum::<f64>()
-            .sqrt();
-        let needed = ln(2.0 / alpha);
-        let bound = |t: f64| {
-            let cumulant: f64 = scales
-                .iter()
-                .map(|(laplace, s, c)| {
-                    let x = (t * s) * (t * s);
-                    c * if *laplace { -ln((1.0 - x).max(1e-300)) } else { x / 2.0 }
-                })
-                .sum();
-            (needed + cumulant) / t
-        };
-        let mut low = 1e-3 / deviation;
-        let mut high = (4.0 + 4.0 * needed.sqrt()) / deviation;
-        if 0.0 < limit {
-            high = high.min((1.0 - 1e-9) / limit);
-            low = low.min(high / 2.0);
-        }
-        for _ in 0..60 {
-            let (one, two) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
-            if bound(one) < bound(two) { high = two } else { low = one }
-        }
-        let tilt = low + (high - low) / 2.0;
-        (tilt, bound(tilt).max(deviation * 1e-3))
-    }
-}
-
 /// The quantile of the sum by convolution, if the numbers at hand allow one.
 fn convolved(noises: &[Term], alpha: f64) -> Result<Option<f64>> {
     let n = count(noises)?;
@@ -259,7 +178,12 @@ fn convolved(noises: &[Term], alpha: f64) -> Result<Option<f64>> {
         let deviation = on_grid.placed.iter().zip(noises).map(|((placed, count), term)| {
             *count as f64 * term.noise.variance() * placed.weight * placed.weight
         });
-        let width = 2.0 * (1.5 * about + 6.0 * deviation.sum::<f64>().sqrt());
+        let mean = on_grid.mean();
+        let above = (about - mean).max(0.0);
+        let width = 2.0 * (1.5 * above + 6.0 * deviation.sum::<f64>().sqrt());
+        let (displacement, rounding) = on_grid.displacement(alpha);
+        // The rest of alpha is that of the sum on the grid.
+        let share = if rounding == Rounding::Nearest { alpha * 0.999_899 } else { alpha };
         let points = |step| {
             let points = on_grid.placed.iter().map(|(placed, _)| placed.points(step, log));
             points.fold(0.0, f64::max)
@@ -269,7 +193,8 @@ fn convolved(noises: &[Term], alpha: f64) -> Result<Option<f64>> {
         }
         // A power of two, so that the points of the grid are floats.
         let step_for = |t: f64| {
-            let wanted = (2.0 * TOLERANCE * t / n).max(width / length as f64);
+            let steps = if displacement == 0.0 { n / 2.0 } else { displacement };
+            let wanted = (TOLERANCE * t / steps).max(width / length as f64);
             let wanted = wanted.max(points(1.0) / MOST);
             f64::from_bits(wanted.to_bits() & !((1 << 52) - 1)) * 2.0
         };
@@ -283,16 +208,22 @@ fn convolved(noises: &[Term], alpha: f64) -> Result<Option<f64>> {
             let losses: Vec<(Arc<DiscreteLoss>, u64)> = on_grid
                 .placed
                 .iter()
-                .map(|(placed, count)| (Arc::new(placed.on_grid(step, log, on_grid.exact)), *count))
+                .map(|(placed, count)| {
+                    // What is cut off has another mean than 0.
+                    let cut = placed.cut && rounding == Rounding::Nearest;
+                    let rounding = if cut { Rounding::Up } else { rounding };
+                    (Arc::new(placed.on_grid(step, log, rounding)), *count)
+                })
                 .collect();
             // What is too wide for a transform has the union bound.
-            let Ok(sum) = Convolution::new(&losses, tilt, 0.4 * about, size, OUTSIDE) else {
+            let Ok(sum) = Convolution::new(&losses, tilt, mean + 0.4 * above, size, OUTSIDE) else {
                 return Ok(best);
             };
             let longest = on_grid.exact && 2 * LONGEST <= size;
             if sum.outside() <= 2.0 * OUTSIDE || longest {
-                let Some(found) = least(&sum, step, alpha) else { return Ok(best) };
-                best = Some(found.inf_add(shift)?.inf_mul(on_grid.unit)?);
+                let Some(found) = least(&sum, step, share) else { return Ok(best) };
+                let moved = found.inf_add(displacement.inf_mul(step)?)?;
+                best = Some(moved.inf_add(shift)?.inf_mul(on_grid.unit)?);
                 // Where alpha is large, the result is far below what was expected.
                 let finer = step_for(found);
                 if on_grid.exact || step <= finer || found == 0.0 {

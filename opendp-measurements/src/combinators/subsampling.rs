@@ -335,7 +335,7 @@ where
 }
 
 register! {
-    "subsampling.rs": make_poisson_subsampling(measurement, rate, size)
+    "subsampling.rs": make_poisson_subsampling(measurement, rate, size = null)
         for DI in [AnyDomain], MI in [AnyMetric],
             MO in [MaxDivergence, Approximate<MaxDivergence>, SmoothedMaxDivergence],
             TO in [AnyValue];

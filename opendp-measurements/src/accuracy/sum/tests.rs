@@ -60,9 +60,40 @@ fn gaussians_add_up_to_a_gaussian() {
         let found = sum_of(&terms, alpha).unwrap();
         assert!(certain(found, exact, 3e-4), "{alpha}: {found} {exact}");
     }
-    // Many of them, where rounding shows.
     let many = [term(Noise::gaussian, 1.0).times(10_000)];
-    assert!(certain(sum_of(&many, 0.05).unwrap(), 195.996_398, 0.05));
+    assert!(certain(sum_of(&many, 0.05).unwrap(), 195.996_398_454_005, 1e-12));
+    // Together with other noise, integers or not.
+    for other in [Noise::laplace, Noise::discrete_laplace] {
+        let both = [term(other, 1e-3), many[0]];
+        assert!(certain(sum_of(&both, 0.05).unwrap(), 195.996_398, 4e-3));
+    }
+    for s in [1e-200, 1e200] {
+        let found = sum_of(&[term(Noise::gaussian, s).times(100)], 0.05).unwrap();
+        assert!(certain(found, 19.599_639_845_400_5 * s, 1e-12), "{found}");
+    }
+}
+#[test]
+fn thousands_of_noises_are_rounded_to_nearly_nothing() {
+    // Found by inverting the characteristic function, (1 + u^2)^-n.
+    for (n, alpha, exact, by) in [
+        (1000, 0.05, 87.661_480_743_9, 1e-3),
+        (1000, 1e-6, 219.330_199_486, 1e-3),
+        (10_000, 0.05, 277.183_680_551, 4e-3),
+        (10_000, 1e-6, 691.963_029_164, 4e-3),
+    ] {
+        let found = sum_of(&[term(Noise::laplace, 1.0).times(n)], alpha).unwrap();
+        assert!(certain(found, exact, by), "{n} {alpha}: {found} {exact}");
+        let fewer = sum_of(&[term(Noise::laplace, 1.0).times(n * 99 / 100)], alpha).unwrap();
+        assert!(!certain(fewer, exact, by), "{n} {alpha}: {fewer}");
+    }
+    // Integers on no common lattice, against the same on one.
+    let other = Weight::new((1 << 41) + 1, 1 << 42).unwrap();
+    let sum = |weight: Weight| {
+        let halves = term(Noise::discrete_laplace, 6.0).weighted(weight).times(300);
+        sum_of(&[term(Noise::discrete_laplace, 3.0).times(300), halves], 0.05).unwrap()
+    };
+    let (found, exact) = (sum(other), sum(weight(1, 2)));
+    assert!(exact - 0.5 <= found && found <= exact * 1.003, "{found} {exact}");
 }
 
 /// The masses of a noise times an integer, by summation, on -reach..=reach.
@@ -111,6 +142,53 @@ fn integers_have_the_least_bound_there_is() {
             assert!((found / unit - least as f64).abs() < 1e-9, "{alpha}: {found} {least}");
         }
     }
+}
+/// The least bound on a sum of positive parts, on either side, of noise of scale 5 and 2.5.
+fn cut_exactly(many: usize, alpha: f64) -> f64 {
+    let reach = 2000;
+    let positive = |weight: i64| {
+        let mut part = masses(false, 5.0, weight, reach);
+        let (below, rest) = part.split_at_mut(reach as usize);
+        if let Some(zero) = rest.first_mut() {
+            *zero += below.iter().sum::<f64>();
+        }
+        below.fill(0.0);
+        part
+    };
+    let (one, half) = (positive(2), positive(1));
+    let sum = (0..many).fold(half, |sum, _| convolve(&one, &sum));
+    let beyond = |t: i64| 2.0 * sum[(reach + t + 1) as usize..].iter().sum::<f64>();
+    (0..reach).find(|t| beyond(*t) <= alpha).unwrap() as f64 / 2.0
+}
+#[test]
+fn noises_that_are_cut_off_may_all_be_on_one_side() {
+    let cut = Term::new(Noise::discrete_laplace(scale(5.0)).cut_off());
+    let terms = [cut.times(10), cut.weighted(weight(-1, 2))];
+    let uncut = [10, 1].map(|n| term(Noise::discrete_laplace, 5.0).times(n));
+    for alpha in [0.5, 0.05, 1e-4, 1e-8] {
+        let (found, exact) = (sum_of(&terms, alpha).unwrap(), cut_exactly(10, alpha));
+        assert!((found - exact).abs() < 1e-9, "{alpha}: {found} {exact}");
+        // Without the cut it is far less, and the union bound is far more.
+        assert!(alpha < 0.01 || sum_of(&uncut, alpha).unwrap() < 0.9 * exact);
+        assert!(found < 0.8 * together(&terms, alpha).unwrap(), "{alpha}: {found}");
+    }
+    // One release has the quantiles of its noise, and the largest of all has those of all.
+    let one = sum_of(&[cut], 0.05).unwrap();
+    assert_eq!(one, Noise::discrete_laplace(scale(5.0)).quantile(0.05).unwrap());
+    let largest = [uncut[0], cut.times(10)].map(|term| largest_of(&[term], 0.05).unwrap());
+    assert_eq!(largest[0], largest[1]);
+    // Real noise of the same scale, with other noise that is not cut off, and very many.
+    let real = |noise: Noise| {
+        let cut = Term::new(noise.cut_off()).times(3000);
+        sum_of(&[cut, term(Noise::laplace, 200.0).times(3)], 0.05).unwrap()
+    };
+    let mean = 3000.0 * 20_000.0 / 2.0;
+    let found = real(Noise::laplace(scale(20_000.0)));
+    // The variance of each is 3/4 of the square of the scale.
+    let normal = mean + 1.959_964 * 20_000.0 * (3000.0_f64 * 0.75).sqrt();
+    assert!((1.0..1.004).contains(&(found / normal)), "{found} {normal}");
+    assert!(real(Noise::laplace(scale(10.0))) > 3000.0 * 5.0);
+    assert!(real(Noise::gaussian(scale(10.0))) > 3000.0 * 10.0 / std::f64::consts::TAU.sqrt());
 }
 #[test]
 fn small_scales_leave_nothing() {

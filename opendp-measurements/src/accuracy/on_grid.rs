@@ -1,0 +1,149 @@
+//! The terms of a sum on one grid: its unit, its rounding, and about how far the sum reaches.
+
+use opendp_core::Result;
+use opendp_core::arith::{Directed, InfCast};
+
+use crate::accounting::elementary::ln;
+
+use super::grid::{Placed, Rounding};
+use super::sum::Term;
+use super::weight::divisor;
+
+/// The terms on a grid, and what its unit is worth.
+pub(super) struct OnGrid {
+    pub(super) placed: Vec<(Placed, u64)>,
+    /// Rounded up.
+    pub(super) unit: f64,
+    /// Whether nothing is rounded on the multiples of the unit.
+    pub(super) exact: bool,
+}
+impl OnGrid {
+    /// Integers with rational weights, on the lattice of all their multiples.
+    pub(super) fn lattice(noises: &[Term]) -> Result<Option<Self>> {
+        if !noises.iter().all(|term| term.noise.kind.is_discrete()) {
+            return Ok(None);
+        }
+        // The least common denominator, and what all numerators are multiples of.
+        let mut denominator = 1_i128;
+        for term in noises {
+            let own = term.weight.parts().1;
+            match denominator.checked_mul(own / divisor(denominator, own)) {
+                Some(common) if common < 1 << 60 => denominator = common,
+                _ => return Ok(None),
+            }
+        }
+        let numerators = noises.iter().map(|term| {
+            let (numerator, own) = term.weight.parts();
+            numerator.checked_abs()?.checked_mul(denominator / own)
+        });
+        let Some(numerators) = numerators.collect::<Option<Vec<i128>>>() else { return Ok(None) };
+        let common = numerators.iter().fold(0, |common, number| divisor(common, *number));
+        let place = |(term, numerator): (&Term, &i128)| {
+            let weight = numerator / common;
+            let (kind, scale) = (term.noise.kind, term.noise.scale);
+            let placed = Placed { kind, scale, cut: term.noise.cut, weight: weight as f64 };
+            (weight < 1 << 40 && !placed.is_bounded_by_reals()).then_some((placed, term.count))
+        };
+        let placed = noises.iter().zip(&numerators).map(place).collect::<Option<Vec<_>>>();
+        let unit = f64::inf_cast(common)?.inf_div(f64::neg_inf_cast(denominator)?)?;
+        Ok(placed.map(|placed| OnGrid { placed, unit, exact: true }))
+    }
+    /// Anything, in a unit that is a power of two and about the largest scale.
+    pub(super) fn anywhere(noises: &[Term]) -> Result<Option<Self>> {
+        let mut largest = 0.0_f64;
+        for term in noises {
+            largest = largest.max(term.noise.scale.inf_mul(term.weight.magnitude_up()?)?);
+        }
+        if !(1e-200 < largest && largest < 1e200) {
+            return Ok(None);
+        }
+        // The leading bit of the float.
+        let unit = f64::from_bits(largest.to_bits() & !((1 << 52) - 1));
+        let mut placed = Vec::new();
+        for term in noises {
+            let weight = term.weight.magnitude_up()? / unit;
+            if !(1e-250 < weight && weight < 1e250 && 1e-250 < term.noise.scale) {
+                return Ok(None);
+            }
+            let (kind, scale) = (term.noise.kind, term.noise.scale);
+            placed.push((Placed { kind, scale, cut: term.noise.cut, weight }, term.count));
+        }
+        Ok(Some(OnGrid { placed, unit, exact: false }))
+    }
+    /// What bounding integers by real numbers adds, in units, rounded up.
+    pub(super) fn shift(&self) -> Result<f64> {
+        self.placed.iter().filter(|(placed, _)| placed.is_bounded_by_reals()).try_fold(
+            0.0,
+            |total: f64, (placed, count)| {
+                total.inf_add(f64::inf_cast(*count)?.inf_mul(placed.weight)?)
+            },
+        )
+    }
+    /// How far the sum is from what is rounded to the nearest places, in steps and to one side, except
+    /// with probability `alpha / 20000`; and how each term is rounded.
+    ///
+    /// The displacements of uncut noises are independent, each within half a step of 0 (and a little,
+    /// for the rounding of floats), and of mean 0, by symmetry. The bound is Hoeffding's (1963). Few of
+    /// them are better rounded up, which costs half a step each on average.
+    pub(super) fn displacement(&self, alpha: f64) -> (f64, Rounding) {
+        if self.exact {
+            return (0.0, Rounding::Exact);
+        }
+        let uncut = self.placed.iter().filter(|(placed, _)| !placed.cut);
+        let n = uncut.map(|(_, count)| *count as f64).sum::<f64>();
+        let displacement = (n * ln(20_000.0 / alpha) / 2.0).sqrt() * 1.000_001;
+        if displacement < n / 2.0 { (displacement, Rounding::Nearest) } else { (0.0, Rounding::Up) }
+    }
+    /// About the mean, with each noise cut off that may be.
+    pub(super) fn mean(&self) -> f64 {
+        let cut = self.placed.iter().filter(|(placed, _)| placed.cut);
+        cut.map(|(placed, count)| {
+            let mean = if placed.kind.is_laplace() { 0.5 } else { 0.4 };
+            mean * placed.scale * placed.weight * *count as f64
+        })
+        .sum()
+    }
+    /// Chernoff's bound of continuous noise, and where it is best. Nothing needs to be exact.
+    pub(super) fn chernoff(&self, alpha: f64) -> (f64, f64) {
+        let scales: Vec<_> = self
+            .placed
+            .iter()
+            .map(|(placed, count)| (placed, placed.scale * placed.weight, *count as f64))
+            .collect();
+        let limit = scales.iter().filter(|(placed, ..)| placed.kind.is_laplace());
+        let limit = limit.fold(0.0, |most: f64, (_, scale, _)| most.max(*scale));
+        let deviation: f64 = scales
+            .iter()
+            .map(|(placed, s, c)| c * s * s * if placed.kind.is_laplace() { 2.0 } else { 1.0 })
+            .sum::<f64>()
+            .sqrt();
+        let needed = ln(2.0 / alpha);
+        let bound = |t: f64| {
+            let cumulant: f64 = scales
+                .iter()
+                .map(|(placed, s, c)| {
+                    let (y, x) = (t * s, (t * s) * (t * s));
+                    c * match (placed.kind.is_laplace(), placed.cut) {
+                        (true, false) => -ln((1.0 - x).max(1e-300)),
+                        (true, true) => ln(0.5 + 0.5 / (1.0 - y).max(1e-300)),
+                        (false, false) => x / 2.0,
+                        (false, true) => (0.4 * y + x / 3.0).min(x / 2.0 + 0.5),
+                    }
+                })
+                .sum();
+            (needed + cumulant) / t
+        };
+        let mut low = 1e-3 / deviation;
+        let mut high = (4.0 + 4.0 * needed.sqrt()) / deviation;
+        if 0.0 < limit {
+            high = high.min((1.0 - 1e-9) / limit);
+            low = low.min(high / 2.0);
+        }
+        for _ in 0..60 {
+            let (one, two) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
+            if bound(one) < bound(two) { high = two } else { low = one }
+        }
+        let tilt = low + (high - low) / 2.0;
+        (tilt, bound(tilt).max(deviation * 1e-3))
+    }
+}
