@@ -1,7 +1,7 @@
 //! Basic composition, for profiles of which no more is known than their curves.
 //!
 //! Mechanisms that are `(epsilon_i, delta_i)`-private are `(sum epsilon_i, sum delta_i)`-private
-//! together (Dwork, Roth 2014, Theorem 3.16), whatever the split. On a grid a curve is moved up a
+//! together (Dwork, Roth 2014, on basic composition), whatever the split. On a grid a curve is moved up a
 //! little, so that a few of them, or a delta of nothing, may come out worse than that.
 
 use std::sync::OnceLock;

@@ -38,11 +38,12 @@ impl ComposableLoss for Account {
         };
         // What is known by more than its curve, and curves, alone and as pairs.
         let (mut known, mut curves) = (Account::new(), Account::new());
-        let mut members = Vec::new();
+        let (mut members, mut exact) = (Vec::new(), Vec::new());
         for profile in profiles {
             match account(profile) {
                 Some(account) if account.parts().iter().all(|(pair, _)| !pair.only_above()) => {
                     known = join(known, account);
+                    exact.push(profile);
                     continue;
                 }
                 Some(account) => curves = join(curves, account),
@@ -55,8 +56,11 @@ impl ComposableLoss for Account {
         if members.is_empty() {
             return Ok(profile);
         }
-        if !known.parts().is_empty() {
-            members.push(known.profile());
+        // One alone may have a curve that is faster than its account.
+        match exact[..] {
+            [] => {}
+            [one] => members.push(one.clone()),
+            _ => members.push(known.profile()),
         }
         let basic = Arc::new(Basic::new(members));
         let (account, other) = (total.clone(), basic.clone());

@@ -18,7 +18,7 @@ use super::transform::{Tilted, Wave};
 /// `|w(y)| <= w(Re y)` and `|w(y)| >= cos(mu a) w(Re y)`, and the density grows by `e^(a^2 / 2)`. So
 /// the integral of the modulus on such a line is at most
 /// `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`, and the sum over multiples of `h`, times `h`,
-/// is off by at most twice this, over `e^(2 pi a / h) - 1` (Trefethen, Weideman 2014, Theorem 5.1).
+/// is off by at most twice this, over `e^(2 pi a / h) - 1` (Trefethen, Weideman 2014, on the real line).
 /// Its terms fall geometrically beyond `|y| = |v| mu`.
 ///
 /// The envelope. Let `d(y)` be the density of the loss at the loss of `y`, which is
