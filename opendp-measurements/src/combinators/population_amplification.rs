@@ -28,6 +28,11 @@ pub trait PopulationMetric: Metric {
     /// # Errors
     /// `NotImplemented` when the claim is not made.
     fn one_replaced(&self) -> Result<Self::Distance>;
+    /// The distance of a data set from itself.
+    ///
+    /// # Errors
+    /// `NotImplemented` when the claim is not made.
+    fn unchanged(&self) -> Result<Self::Distance>;
 }
 macro_rules! population {
     ($($metric:ident $one:literal),*) => {
@@ -37,6 +42,9 @@ macro_rules! population {
             }
             fn one_replaced(&self) -> Result<u32> {
                 Ok($one)
+            }
+            fn unchanged(&self) -> Result<u32> {
+                Ok(0)
             }
         })*
         impl PopulationMetric for AnyMetric {
@@ -49,6 +57,12 @@ macro_rules! population {
             fn one_replaced(&self) -> Result<AnyDistance> {
                 $(if let Ok(metric) = self.downcast_ref::<$metric>() {
                     return metric.one_replaced().map(AnyDistance::new);
+                })*
+                Err(uncounted(self))
+            }
+            fn unchanged(&self) -> Result<AnyDistance> {
+                $(if let Ok(metric) = self.downcast_ref::<$metric>() {
+                    return metric.unchanged().map(AnyDistance::new);
                 })*
                 Err(uncounted(self))
             }
@@ -104,6 +118,11 @@ pub trait AmplifiableMeasure: Measure {
         one: impl FnOnce() -> Result<Self::Distance>,
         records: u32,
     ) -> Result<Self::Distance>;
+    /// Whether a loss is that of one distribution, but for a delta.
+    ///
+    /// # Errors
+    /// Those of reading the loss.
+    fn only_delta(loss: &Self::Distance) -> Result<bool>;
 }
 impl AmplifiableMeasure for MaxDivergence {
     fn amplified(share: f64, epsilon: &f64) -> Result<f64> {
@@ -131,6 +150,9 @@ impl AmplifiableMeasure for MaxDivergence {
     fn grouped(loss: f64, one: impl FnOnce() -> Result<f64>, records: u32) -> Result<f64> {
         Ok(one()?.inf_mul(f64::from(records)).map_or(loss, |all| all.min(loss)))
     }
+    fn only_delta(epsilon: &f64) -> Result<bool> {
+        Ok(*epsilon == 0.0)
+    }
 }
 impl AmplifiableMeasure for Approximate<MaxDivergence> {
     fn amplified(share: f64, (epsilon, delta): &(f64, f64)) -> Result<(f64, f64)> {
@@ -150,6 +172,9 @@ impl AmplifiableMeasure for Approximate<MaxDivergence> {
         _: u32,
     ) -> Result<(f64, f64)> {
         Ok(loss)
+    }
+    fn only_delta((epsilon, _): &(f64, f64)) -> Result<bool> {
+        Ok(*epsilon == 0.0)
     }
 }
 impl AmplifiableMeasure for SmoothedMaxDivergence {
@@ -173,6 +198,30 @@ impl AmplifiableMeasure for SmoothedMaxDivergence {
     ) -> Result<PrivacyProfile> {
         Ok(loss)
     }
+    fn only_delta(loss: &PrivacyProfile) -> Result<bool> {
+        Ok(loss.delta(0.0)? <= loss.delta(1.0)?)
+    }
+}
+
+/// Check that data at distance 0, such as the same records in another order, may give one release:
+/// what two samples have in common is then common to the releases.
+pub(super) fn check_common<DI, MI, MO, TO>(measurement: &Measurement<DI, MI, MO, TO>) -> Result<()>
+where
+    DI: Domain,
+    MI: PopulationMetric,
+    MO: AmplifiableMeasure,
+    TO: Carrier,
+{
+    let no = |error: Error| Error::MakeMeasurement(format!("measurement: {error}"));
+    let unchanged = measurement.input().metric().unchanged().map_err(no)?;
+    if MO::only_delta(&measurement.map(&unchanged).map_err(no)?)? {
+        return Ok(());
+    }
+    Err(Error::MakeMeasurement(
+        "measurement: expected one that loses nothing at distance 0; this one may lose something to the \
+         order of the records, which a sample does not hide"
+            .into(),
+    ))
 }
 
 /// Make a measurement on a secret sample state its loss to the population.
@@ -184,7 +233,9 @@ impl AmplifiableMeasure for SmoothedMaxDivergence {
 /// # Precondition
 /// The size of the sample is part of the input domain, and is at most `population_size`, which is
 /// public and fixed. The metric counts records in a way that allows for replaced ones:
-/// `SymmetricDistance`, `InsertDeleteDistance` or `ChangeOneDistance`.
+/// `SymmetricDistance`, `InsertDeleteDistance` or `ChangeOneDistance`. Data at distance 0, which may
+/// be in another order, give one distribution of releases: an epsilon at distance 0 is refused, and a
+/// delta there is taken to be no more than a delta that the map charges for everything.
 ///
 /// Nobody can check two more conditions: the data is a *simple random sample without replacement*
 /// of the population, and nobody but the curator knows who is in it. Whoever calls this vouches for
@@ -216,7 +267,8 @@ impl AmplifiableMeasure for SmoothedMaxDivergence {
 ///
 /// # Errors
 /// * `MakeMeasurement` when the domain does not fix the size of the sample, when the population is
-///   smaller, or its size is no exact float, or when the metric does not count replaced records
+///   smaller, or its size is no exact float, when the metric does not count replaced records, or when
+///   the measurement has a loss at distance 0
 /// * from the map: those of the measurement's
 ///
 /// # Example
@@ -283,6 +335,7 @@ where
         return Err(no(format!("{name}: expected at most 2^53, found {size}")));
     }
     let one = metric.one_replaced().map_err(|error| no(format!("measurement: {error}")))?;
+    check_common(measurement)?;
     let share = move |records: u32| match sample_size {
         0 => Ok(0.0),
         n => f64::from(records).inf_mul(n as f64)?.inf_div(size as f64).map(|q| q.min(1.0)),

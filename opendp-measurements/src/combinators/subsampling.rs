@@ -8,7 +8,9 @@ use opendp_core::{
     Measurement, PrivacyMap, Result, SmoothedMaxDivergence, SymmetricDistance, register,
 };
 
-use super::population_amplification::{AmplifiableMeasure, PopulationMetric, replacing};
+use super::population_amplification::{
+    AmplifiableMeasure, PopulationMetric, check_common, replacing,
+};
 use crate::samplers::BernoulliLanes;
 
 /// A metric on data sets of any size, close ones of which can be sampled alike.
@@ -77,7 +79,8 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// The rate is above 0 and at most 1. The number of records is not part of the measurement's input
 /// domain: that of a sample is random. The metric counts records added and removed:
 /// `SymmetricDistance` or `InsertDeleteDistance`. (For data under `ChangeOneDistance` or
-/// `HammingDistance`, give the size, and put `make_metric_unbounded` before this.)
+/// `HammingDistance`, give the size, and put `make_metric_unbounded` before this.) Data at distance 0
+/// are as at [`make_population_amplification`](crate::make_population_amplification).
 ///
 /// # Postcondition
 /// The input domain is that of the measurement, with `size` records if it is given. The release is
@@ -120,8 +123,8 @@ fn uncounted(metric: &AnyMetric) -> Error {
 ///
 /// # Errors
 /// * `MakeMeasurement` when the rate is not above 0 and at most 1, the domain fixes the number of
-///   records, or the metric does not count records added and removed; with a size, when the domain
-///   never fixes the number of records
+///   records, the metric does not count records added and removed, or the measurement has a loss at
+///   distance 0; with a size, when the domain never fixes the number of records
 /// * from the map: those of the measurement's
 ///
 /// # Example
@@ -218,6 +221,7 @@ where
     let (inner, metric) = (inner.clone(), inner.input().metric().clone());
     let added = metric.one_changed().map_err(no)?;
     let replaced = metric.one_replaced().map_err(no)?;
+    check_common(&inner)?;
     Ok(PrivacyMap::new(move |d_in: &MI::Distance| {
         let records = if fixed { metric.replaced(d_in)? } else { metric.changed(d_in)? };
         let one = || match fixed {
@@ -264,7 +268,8 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// # Precondition
 /// The size of the sample is part of the input domain of the measurement, and is at most `size`. The
 /// metric counts records in a way that allows for replaced ones: `SymmetricDistance`,
-/// `InsertDeleteDistance` or `ChangeOneDistance`.
+/// `InsertDeleteDistance` or `ChangeOneDistance`. Data at distance 0 are as at
+/// [`make_population_amplification`](crate::make_population_amplification).
 ///
 /// # Postcondition
 /// The input domain is that of the measurement with `size` records. The release is that of the

@@ -1,6 +1,6 @@
 use opendp_core::{
-    AbsoluteDistance, AtomDomain, ChangeOneDistance, Fold, Measure, Metric, MetricOn, Space,
-    StabilityMap, Transformation, VectorDomain,
+    AbsoluteDistance, AtomDomain, ChangeOneDistance, Fold, Measure, Metric, MetricOn,
+    PrivacyProfile, Space, StabilityMap, Transformation, VectorDomain,
 };
 
 use super::*;
@@ -371,4 +371,42 @@ fn wrong_arguments_are_named() {
     assert_eq!(make_fixed_size_subsampling(any, 2).unwrap_err().kind(), "MakeMeasurement");
     let replaced = told(bits().with_size(2), ChangeOneDistance).erase();
     assert!(AnyMetric::changed(replaced.input().metric(), &AnyDistance::new(1_u32)).is_err());
+}
+#[test]
+fn a_loss_to_the_order_of_records_is_not_hidden_by_a_sample() {
+    fn with<MO: Measure + Default>(
+        domain: Bits,
+        loss: impl Fn(u32) -> MO::Distance + Send + Sync + 'static,
+    ) -> Measurement<Bits, SymmetricDistance, MO, i32> {
+        Measurement::new(
+            Space::new(domain, SymmetricDistance).unwrap(),
+            MO::default(),
+            Function::map(|rows: &Vec<i32>| Ok(rows.first().copied().unwrap_or(0))),
+            PrivacyMap::new(move |d_in: &u32| Ok(loss(*d_in))),
+        )
+    }
+    fn check<MO: AmplifiableMeasure + Default>(
+        right: fn(u32) -> MO::Distance,
+        wrong: fn(u32) -> MO::Distance,
+    ) {
+        assert!(make_poisson_subsampling(with::<MO>(bits(), right), 0.5, None).is_ok());
+        let two = || bits().with_size(2);
+        assert!(make_fixed_size_subsampling(with::<MO>(two(), right), 3).is_ok());
+        for error in [
+            make_poisson_subsampling(with::<MO>(bits(), wrong), 0.5, None).err(),
+            make_poisson_subsampling(with::<MO>(bits(), wrong), 0.5, Some(9)).err(),
+            make_fixed_size_subsampling(with::<MO>(two(), wrong), 3).err(),
+            crate::make_population_amplification(with::<MO>(two(), wrong), 3).err(),
+        ] {
+            let error = error.unwrap();
+            assert!(error.kind() == "MakeMeasurement", "{error}");
+            assert!(error.to_string().contains("distance 0"), "{error}");
+        }
+    }
+    check::<MaxDivergence>(f64::from, |d| f64::from(d) + 1.0);
+    check::<Approximate<MaxDivergence>>(|d| (f64::from(d), 1e-6), |d| (f64::from(d) + 1.0, 1e-6));
+    check::<SmoothedMaxDivergence>(
+        |d| PrivacyProfile::from_points(vec![(f64::from(d), 1e-6)]),
+        |d| PrivacyProfile::from_points(vec![(f64::from(d) + 1.0, 1e-6)]),
+    );
 }
