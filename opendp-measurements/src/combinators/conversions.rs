@@ -424,7 +424,9 @@ where
 #[test]
 fn a_sample_loses_less() {
     let pure = |loss| on_sample(SymmetricDistance, Some(10), MaxDivergence, loss);
-    let amplified = make_population_amplification(pure(|_| 2.0000000000000338), 100).unwrap();
+    let amplified =
+        make_population_amplification(pure(|d| if d == 0 { 0.0 } else { 2.0000000000000338 }), 100)
+            .unwrap();
     // Test vector 79: ln(1 + (e^2 - 1) / 10) at one replaced record.
     let found = amplified.map(&2).unwrap();
     assert!((found - 0.4940287080441941).abs() < 1e-13, "{found}");
@@ -436,9 +438,10 @@ fn a_sample_loses_less() {
     let linear = pure(|d| f64::from(d) / 2.0);
     let linear = make_population_amplification(linear, 100).unwrap();
     assert!(linear.map(&4).unwrap() <= 2.0 * linear.map(&2).unwrap() * (1.0 + 1e-15));
-    let huge = make_population_amplification(pure(|_| 1e6), 100).unwrap();
+    let huge = make_population_amplification(pure(|d| f64::from(d.min(1)) * 1e6), 100).unwrap();
     assert!(huge.map(&2).unwrap() <= 1e6);
-    let pairs = on_sample(ChangeOneDistance, Some(10), Approximate(MaxDivergence), |_| (1.0, 1e-6));
+    let once = |d: u32| (f64::from(d.min(1)), 1e-6);
+    let pairs = on_sample(ChangeOneDistance, Some(10), Approximate(MaxDivergence), once);
     let (epsilon, delta) = make_population_amplification(pairs, 100).unwrap().map(&1).unwrap();
     check(epsilon, (0.1 * 1_f64.exp_m1()).ln_1p());
     check(delta, 1e-7);
@@ -450,7 +453,7 @@ fn the_amplified_loss_bounds_the_exact_one() {
     let (population, epsilon) = (5.0, 1.5_f64);
     let keep = 1.0 / (1.0 + (-epsilon).exp());
     let law = |ones: f64| keep * ones / population + (1.0 - keep) * (1.0 - ones / population);
-    let told = on_sample(ChangeOneDistance, Some(1), MaxDivergence, |_| 1.5);
+    let told = on_sample(ChangeOneDistance, Some(1), MaxDivergence, |d| f64::from(d.min(1)) * 1.5);
     let amplified = make_population_amplification(told, 5).unwrap();
     let mut nearest = f64::INFINITY;
     for k in 1..=5_u32 {
@@ -473,7 +476,7 @@ fn the_conditions_of_a_sample_are_enforced() {
     let refused = |told: Measurement<Rows, SymmetricDistance, MaxDivergence, i32>, population| {
         make_population_amplification(told, population).unwrap_err().kind()
     };
-    let pure = |size| on_sample(SymmetricDistance, size, MaxDivergence, |_| 1.0);
+    let pure = |size| on_sample(SymmetricDistance, size, MaxDivergence, |d| f64::from(d.min(1)));
     assert_eq!(refused(pure(None), 100), "MakeMeasurement");
     assert_eq!(refused(pure(Some(10)), 9), "MakeMeasurement");
     assert_eq!(refused(pure(Some(10)), usize::MAX), "MakeMeasurement");
@@ -517,7 +520,8 @@ fn every_conversion_is_registered_at_erased_types() {
     // A conversion from another measure is refused.
     let error = call("make_pureDP_to_zCDP", "", rho, Args::new()).unwrap_err();
     assert_eq!(error.kind(), "Argument");
-    let sample = on_sample(SymmetricDistance, Some(10), MaxDivergence, |_| 1.0).erase();
+    let sample =
+        on_sample(SymmetricDistance, Some(10), MaxDivergence, |d| f64::from(d.min(1))).erase();
     let size = Args::new().with("population_size", serde_json::json!(100));
     let sample = call("make_population_amplification", "MaxDivergence", sample, size).unwrap();
     assert!(sample.measure().is::<Sampled<MaxDivergence>>());

@@ -218,7 +218,7 @@ where
         return Ok(());
     }
     Err(Error::MakeMeasurement(
-        "measurement: expected one that loses nothing at distance 0; this one may lose something to the \
+        "measurement: expected one whose map is 0 at distance 0; this one may lose something to the \
          order of the records, which a sample does not hide"
             .into(),
     ))

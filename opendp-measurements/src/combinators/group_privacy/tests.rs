@@ -316,6 +316,12 @@ fn is_registered_and_composes() {
     assert_eq!(*loss.downcast_ref::<f64>().unwrap(), 16.0);
     // A secret sample, of which the loss of one replaced record is known.
     let one = told(ChangeOneDistance, Approximate(MaxDivergence), Some(5), (1.0, 1e-6));
+    let once = PrivacyMap::new(|d: &u32| match d {
+        0 => Ok((0.0, 0.0)),
+        1 => Ok((1.0, 1e-6)),
+        _ => Err(Error::FailedMap("more than one record".into())),
+    });
+    let one = one.with_loss(Approximate(MaxDivergence), once);
     let sample = make_population_amplification(one, 50).unwrap();
     let (epsilon, delta) = sample.map(&1).unwrap();
     let three = call("Sampled<Approximate<MaxDivergence>>", sample.erase(), 3).unwrap();

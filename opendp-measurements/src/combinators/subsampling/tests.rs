@@ -291,11 +291,11 @@ fn thousands_of_sampled_gaussian_releases_cost_what_the_literature_says() {
 }
 
 /// Release the data itself.
-fn told<M: MetricOn<Bits>>(
+fn told<M: MetricOn<Bits> + Metric<Distance = u32>>(
     domain: Bits,
     metric: M,
 ) -> Measurement<Bits, M, MaxDivergence, Vec<i32>> {
-    let map = PrivacyMap::new(|_: &M::Distance| Ok(f64::INFINITY));
+    let map = PrivacyMap::new(|d: &u32| Ok(if *d == 0 { 0.0 } else { f64::INFINITY }));
     let input = Space::new(domain, metric).unwrap();
     Measurement::new(input, MaxDivergence, Function::map(|rows: &Vec<i32>| Ok(rows.clone())), map)
 }
