@@ -73,6 +73,14 @@ fn integer<T: Number>(number: T) -> i64 {
     number.to_i64().unwrap_or(if number < T::zero() { i64::MIN } else { i64::MAX })
 }
 
+/// The same, moved to the nearest end if it is beyond the ends.
+#[inline(always)]
+fn integer_within<T: Number>(number: T, lowest: i64, highest: i64) -> i64 {
+    let number = integer(number);
+    let number = if number < lowest { lowest } else { number };
+    if highest < number { highest } else { number }
+}
+
 #[derive(Clone, Copy)]
 pub(super) struct Near {
     lowest: i64,
@@ -90,9 +98,7 @@ impl Near {
     /// No step of this decreases with the number, and each is one instruction for several rows.
     #[inline(always)]
     fn bucket<T: Number>(self, number: T) -> usize {
-        let number = integer(number);
-        let number = if number < self.lowest { self.lowest } else { number };
-        let number = if self.highest < number { self.highest } else { number };
+        let number = integer_within(number, self.lowest, self.highest);
         // Below 2^52: the last bits of the float 2^52, which then is that much larger.
         let above = number.wrapping_sub(self.lowest).cast_unsigned();
         let above = f64::from_bits(above | INTEGERS.to_bits()) - INTEGERS;
@@ -130,9 +136,7 @@ impl Whole {
     /// that is less than 2^64 by one gives the number less one.
     #[inline(always)]
     fn bucket<T: Number>(self, number: T) -> usize {
-        let number = integer(number);
-        let number = if number < self.lowest { self.lowest } else { number };
-        let number = if self.highest < number { self.highest } else { number };
+        let number = integer_within(number, self.lowest, self.highest);
         let above = number.cast_unsigned().wrapping_sub(self.origin);
         ((u128::from(above) * u128::from(self.factor)) >> 64) as usize
     }
