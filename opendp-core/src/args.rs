@@ -126,20 +126,26 @@ impl Args {
     /// `Argument` when it is missing or does not decode; the kind that its type's constructor
     /// gives when it decodes to something that cannot be.
     pub fn decode<A: Argument>(&self, name: &str, default: Option<&str>) -> Result<A> {
-        let fallback = || default.and_then(|text| serde_json::from_str(text).ok()).map(Arg::Json);
-        let decoded = match (self.get(name), fallback()) {
-            (Some(arg), _) => A::from_arg(arg),
-            (None, Some(arg)) => A::from_arg(&arg),
-            (None, None) => {
-                let expected = A::type_name();
-                return Err(Error::argument(name, format!("missing, expected a {expected}")));
-            }
-        };
-        decoded.map_err(|error| match error {
-            Error::FailedCast(reason) => Error::argument(name, reason),
-            Error::Downcast { .. } => Error::argument(name, error.to_string()),
-            other => other.at(format!("argument `{name}`")),
-        })
+        match self.get(name) {
+            Some(arg) => A::from_arg(arg),
+            None => A::from_arg(&fallback(name, default, A::type_name)?),
+        }
+        .map_err(|error| at_argument(name, error))
+    }
+}
+/// The default of a parameter that has no argument.
+fn fallback(name: &str, default: Option<&str>, expected: fn() -> TypeName) -> Result<Arg> {
+    match default.and_then(|text| serde_json::from_str(text).ok()) {
+        Some(json) => Ok(Arg::Json(json)),
+        None => Err(Error::argument(name, format!("missing, expected a {}", expected()))),
+    }
+}
+#[cold]
+fn at_argument(name: &str, error: Error) -> Error {
+    match error {
+        Error::FailedCast(reason) => Error::argument(name, reason),
+        Error::Downcast { .. } => Error::argument(name, error.to_string()),
+        other => other.at(format!("argument `{name}`")),
     }
 }
 impl fmt::Debug for Args {
@@ -166,6 +172,13 @@ pub trait Argument: Sized {
     /// # Errors
     /// `FailedCast` when it does not decode.
     fn from_arg(arg: &Arg) -> Result<Self>;
+    /// The type in an argument for which a type of the parameter stands, such as the metric for which
+    /// [`AnyDatasetMetric`](crate::AnyDatasetMetric) does. The default is that none does.
+    #[doc(hidden)]
+    fn stood_for(arg: &Arg) -> Option<TypeId> {
+        let _ = arg;
+        None
+    }
 }
 
 #[cold]
@@ -201,24 +214,32 @@ impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
     }
     fn accepts(arg: &Arg) -> bool {
         match arg {
-            Arg::Space(space) => space.domain().is::<D>() && space.metric().is::<M>(),
-            Arg::Pair(domain, metric) => domain.is::<D>() && metric.is::<M>(),
-            Arg::Value(value) => value.is::<Self>(),
+            Arg::Space(Space { domain, metric }) | Arg::Pair(domain, metric) => {
+                domain.is::<D>() && M::view(metric).is_some()
+            }
+            Arg::Value(value) => M::view_space::<D>(&**value).is_some(),
             _ => false,
         }
     }
     #[inline(never)]
     fn from_arg(arg: &Arg) -> Result<Self> {
-        match arg {
-            Arg::Space(space) => space.typed::<D, M>(),
+        let space = match arg {
+            Arg::Space(space) => return space.typed(),
             Arg::Pair(domain, metric) => {
-                Space::new(domain.downcast_ref::<D>()?.clone(), metric.downcast_ref::<M>()?.clone())
+                return Space::new(domain.downcast_ref::<D>()?.clone(), metric.typed()?);
             }
-            Arg::Value(value) => value
-                .downcast_ref()
-                .cloned()
-                .ok_or_else(|| wrong(&<Self as Argument>::type_name(), arg)),
-            _ => Err(wrong(&<Self as Argument>::type_name(), arg)),
+            Arg::Value(value) => M::view_space(&**value),
+            _ => None,
+        };
+        space.ok_or_else(|| wrong(&<Self as Argument>::type_name(), arg))
+    }
+    fn stood_for(arg: &Arg) -> Option<TypeId> {
+        match arg {
+            Arg::Space(Space { metric, .. }) | Arg::Pair(_, metric) => Some(metric.inner_id()),
+            Arg::Value(value) => {
+                M::view_space::<D>(&**value).map(|space| space.metric().erased().inner_id())
+            }
+            _ => None,
         }
     }
 }
@@ -265,9 +286,10 @@ fn checked(domain: &AnyDomain, metric: &AnyMetric) -> Result<Space<AnyDomain, An
 type Check = fn(&Arg) -> Result<()>;
 /// The checks of all spaces that registered functions take.
 static SPACES: LazyLock<HashMap<TypeName, Check>> = LazyLock::new(|| {
-    let parameters = Registration::all().flat_map(|registration| (registration.parameters)());
+    let signatures = Registration::all().flat_map(Registration::signatures);
+    let parameters = signatures.flat_map(|signature| signature.parameters);
     let spaces = parameters.filter(|parameter| parameter.type_name.head() == "Space");
-    spaces.map(|parameter| (parameter.type_name, parameter.decodes)).collect()
+    spaces.map(|parameter| (parameter.type_name.clone(), parameter.decoder())).collect()
 });
 
 macro_rules! values_only {

@@ -2,8 +2,8 @@
 
 use std::{collections::HashMap, hash::Hash, ops::Range};
 
-use crate::erased::AnyValue;
-use crate::{Codec, Named};
+use crate::erased::{AnyChunk, AnyValue};
+use crate::{Codec, Named, Result};
 
 /// Rows handed to a stage at once: enough to make dispatch free, few enough to stay in the cache.
 pub const CHUNK_ROWS: usize = 4096;
@@ -27,6 +27,15 @@ pub trait Carrier: Named + Codec + Clone + Send + Sync {
     type Chunk<'a>: Chunk;
     /// Borrow all rows.
     fn chunk(&self) -> Self::Chunk<'_>;
+    /// Look at rows of a value whose type is known only at run time. It is not for implementations to
+    /// change.
+    ///
+    /// # Errors
+    /// `FailedCast` when the value has another type.
+    #[doc(hidden)]
+    fn view(chunk: AnyChunk<'_>) -> Result<Self::Chunk<'_>> {
+        chunk.typed::<Self>()
+    }
     /// Make an empty value for stages to append rows to.
     fn buffer() -> Self;
     /// Remove all rows and keep the memory.

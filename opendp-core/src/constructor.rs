@@ -1,11 +1,10 @@
 //! Plain functions that can be registered, and what they make.
 
-use std::borrow::Cow;
-
-use crate::erased::{AnyDomain, AnyMeasure, AnyMetric};
+use crate::erased::{AnyDomain, AnyMeasure};
 use crate::{
-    Args, Argument, Carrier, Constructed, Domain, Function, Kind, Measure, Measurement, Metric,
-    Named, Odometer, Parameter, Result, TheDomain, TheMeasure, TheMetric, Transformation, TypeName,
+    Args, Argument, ArgumentType, Carrier, Constructed, Domain, Function, Kind, Measure,
+    Measurement, Metric, Named, Odometer, Result, TheDomain, TheMeasure, TheMetric, Transformation,
+    TypeName,
 };
 
 /// What a registered function may return.
@@ -88,8 +87,18 @@ macro_rules! made {
 }
 made! {
     TheDomain Domain Domain AnyDomain;
-    TheMetric Metric Metric AnyMetric;
     TheMeasure Measure Measure AnyMeasure;
+}
+impl<T: Metric> Made for TheMetric<T> {
+    fn kind() -> Kind {
+        Kind::Metric
+    }
+    fn type_name() -> TypeName {
+        <T as Named>::type_name()
+    }
+    fn erased(self) -> Constructed {
+        Constructed::Metric(self.0.erased())
+    }
 }
 
 /// A plain function whose parameters are [`Argument`]s and whose result can be erased.
@@ -100,55 +109,76 @@ made! {
     note = "every parameter must be an `Argument`, and it must return a `Result` of something `Made`"
 )]
 pub trait Constructor<Signature> {
-    /// An array with a name and a default for each parameter.
-    type Specs;
-    /// Describe the parameters.
-    fn parameters(&self, specs: Self::Specs) -> Vec<Parameter>;
-    /// The kind of the result.
-    fn kind(&self) -> Kind;
-    /// The name of the type of the result.
-    fn output(&self) -> TypeName;
+    /// The types of the parameters, in order.
+    const TYPES: &'static [ArgumentType];
+    /// What it makes.
+    const MADE: MadeType;
     /// Call with arguments looked up by name.
     ///
     /// # Errors
     /// Those of decoding the arguments, and of the function.
-    fn call(&self, specs: Self::Specs, args: &Args) -> Result<Constructed>;
+    fn call(&self, call: &Call<'_>) -> Result<Constructed>;
 }
 /// A parameter's name, and its default as a text of JSON.
 pub type Spec = (&'static str, Option<&'static str>);
 
+/// What a registered function makes.
+#[derive(Clone, Copy, Debug)]
+pub struct MadeType {
+    /// The kind of the object.
+    pub kind: fn() -> Kind,
+    /// The name of its type.
+    pub type_name: fn() -> TypeName,
+}
+
+/// Arguments, and the names and defaults of the parameters that take them.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The parameters, in order.
+    pub specs: &'static [Spec],
+    /// The arguments, by name.
+    pub args: &'a Args,
+}
+impl Call<'_> {
+    fn decode<A: Argument>(&self, place: usize) -> Result<A> {
+        let (name, default) = self.specs.get(place).copied().unwrap_or_default();
+        self.args.decode(name, default)
+    }
+}
+
+/// The types of a function's parameters.
+pub const fn types_of<S, F: Constructor<S>>(_: &F) -> &'static [ArgumentType] {
+    F::TYPES
+}
+/// What a function makes.
+pub const fn made_of<S, F: Constructor<S>>(_: &F) -> MadeType {
+    F::MADE
+}
+
 macro_rules! constructors {
-    ($($n:literal ($($A:ident $a:ident),*))*) => {$(
+    ($(($($A:ident $place:literal),*))*) => {$(
         impl<Fun, Res, $($A),*> Constructor<fn($($A),*) -> Res> for Fun
         where
             Fun: Fn($($A),*) -> Result<Res>,
             Res: Made,
             $($A: Argument),*
         {
-            type Specs = [Spec; $n];
-            fn parameters(&self, [$($a),*]: Self::Specs) -> Vec<Parameter> {
-                vec![$(Parameter::new::<$A>($a.0, $a.1.map(Cow::Borrowed))),*]
-            }
-            fn kind(&self) -> Kind {
-                Res::kind()
-            }
-            fn output(&self) -> TypeName {
-                Res::type_name()
-            }
+            const TYPES: &'static [ArgumentType] = &[$(ArgumentType::of::<$A>()),*];
+            const MADE: MadeType = MadeType { kind: Res::kind, type_name: Res::type_name };
             #[allow(unused_variables, reason = "a function without parameters uses no arguments")]
-            fn call(&self, [$($a),*]: Self::Specs, args: &Args) -> Result<Constructed> {
-                Ok(self($(args.decode::<$A>($a.0, $a.1)?),*)?.erased())
+            fn call(&self, call: &Call<'_>) -> Result<Constructed> {
+                Ok(self($(call.decode::<$A>($place)?),*)?.erased())
             }
         }
     )*};
 }
 constructors! {
-    0 ()
-    1 (A a)
-    2 (A a, B b)
-    3 (A a, B b, C c)
-    4 (A a, B b, C c, D d)
-    5 (A a, B b, C c, D d, E e)
-    6 (A a, B b, C c, D d, E e, F f)
-    7 (A a, B b, C c, D d, E e, F f, G g)
+    ()
+    (A 0)
+    (A 0, B 1)
+    (A 0, B 1, C 2)
+    (A 0, B 1, C 2, D 3)
+    (A 0, B 1, C 2, D 3, E 4)
+    (A 0, B 1, C 2, D 3, E 4, F 5)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
 }

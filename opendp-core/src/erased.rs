@@ -5,7 +5,6 @@
 //! and maps are written once. An erased object is made from a typed one, never from erased parts,
 //! so no check is ever lost.
 
-mod function;
 mod objects;
 mod space;
 mod value;

@@ -1,18 +1,19 @@
 //! Functions as stages: one definition runs on a slice, on all cores, and over a stream.
 
 mod fold;
+mod map;
 mod rows;
 
 use std::{any::Any, fmt, ops::Range, sync::Arc};
 
 use rayon::prelude::*;
 
-use fold::{AfterRows, Leaf, ThenFunction};
+use fold::{AfterRows, FoldStage, Leaf, State, ThenStage};
 pub use fold::{Fold, Partial};
-pub(crate) use fold::{FoldStage, State, same};
-pub(crate) use rows::{Projection, RowsStage, Run};
-use rows::{RowsLeaf, Sequence};
+use map::{MapLeaf, MapStage};
+use rows::{Projection, RowsLeaf, RowsStage, Run, Sequence};
 
+use crate::erased::{AnyChunk, AnyValue};
 use crate::{CHUNK_ROWS, Carrier, Chunk, Error, Result};
 
 /// Data sets of at least this many rows are folded on all cores.
@@ -33,6 +34,9 @@ const PARALLEL_ROWS: usize = 1 << 17;
 /// data that fit the cache, without a copy of the data in between. Such a function runs on all
 /// cores and over a stream; one that begins with a `map` needs its input whole.
 ///
+/// The stages are erased, and the types of a function say what they take and give. So all that fuses
+/// and runs stages is compiled once, and types are looked up once in a chunk of [`CHUNK_ROWS`] rows.
+///
 /// ```
 /// # use opendp_core::Function;
 /// let double = Function::rows(|rows: &[i32], out: &mut Vec<i32>| {
@@ -44,14 +48,15 @@ const PARALLEL_ROWS: usize = 1 << 17;
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub struct Function<I: Carrier, O: Carrier> {
-    pub(crate) stage: Stage<I, O>,
+    stage: Stage,
+    /// Runs the stage. A `map` of typed values is called as it was written, and erases nothing.
+    run: fn(&Stage, &I) -> Result<O>,
 }
-/// What a `map` stage does to a value.
-type Whole<I, O> = dyn Fn(&I) -> Result<O> + Send + Sync;
-pub(crate) enum Stage<I: Carrier, O: Carrier> {
-    Rows(Arc<dyn RowsStage<I, O>>),
-    Fold(Arc<dyn FoldStage<I, O>>),
-    Map(Arc<Whole<I, O>>),
+#[derive(Clone)]
+pub(crate) enum Stage {
+    Rows(Arc<dyn RowsStage>),
+    Fold(Arc<dyn FoldStage>),
+    Map(Arc<dyn MapStage>),
 }
 
 impl<I: Carrier, O: Carrier> Function<I, O> {
@@ -61,7 +66,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     pub fn rows(
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
-        Function { stage: Stage::Rows(Arc::new(RowsLeaf::new(append))) }
+        Function::of(Stage::Rows(Arc::new(RowsLeaf::new::<I, O>(append))))
     }
     /// Make a function that acts on each row alone, and whose output begins as `empty`, which has
     /// no rows: it says what the output is like where there are no rows to tell, as the columns of a
@@ -70,35 +75,38 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         empty: O,
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
-        Function { stage: Stage::Rows(Arc::new(RowsLeaf::new(append).onto(empty))) }
+        let leaf = RowsLeaf::new::<I, O>(append).onto(AnyValue::new(empty));
+        Function::of(Stage::Rows(Arc::new(leaf)))
     }
     /// Make a function that folds rows into a value.
     pub fn fold(fold: impl Fold<I, O>) -> Self {
-        Function { stage: Stage::Fold(Arc::new(Leaf(Arc::new(fold)))) }
+        Function::of(Stage::Fold(Arc::new(Leaf::new(fold))))
     }
     /// Make a function that needs its input whole.
-    pub fn map(function: impl Fn(&I) -> Result<O> + Send + Sync + 'static) -> Self {
-        Function { stage: Stage::Map(Arc::new(function)) }
+    pub fn map<F: Fn(&I) -> Result<O> + Send + Sync + 'static>(function: F) -> Self {
+        let stage = Stage::Map(Arc::new(MapLeaf::new(function)));
+        Function { stage, run: MapLeaf::<F, I, O>::call_typed }
+    }
+    /// Make a function of a stage that takes an `I` and gives an `O`.
+    fn of(stage: Stage) -> Self {
+        Function { stage, run: Stage::eval }
     }
     /// Append a function: this one, then `next`.
     ///
     /// A [`projection`](Function::projection) is left out before a fold that
     /// [`projects`](Fold::projects) its rows itself.
     pub fn then<P: Carrier>(&self, next: &Function<O, P>) -> Function<I, P> {
-        let stage = match (&self.stage, &next.stage) {
-            (Stage::Rows(first), Stage::Rows(second)) => {
-                Stage::Rows(Arc::new(Sequence(first.clone(), second.clone())))
-            }
-            (Stage::Rows(rows), Stage::Fold(fold)) => Stage::Fold(fold_after(rows, fold)),
-            (Stage::Fold(fold), _) => {
-                Stage::Fold(Arc::new(ThenFunction(fold.clone(), next.clone())))
-            }
-            _ => {
+        match self.stage.then(&next.stage) {
+            Some(fused) => Function::of(fused),
+            None => {
                 let (first, second) = (self.clone(), next.clone());
-                Stage::Map(Arc::new(move |input| second.eval(&first.eval(input)?)))
+                Function::map(move |input| second.eval(&first.eval(input)?))
             }
-        };
-        Function { stage }
+        }
+    }
+    /// Erase the types of the input and the output. The stages stay as they are.
+    pub fn erase(&self) -> Function<AnyValue, AnyValue> {
+        Function::of(self.stage.clone())
     }
 
     /// Run on a value, on all cores when it has many rows.
@@ -106,22 +114,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// # Errors
     /// Those of the stages.
     pub fn eval(&self, input: &I) -> Result<O> {
-        match &self.stage {
-            Stage::Map(function) => function(input),
-            Stage::Rows(rows) => {
-                let (all, mut out, mut run) = (input.chunk(), O::buffer(), rows.start());
-                run.begin(&mut out)?;
-                for range in ranges(all.rows(), CHUNK_ROWS) {
-                    run.append(all.narrow(range), &mut out)?;
-                }
-                Ok(out)
-            }
-            Stage::Fold(fold) => {
-                let mut state = fold.start();
-                absorb(&**fold, &mut *state, input.chunk())?;
-                state.finish()
-            }
-        }
+        (self.run)(&self.stage, input)
     }
     /// Whether the function can run over a stream of chunks.
     pub fn streams(&self) -> bool {
@@ -134,28 +127,11 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// # Errors
     /// `NotImplemented` when the function needs its input whole.
     pub fn eval_chunks(&self, chunks: impl IntoIterator<Item = Result<I>>) -> Result<O> {
-        match &self.stage {
-            Stage::Map(_) => Err(whole_only()),
-            Stage::Rows(rows) => {
-                let (mut out, mut run) = (O::buffer(), rows.start());
-                run.begin(&mut out)?;
-                for chunk in chunks {
-                    let chunk = chunk?;
-                    let all = chunk.chunk();
-                    for range in ranges(all.rows(), CHUNK_ROWS) {
-                        run.append(all.narrow(range), &mut out)?;
-                    }
-                }
-                Ok(out)
-            }
-            Stage::Fold(fold) => {
-                let mut partial = Partial { state: fold.start(), fold: fold.clone() };
-                for chunk in chunks {
-                    partial.absorb(&chunk?)?;
-                }
-                partial.finish()
-            }
+        let mut sink = self.stage.open()?;
+        for chunk in chunks {
+            sink.add(AnyChunk::of(&chunk?))?;
         }
+        sink.close()?.downcast()
     }
     /// Begin a partial result: it absorbs chunks, merges with others, travels as bytes, finishes.
     ///
@@ -164,7 +140,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     pub fn start(&self) -> Result<Partial<I, O>> {
         match &self.stage {
             Stage::Fold(fold) if fold.in_order() => Err(in_order_only()),
-            Stage::Fold(fold) => Ok(Partial { state: fold.start(), fold: fold.clone() }),
+            Stage::Fold(fold) => Ok(Partial::new(fold.start(), fold)),
             _ => Err(whole_only()),
         }
     }
@@ -176,7 +152,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     pub fn resume(&self, bytes: &[u8]) -> Result<Partial<I, O>> {
         match &self.stage {
             Stage::Fold(fold) if fold.in_order() => Err(in_order_only()),
-            Stage::Fold(fold) => Ok(Partial { state: fold.load(bytes)?, fold: fold.clone() }),
+            Stage::Fold(fold) => Ok(Partial::new(fold.load(bytes)?, fold)),
             _ => Err(whole_only()),
         }
     }
@@ -191,34 +167,100 @@ impl<T: Carrier> Function<T, T> {
         set: impl Any + Send + Sync,
         append: impl for<'a> Fn(T::Chunk<'a>, &mut T) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
-        Function { stage: Stage::Rows(Arc::new(RowsLeaf::new(append).into_set(set))) }
+        let leaf = RowsLeaf::new::<T, T>(append).into_set(Arc::new(set));
+        Function::of(Stage::Rows(Arc::new(leaf)))
+    }
+}
+impl Function<AnyValue, AnyValue> {
+    /// Give types to the input and the output. They are checked when the function runs.
+    pub(crate) fn typed<I: Carrier, O: Carrier>(&self) -> Function<I, O> {
+        Function::of(self.stage.clone())
+    }
+}
+
+impl Stage {
+    /// Append a stage in one pass, if that is possible.
+    fn then(&self, next: &Stage) -> Option<Stage> {
+        match (self, next) {
+            (Stage::Rows(first), Stage::Rows(second)) => {
+                Some(Stage::Rows(Arc::new(Sequence(first.clone(), second.clone()))))
+            }
+            (Stage::Rows(rows), Stage::Fold(fold)) => Some(Stage::Fold(fold_after(rows, fold))),
+            (Stage::Fold(fold), _) => {
+                Some(Stage::Fold(Arc::new(ThenStage(fold.clone(), next.clone()))))
+            }
+            _ => None,
+        }
+    }
+    /// Run on a typed value.
+    fn eval<I: Carrier, O: Carrier>(&self, input: &I) -> Result<O> {
+        let output = match self {
+            Stage::Map(map) => map.call(&AnyValue::new(input.clone()))?,
+            _ => self.pass(AnyChunk::of(input))?,
+        };
+        output.downcast()
+    }
+    /// Run on an erased value.
+    fn call(&self, input: &AnyValue) -> Result<AnyValue> {
+        match self {
+            Stage::Map(map) => map.call(input),
+            _ => self.pass(input.chunk()),
+        }
+    }
+    /// Run over all rows of a value.
+    fn pass(&self, all: AnyChunk<'_>) -> Result<AnyValue> {
+        let mut sink = self.open()?;
+        sink.add(all)?;
+        sink.close()
+    }
+    /// Begin a run over chunks.
+    fn open(&self) -> Result<Sink<'_>> {
+        match self {
+            Stage::Map(_) => Err(whole_only()),
+            Stage::Rows(rows) => {
+                let (mut out, mut run) = (AnyValue::buffer(), rows.start());
+                run.begin(&mut out)?;
+                Ok(Sink::Rows(run, out))
+            }
+            Stage::Fold(fold) => Ok(Sink::Fold(&**fold, fold.start())),
+        }
+    }
+}
+/// A run over chunks, and what it has made so far.
+enum Sink<'a> {
+    Rows(Box<dyn Run>, AnyValue),
+    Fold(&'a dyn FoldStage, Box<dyn State>),
+}
+impl Sink<'_> {
+    fn add(&mut self, chunk: AnyChunk<'_>) -> Result<()> {
+        match self {
+            Sink::Rows(run, out) => ranges(chunk.rows(), CHUNK_ROWS)
+                .try_for_each(|range| run.append(chunk.narrow(range), out)),
+            Sink::Fold(fold, state) => absorb(*fold, &mut **state, chunk),
+        }
+    }
+    fn close(self) -> Result<AnyValue> {
+        match self {
+            Sink::Rows(_, out) => Ok(out),
+            Sink::Fold(_, state) => state.finish(),
+        }
     }
 }
 
 /// Rows, then a fold, without a last projection of the rows that the fold does itself.
-fn fold_after<I: Carrier, X: Carrier, O: Carrier>(
-    rows: &Arc<dyn RowsStage<I, X>>,
-    fold: &Arc<dyn FoldStage<X, O>>,
-) -> Arc<dyn FoldStage<I, O>> {
-    let spared = rows.projection().filter(|projection| fold.projects(projection.set));
-    if let Some(Projection { before: Some(before), .. }) = spared {
-        return Arc::new(AfterRows(before, fold.clone()));
-    }
-    // A projection alone does not change the type of the rows.
-    match (fold as &dyn Any).downcast_ref::<Arc<dyn FoldStage<I, O>>>() {
-        Some(fold) if spared.is_some() => fold.clone(),
-        _ => Arc::new(AfterRows(rows.clone(), fold.clone())),
+fn fold_after(rows: &Arc<dyn RowsStage>, fold: &Arc<dyn FoldStage>) -> Arc<dyn FoldStage> {
+    match rows.projection().filter(|projection| fold.projects(projection.set)) {
+        // A projection alone does not change the type of the rows.
+        Some(Projection { before: None, .. }) => fold.clone(),
+        Some(Projection { before: Some(before), .. }) => Arc::new(AfterRows(before, fold.clone())),
+        None => Arc::new(AfterRows(rows.clone(), fold.clone())),
     }
 }
 
 /// Feed all rows of a chunk to a state, on all cores when there are many and any order will do.
 ///
 /// Merging is exact and independent of order, so the result does not depend on the division.
-fn absorb<I: Carrier, O: Carrier>(
-    fold: &dyn FoldStage<I, O>,
-    state: &mut dyn State<I, O>,
-    all: I::Chunk<'_>,
-) -> Result<()> {
+fn absorb(fold: &dyn FoldStage, state: &mut dyn State, all: AnyChunk<'_>) -> Result<()> {
     let (rows, threads) = (all.rows(), rayon::current_num_threads());
     if rows < PARALLEL_ROWS || threads == 1 || fold.in_order() {
         return ranges(rows, CHUNK_ROWS).try_for_each(|range| state.absorb(all.narrow(range)));
@@ -255,12 +297,7 @@ fn whole_only() -> Error {
 
 impl<I: Carrier, O: Carrier> Clone for Function<I, O> {
     fn clone(&self) -> Self {
-        let stage = match &self.stage {
-            Stage::Rows(rows) => Stage::Rows(rows.clone()),
-            Stage::Fold(fold) => Stage::Fold(fold.clone()),
-            Stage::Map(map) => Stage::Map(map.clone()),
-        };
-        Function { stage }
+        Function { stage: self.stage.clone(), run: self.run }
     }
 }
 impl<I: Carrier, O: Carrier> fmt::Debug for Function<I, O> {

@@ -71,7 +71,7 @@ pub use bit_vector::BitVector;
 pub use bounds::Bounds;
 pub use carrier::{CHUNK_ROWS, Carrier, Chunk, Whole};
 pub use codec::Codec;
-pub use constructor::{Constructor, Made, Spec};
+pub use constructor::{Call, Constructor, Made, MadeType, Spec};
 pub use distance::Distance;
 pub use domain::{Domain, descriptor};
 pub use domains::{
@@ -92,11 +92,13 @@ pub use measures::{
 };
 pub use metric::{DatasetMetric, DistanceOn, Metric, MetricOn};
 pub use metrics::{
-    AbsoluteDistance, ChangeOneDistance, DiscreteDistance, HammingDistance, InsertDeleteDistance,
+    AbsoluteDistance, AnyDatasetMetric, ChangeOneDistance, DiscreteDistance, HammingDistance, InsertDeleteDistance,
     L0PInfDistance, L1Distance, L01InfDistance, L2Distance, L02InfDistance, LInfDistance,
     LpDistance, RangeDistance, SymmetricDistance, UserDistance,
 };
-pub use registration::{Generic, Origin, Parameter, Registration};
+pub use registration::{
+    ArgumentType, Family, Generic, Origin, Parameter, Registration, Signature, TypeRef,
+};
 pub use space::Space;
 pub use transformation::{After, Transformation};
 pub use type_name::{Named, TypeName};
@@ -124,6 +126,7 @@ pub mod descriptors {
 #[doc(hidden)]
 pub mod __private {
     //! Not public API. Used by generated code.
-    pub use crate::registration::identity;
+    pub use crate::constructor::{made_of, types_of};
+    pub use crate::registration::path_of;
     pub use inventory::submit;
 }

@@ -2,14 +2,58 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::arith::{Directed, Exact, InfCast, Number};
+use crate::arith::{Exact, InfCast, Number};
 use crate::erased::{AnyDistance, AnyMeasure, AnyMetric};
 use crate::{Distance, Measure, Metric, Result};
 
-type Closure<I, O> = Arc<dyn Fn(&I) -> Result<O> + Send + Sync>;
+/// A function of a distance. Whatever is done to one is compiled once for its two types of
+/// distances, and not for each metric and each measure that has them.
+trait Bound<I, O>: Send + Sync {
+    fn at(&self, d_in: &I) -> Result<O>;
+}
+impl<I, O, F: Fn(&I) -> Result<O> + Send + Sync> Bound<I, O> for F {
+    fn at(&self, d_in: &I) -> Result<O> {
+        self(d_in)
+    }
+}
+type Shared<I, O> = Arc<dyn Bound<I, O>>;
+
+fn same<Q: Distance>() -> Shared<Q, Q> {
+    Arc::new(|d: &Q| Ok(d.clone()))
+}
+fn times<I: Distance, O: Number + InfCast<I>>(constant: O) -> Shared<I, O> {
+    Arc::new(move |d_in: &I| O::inf_cast(d_in.clone())?.inf_mul(constant))
+}
+fn chained<I: Distance, X: Distance, O: Send + Sync + 'static>(
+    first: &Shared<I, X>,
+    second: &Shared<X, O>,
+) -> Shared<I, O> {
+    let (first, second) = (first.clone(), second.clone());
+    Arc::new(move |d_in: &I| second.at(&first.at(d_in)?))
+}
+fn checked<I: Distance, O>(bound: &Shared<I, O>, d_in: &I) -> Result<O> {
+    d_in.check()?;
+    bound.at(d_in)
+}
+/// Take the distance out of an erased one.
+fn inside<Q: Distance>() -> Shared<AnyDistance, Q> {
+    Arc::new(|d: &AnyDistance| d.downcast_ref::<Q>().cloned())
+}
+/// Erase the type of a distance.
+fn outside<Q: Distance>() -> Shared<Q, AnyDistance> {
+    Arc::new(|d: &Q| Ok(AnyDistance::new(d.clone())))
+}
+fn erased<I: Distance, O: Distance>(bound: &Shared<I, O>) -> Shared<AnyDistance, AnyDistance> {
+    let bound = bound.clone();
+    Arc::new(move |d: &AnyDistance| Ok(AnyDistance::new(checked(&bound, d.downcast_ref()?)?)))
+}
+fn typed<I: Distance, O: Distance>(bound: &Shared<AnyDistance, AnyDistance>) -> Shared<I, O> {
+    let bound = bound.clone();
+    Arc::new(move |d: &I| checked(&bound, &AnyDistance::new(d.clone()))?.downcast_ref().cloned())
+}
 
 /// An upper bound on the distance between outputs, given one on the distance between inputs.
-pub struct StabilityMap<MI: Metric, MO: Metric>(pub(crate) Closure<MI::Distance, MO::Distance>);
+pub struct StabilityMap<MI: Metric, MO: Metric>(Shared<MI::Distance, MO::Distance>);
 
 /// An upper bound on the privacy loss, given a bound on the distance between inputs.
 ///
@@ -17,8 +61,8 @@ pub struct StabilityMap<MI: Metric, MO: Metric>(pub(crate) Closure<MI::Distance,
 /// exact bound is known it may be [given](PrivacyMap::with_exact) too; it is what counts against a
 /// budget, so that ten losses of a tenth are one.
 pub struct PrivacyMap<MI: Metric, MO: Measure> {
-    bound: Closure<MI::Distance, MO::Distance>,
-    exact: Option<Closure<MI::Distance, Vec<Exact>>>,
+    bound: Shared<MI::Distance, MO::Distance>,
+    exact: Option<Shared<MI::Distance, Vec<Exact>>>,
 }
 
 impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
@@ -29,52 +73,51 @@ impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
     ) -> Self {
         StabilityMap(Arc::new(map))
     }
+    /// Make the map `d_out = d_in`.
+    pub fn identity() -> Self
+    where
+        MO: Metric<Distance = MI::Distance>,
+    {
+        StabilityMap(same())
+    }
     /// Make the map `d_out = constant * d_in`, rounded up.
     pub fn from_constant(constant: MO::Distance) -> Self
     where
         MO::Distance: Number + InfCast<MI::Distance>,
     {
-        StabilityMap::new(move |d_in: &MI::Distance| {
-            MO::Distance::inf_cast(d_in.clone())?.inf_mul(constant)
-        })
+        StabilityMap(times(constant))
     }
     /// Evaluate the map at a distance, which must not be negative or NaN.
     ///
     /// # Errors
     /// `FailedMap` when `d_in` is not a distance, and those of the map.
     pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
-        d_in.check()?;
-        (self.0)(d_in)
+        checked(&self.0, d_in)
     }
     /// Append a map: this one, then `next`.
     pub fn then<MX: Metric>(&self, next: &StabilityMap<MO, MX>) -> StabilityMap<MI, MX> {
-        let (first, second) = (self.0.clone(), next.0.clone());
-        StabilityMap::new(move |d_in| second(&first(d_in)?))
+        StabilityMap(chained(&self.0, &next.0))
     }
     /// Append the privacy map of a measurement.
     pub fn then_privacy<MX: Measure>(&self, next: &PrivacyMap<MO, MX>) -> PrivacyMap<MI, MX> {
-        let (first, second) = (self.0.clone(), next.bound.clone());
-        let map = PrivacyMap::new(move |d_in| second(&first(d_in)?));
-        let first = self.0.clone();
-        map.exact_as(next, move |d_in| first(d_in))
+        PrivacyMap {
+            bound: chained(&self.0, &next.bound),
+            exact: next.exact.as_ref().map(|exact| chained(&self.0, exact)),
+        }
     }
-}
-
-impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
     /// Erase the types of both distances.
     pub fn erase(&self) -> StabilityMap<AnyMetric, AnyMetric> {
-        let map = self.clone();
-        StabilityMap::new(move |d: &AnyDistance| Ok(AnyDistance::new(map.eval(d.downcast_ref()?)?)))
+        StabilityMap(erased(&self.0))
+    }
+}
+impl StabilityMap<AnyMetric, AnyMetric> {
+    /// Give types to both distances. They are checked when the map is evaluated.
+    pub(crate) fn typed<MI: Metric, MO: Metric>(&self) -> StabilityMap<MI, MO> {
+        StabilityMap(typed(&self.0))
     }
 }
 
 impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
-    /// Erase the types of the distance and of the loss.
-    pub fn erase(&self) -> PrivacyMap<AnyMetric, AnyMeasure> {
-        let map = self.clone();
-        PrivacyMap::new(move |d: &AnyDistance| Ok(AnyDistance::new(map.eval(d.downcast_ref()?)?)))
-            .exact_as(self, |d: &AnyDistance| d.downcast_ref().cloned())
-    }
     /// Make a map from a function, which must compute through [`arith`](crate::arith) so that
     /// every rounding is upward. The caller vouches for the bound.
     pub fn new(
@@ -92,16 +135,12 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
         self.exact = Some(Arc::new(exact));
         self
     }
-    /// Take over the exact bound of another map, where there is one.
-    pub(crate) fn exact_as<MX: Metric, MY: Measure>(
-        mut self,
-        other: &PrivacyMap<MX, MY>,
-        distance: impl Fn(&MI::Distance) -> Result<MX::Distance> + Send + Sync + 'static,
-    ) -> Self {
-        if let Some(exact) = other.exact.clone() {
-            self.exact = Some(Arc::new(move |d_in| exact(&distance(d_in)?)));
+    /// Erase the types of the distance and of the loss.
+    pub fn erase(&self) -> PrivacyMap<AnyMetric, AnyMeasure> {
+        PrivacyMap {
+            bound: erased(&self.bound),
+            exact: self.exact.as_ref().map(|exact| chained(&inside(), exact)),
         }
-        self
     }
     /// Evaluate the map at a distance as exact numbers, which add up when releases do: the exact
     /// bound where it is known, and otherwise the floats of the rounded one, for what they are.
@@ -110,10 +149,7 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     /// Those of [`eval`](PrivacyMap::eval) and of [`Measure::split`].
     pub fn eval_exact(&self, measure: &MO, d_in: &MI::Distance) -> Result<Vec<Exact>> {
         match &self.exact {
-            Some(exact) => {
-                d_in.check()?;
-                exact(d_in)
-            }
+            Some(exact) => checked(exact, d_in),
             None => measure.split(&self.eval(d_in)?)?.into_iter().map(Exact::from_f64).collect(),
         }
     }
@@ -122,8 +158,20 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     /// # Errors
     /// `FailedMap` when `d_in` is not a distance, and those of the map.
     pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
-        d_in.check()?;
-        (self.bound)(d_in)
+        checked(&self.bound, d_in)
+    }
+}
+impl PrivacyMap<AnyMetric, AnyMeasure> {
+    /// Give types to the distance and to the loss. They are checked when the map is evaluated.
+    pub(crate) fn typed<MI: Metric, MO: Measure>(&self) -> PrivacyMap<MI, MO> {
+        PrivacyMap {
+            bound: typed(&self.bound),
+            exact: self.exact.as_ref().map(|exact| chained(&outside(), exact)),
+        }
+    }
+    /// Give a type to the loss alone.
+    pub(crate) fn in_measure<MO: Measure>(&self) -> PrivacyMap<AnyMetric, MO> {
+        PrivacyMap { bound: chained(&self.bound, &inside()), exact: self.exact.clone() }
     }
 }
 

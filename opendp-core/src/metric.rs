@@ -1,10 +1,11 @@
 //! Distances between the members of a set.
 
-use std::fmt::Debug;
+use std::{any::Any, fmt::Debug};
 
 use serde_json::Value as Json;
 
-use crate::{Distance, Domain, Named, Result};
+use crate::erased::AnyMetric;
+use crate::{Distance, Domain, Named, Result, Space};
 
 /// A way to measure the distance between two values.
 ///
@@ -27,6 +28,21 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
     /// `FailedCast` when it is not a distance in this metric.
     fn settle(&self, distance: Self::Distance) -> Result<Self::Distance> {
         Ok(distance)
+    }
+    /// Erase the type. A metric that stands for several erases to the one that it is.
+    #[doc(hidden)]
+    fn erased(&self) -> AnyMetric {
+        AnyMetric::new(self.clone())
+    }
+    /// Recover the type, if it is this one, or if this one stands for it.
+    #[doc(hidden)]
+    fn view(metric: &AnyMetric) -> Option<Self> {
+        metric.as_any().downcast_ref().cloned()
+    }
+    /// Recover the type of a space, if its metric is this one, or if this one stands for it.
+    #[doc(hidden)]
+    fn view_space<D: Domain>(space: &dyn Any) -> Option<Space<D, Self>> {
+        space.downcast_ref().cloned()
     }
 }
 
@@ -62,14 +78,14 @@ pub trait DistanceOn<D: Domain>: MetricOn<D> {
 }
 
 /// A metric that counts the records in which two data sets differ.
-pub trait DatasetMetric: Metric<Distance = u32> + Default {
+pub trait DatasetMetric: Metric<Distance = u32> {
     /// Whether members at a finite distance have the same number of records.
-    const SIZED: bool;
+    fn sized(&self) -> bool;
     /// Whether the order of the records counts.
-    const ORDERED: bool;
+    fn ordered(&self) -> bool;
     /// Bound the symmetric distance of two data sets that are `d_in`-close in this metric.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds `u32`.
-    fn to_symmetric(d_in: u32) -> Result<u32>;
+    fn to_symmetric(&self, d_in: u32) -> Result<u32>;
 }

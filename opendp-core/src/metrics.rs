@@ -1,5 +1,6 @@
 //! The house's metrics: distances between data sets, and distances between aggregates.
 
+mod any_dataset;
 mod dataset;
 mod discrete;
 mod frame;
@@ -9,6 +10,7 @@ mod partition;
 mod text;
 mod user;
 
+pub use any_dataset::AnyDatasetMetric;
 pub(crate) use dataset::same;
 pub use dataset::{
     ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance,

@@ -1,30 +1,39 @@
 //! The seam through which crates offer functions by name.
 
-use std::{borrow::Cow, fmt};
+use std::{any::TypeId, borrow::Cow, fmt};
 
-use crate::{Arg, Args, Argument, Constructed, Kind, Result, TypeName};
+use crate::{Arg, Args, Argument, Call, Constructed, Kind, MadeType, Named, Result, Spec, TypeName};
 
 /// One function at one choice of its type parameters, as a constant that the linker collects.
 ///
 /// A registration adds names to a function and holds no logic. It is written by
 /// [`register!`](crate::register), and a program finds it through the registry if it links, and
-/// names in code, the crate that wrote it.
+/// names in code, the crate that wrote it. Of all of it only `construct` and `path` are code; the
+/// rest are constants.
 #[derive(Clone, Copy)]
 pub struct Registration {
-    /// The names of the function, such as `make_clamp`. The first is the one it is listed under.
-    pub names: &'static [&'static str],
+    /// What all choices of types have in common.
+    pub family: &'static Family,
     /// The type arguments, in order.
     pub generics: &'static [Generic],
-    /// The parameters, in order.
-    pub parameters: fn() -> Vec<Parameter>,
-    /// The kind of thing that the function makes.
-    pub kind: fn() -> Kind,
-    /// The name of the type that the function makes.
-    pub output: fn() -> TypeName,
+    /// The types of the parameters, in order.
+    pub types: &'static [ArgumentType],
+    /// What the function makes.
+    pub made: MadeType,
     /// Decode the arguments, call the function, erase the result.
-    pub construct: fn(&Args) -> Result<Constructed>,
-    /// The identity of the function: its path in its own crate, wherever it is registered.
-    pub identity: fn() -> &'static str,
+    pub construct: fn(&Call<'_>) -> Result<Constructed>,
+    /// The path of the function as the compiler writes it, with its type arguments.
+    pub path: fn() -> &'static str,
+}
+inventory::collect!(Registration);
+
+/// A function under its names, whatever its types.
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    /// The names of the function, such as `make_clamp`. The first is the one it is listed under.
+    pub names: &'static [&'static str],
+    /// The names and defaults of the parameters, in order.
+    pub specs: &'static [Spec],
     /// The name of the function in its source.
     pub function: &'static str,
     /// The source in which the function is documented.
@@ -32,18 +41,56 @@ pub struct Registration {
     /// Where the registration was written.
     pub origin: Origin,
 }
-inventory::collect!(Registration);
 
 /// A type argument, such as `T = i32`.
 #[derive(Clone, Copy, Debug)]
 pub struct Generic {
     /// The name of the type parameter.
     pub name: &'static str,
-    /// The name of the type.
-    pub type_name: fn() -> TypeName,
+    /// The types that it may be. They are several when the code is that of a type which stands for
+    /// all of them, as [`AnyDatasetMetric`](crate::AnyDatasetMetric) does for metrics.
+    pub types: &'static [TypeRef],
+    /// The name of the type that the code is compiled for.
+    pub compiled: fn() -> TypeName,
     /// The name of the type that is meant when nothing decides the parameter.
     pub default: Option<fn() -> TypeName>,
 }
+/// A type, by its name and by its identity within this program.
+#[derive(Clone, Copy, Debug)]
+pub struct TypeRef {
+    /// The name of the type.
+    pub name: fn() -> TypeName,
+    id: fn() -> TypeId,
+}
+impl TypeRef {
+    /// Refer to a type.
+    pub const fn of<T: Named>() -> Self {
+        TypeRef { name: T::type_name, id: TypeId::of::<T> }
+    }
+}
+/// The type of a parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct ArgumentType {
+    type_name: fn() -> TypeName,
+    accepts: fn(&Arg) -> bool,
+    decodes: fn(&Arg) -> Result<()>,
+    stood_for: fn(&Arg) -> Option<TypeId>,
+}
+impl ArgumentType {
+    /// Describe a type.
+    pub const fn of<A: Argument>() -> Self {
+        ArgumentType {
+            type_name: A::type_name,
+            accepts: A::accepts,
+            decodes: decodes::<A>,
+            stood_for: A::stood_for,
+        }
+    }
+}
+fn decodes<A: Argument>(arg: &Arg) -> Result<()> {
+    A::from_arg(arg).map(|_| ())
+}
+
 /// A parameter, such as `bounds: Bounds<i32>`.
 #[derive(Clone, Debug)]
 pub struct Parameter {
@@ -53,10 +100,9 @@ pub struct Parameter {
     pub type_name: TypeName,
     /// The value that is meant when it is absent, as a text of JSON.
     pub default: Option<Cow<'static, str>>,
-    /// Whether an argument is of a kind that fits.
-    pub accepts: fn(&Arg) -> bool,
-    /// Whether an argument decodes.
-    pub decodes: fn(&Arg) -> Result<()>,
+    argument: ArgumentType,
+    /// The one type that may be where the parameter's type stands for several.
+    stands_for: Option<TypeId>,
 }
 impl Parameter {
     /// Describe a parameter of type `A`, with a default as a text of JSON.
@@ -64,13 +110,65 @@ impl Parameter {
         name: impl Into<Cow<'static, str>>,
         default: Option<Cow<'static, str>>,
     ) -> Self {
+        Parameter::of(ArgumentType::of::<A>(), name.into(), default)
+    }
+    fn of(
+        argument: ArgumentType,
+        name: Cow<'static, str>,
+        default: Option<Cow<'static, str>>,
+    ) -> Self {
         Parameter {
-            name: name.into(),
-            type_name: A::type_name(),
+            name,
+            type_name: (argument.type_name)(),
             default,
-            accepts: A::accepts,
-            decodes: |arg| A::from_arg(arg).map(drop),
+            argument,
+            stands_for: None,
         }
+    }
+    /// Whether an argument is of a kind that fits.
+    pub fn accepts(&self, arg: &Arg) -> bool {
+        (self.argument.accepts)(arg)
+            && (self.stands_for.is_none() || (self.argument.stood_for)(arg) == self.stands_for)
+    }
+    /// Check that an argument decodes.
+    ///
+    /// # Errors
+    /// Those of decoding it.
+    pub fn decodes(&self, arg: &Arg) -> Result<()> {
+        (self.argument.decodes)(arg)
+    }
+    pub(crate) fn decoder(&self) -> fn(&Arg) -> Result<()> {
+        self.argument.decodes
+    }
+}
+
+/// One signature of a registration: all of its types are chosen.
+#[derive(Clone, Debug)]
+pub struct Signature {
+    /// The names of the type parameters, each with its type and its default.
+    pub generics: Vec<(&'static str, TypeName, Option<TypeName>)>,
+    /// The parameters, in order.
+    pub parameters: Vec<Parameter>,
+    /// The name of the type that the function makes.
+    pub output: TypeName,
+}
+impl Signature {
+    /// Choose a type for the next type parameter.
+    fn choose(&self, generic: &Generic, choice: &TypeRef) -> Signature {
+        let mut chosen = self.clone();
+        let (name, compiled) = ((choice.name)(), (generic.compiled)());
+        if name != compiled {
+            for parameter in &mut chosen.parameters {
+                let type_name = parameter.type_name.replace(&compiled, &name);
+                if type_name != parameter.type_name {
+                    parameter.type_name = type_name;
+                    parameter.stands_for = Some((choice.id)());
+                }
+            }
+            chosen.output = chosen.output.replace(&compiled, &name);
+        }
+        chosen.generics.push((generic.name, name, generic.default.map(|default| default())));
+        chosen
     }
 }
 /// Where a registration was written.
@@ -89,14 +187,48 @@ impl Registration {
     pub fn all() -> impl Iterator<Item = &'static Registration> {
         inventory::iter::<Registration>.into_iter()
     }
+    /// The kind of thing that the function makes.
+    pub fn kind(&self) -> Kind {
+        (self.made.kind)()
+    }
+    /// The identity of the function: its path in its own crate, wherever it is registered.
+    pub fn identity(&self) -> &'static str {
+        // Only compared for equality between registrations in one program, which one compiler made.
+        let path = (self.path)();
+        path.split('<').next().unwrap_or(path)
+    }
+    /// All signatures: every choice of the types that the code stands for.
+    pub fn signatures(&self) -> Vec<Signature> {
+        let parameters = self.types.iter().zip(self.family.specs).map(|(argument, spec)| {
+            Parameter::of(*argument, Cow::Borrowed(spec.0), spec.1.map(Cow::Borrowed))
+        });
+        let start = Signature {
+            generics: Vec::new(),
+            parameters: parameters.collect(),
+            output: (self.made.type_name)(),
+        };
+        self.generics.iter().fold(vec![start], |open, generic| {
+            let choose = |signature: &Signature| -> Vec<Signature> {
+                generic.types.iter().map(|choice| signature.choose(generic, choice)).collect()
+            };
+            open.iter().flat_map(choose).collect()
+        })
+    }
+    /// Decode the arguments, call the function, erase the result.
+    ///
+    /// # Errors
+    /// Those of decoding the arguments, and of the function.
+    pub fn construct(&self, args: &Args) -> Result<Constructed> {
+        (self.construct)(&Call { specs: self.family.specs, args })
+    }
     /// The documentation of the function: its doc comment, word for word.
     pub fn documentation(&self) -> String {
-        documentation(self.source, self.function)
+        documentation(self.family.source, self.family.function)
     }
 }
 impl fmt::Debug for Registration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Registration({})", self.names.join(", "))
+        write!(f, "Registration({})", self.family.names.join(", "))
     }
 }
 
@@ -125,19 +257,16 @@ fn documentation(source: &str, function: &str) -> String {
     text.trim_end().to_owned()
 }
 
-/// Name a function's own path, without its type arguments.
-pub fn identity<F>(_: &F) -> &'static str {
-    // Only compared for equality between registrations in one program, which one compiler made.
-    let path = std::any::type_name::<F>();
-    path.split('<').next().unwrap_or(path)
+/// Name a function's own path.
+pub fn path_of<F>(_: &F) -> &'static str {
+    std::any::type_name::<F>()
 }
 
 /// Offer a function to the registry, at every listed choice of its type parameters.
 ///
 /// ```text
 /// register! {
-///     "clamp.rs": make_clamp(input, bounds)
-///         for T in [i32, f64], M in [SymmetricDistance, InsertDeleteDistance];
+///     "clamp.rs": make_clamp(input, bounds) for T in [i32, f64], M in dataset_metrics;
 /// }
 /// ```
 ///
@@ -146,14 +275,35 @@ pub fn identity<F>(_: &F) -> &'static str {
 /// names. A parameter may have a default, a literal of JSON: `null_category = true`; and so may a
 /// type parameter: `TO in [i32, i64] = i32`. The macro does not run anything: place it outside of
 /// any function, right below the one it names.
+///
+/// The function is compiled once for each choice. Where one type stands for several others, it is
+/// compiled for that type alone: `M in [SymmetricDistance, HammingDistance] as AnyDatasetMetric`
+/// offers two signatures and compiles one function. Some lists have names:
+///
+/// | name | types |
+/// |---|---|
+/// | `numbers` | the integers of 8 to 128 bits but `u128`, `usize`, `f32`, `f64` |
+/// | `dataset_metrics` | the four metrics on data sets, `as AnyDatasetMetric` |
+/// | `unsized_metrics` | the two of them that need no known size, `as AnyDatasetMetric` |
 #[macro_export]
 macro_rules! register {
     ($file:literal : $f:ident as [$($name:literal),+ $(,)?]
         ($($p:ident $(= $d:tt)?),* $(,)?)
-        $(for $($g:ident in [$($ty:ty),+ $(,)?] $(= $gd:ty)?),+)? $(,)?;) => {
-        $crate::__register!(
-            ($file $f [$($name),+] [$([$p $($d)?])*]) [] [$($([$g [$($ty),+] $($gd)?])+)?]
-        );
+        $(for $($g:ident in $types:tt $(as $code:ty)? $(= $gd:ty)?),+)? $(,)?;) => {
+        const _: () = {
+            static FAMILY: $crate::Family = $crate::Family {
+                names: &[$($name),+],
+                specs: &[$((stringify!($p), $crate::__default_value!($($d)?))),*],
+                function: stringify!($f),
+                source: include_str!($file),
+                origin: $crate::Origin {
+                    package: env!("CARGO_PKG_NAME"),
+                    version: env!("CARGO_PKG_VERSION"),
+                    module: module_path!(),
+                },
+            };
+            $crate::__register!($f [] [$($([$g $types [$($code)?] [$($gd)?]])+)?]);
+        };
     };
     ($file:literal : $f:ident ($($p:tt)*) $($rest:tt)*) => {
         $crate::__register_plain!($file $f ($($p)*) $($rest)*);
@@ -162,39 +312,11 @@ macro_rules! register {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __register_plain {
-    ($file:literal $f:ident ($($p:ident $(= $d:tt)?),* $(,)?)
-        $(for $($g:ident in [$($ty:ty),+ $(,)?] $(= $gd:ty)?),+)? $(,)?;) => {
-        $crate::__register!(
-            ($file $f [stringify!($f)] [$([$p $($d)?])*]) [] [$($([$g [$($ty),+] $($gd)?])+)?]
-        );
-    };
-}
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __register {
-    // Every type parameter is chosen: emit one registration.
-    (($file:literal $f:ident [$($name:expr),+] [$([$p:ident $($d:tt)?])*])
-        [$([$g:ident ($t:ty) $($gd:ty)?])*] []) => {
-        $crate::__private::submit! {
-            $crate::Registration {
-                names: &[$($name),+],
-                generics: &[$($crate::Generic {
-                    name: stringify!($g),
-                    type_name: <$t as $crate::Named>::type_name,
-                    default: $crate::__default_type!($($gd)?),
-                }),*],
-                parameters: || $crate::Constructor::parameters(
-                    &$f::<$($t),*>,
-                    [$((stringify!($p), $crate::__default_value!($($d)?))),*],
-                ),
-                kind: || $crate::Constructor::kind(&$f::<$($t),*>),
-                output: || $crate::Constructor::output(&$f::<$($t),*>),
-                construct: |args| $crate::Constructor::call(
-                    &$f::<$($t),*>,
-                    [$((stringify!($p), $crate::__default_value!($($d)?))),*],
-                    args,
-                ),
-                identity: || $crate::__private::identity(&$f::<$($t),*>),
+    ($file:literal $f:ident ($($p:ident $(= $d:tt)?),* $(,)?) $($rest:tt)*) => {
+        const _: () = {
+            static FAMILY: $crate::Family = $crate::Family {
+                names: &[stringify!($f)],
+                specs: &[$((stringify!($p), $crate::__default_value!($($d)?))),*],
                 function: stringify!($f),
                 source: include_str!($file),
                 origin: $crate::Origin {
@@ -202,21 +324,74 @@ macro_rules! __register {
                     version: env!("CARGO_PKG_VERSION"),
                     module: module_path!(),
                 },
+            };
+            $crate::__register_types!($f $($rest)*);
+        };
+    };
+}
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __register_types {
+    ($f:ident $(for $($g:ident in $types:tt $(as $code:ty)? $(= $gd:ty)?),+)? $(,)?;) => {
+        $crate::__register!($f [] [$($([$g $types [$($code)?] [$($gd)?]])+)?]);
+    };
+}
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __register {
+    // Every type parameter is chosen: emit one registration.
+    ($f:ident [$([$g:ident ($code:ty) [$($ty:ty),+] [$($gd:ty)?]])*] []) => {
+        const _: () = {
+            fn construct(call: &$crate::Call<'_>) -> $crate::Result<$crate::Constructed> {
+                $crate::Constructor::call(&$f::<$($code),*>, call)
             }
-        }
+            fn path() -> &'static str {
+                $crate::__private::path_of(&$f::<$($code),*>)
+            }
+            $crate::__private::submit! {
+                $crate::Registration {
+                    family: &FAMILY,
+                    generics: &[$($crate::Generic {
+                        name: stringify!($g),
+                        types: &[$($crate::TypeRef::of::<$ty>()),+],
+                        compiled: <$code as $crate::Named>::type_name,
+                        default: $crate::__default_type!($($gd)?),
+                    }),*],
+                    types: $crate::__private::types_of(&$f::<$($code),*>),
+                    made: $crate::__private::made_of(&$f::<$($code),*>),
+                    construct,
+                    path,
+                }
+            }
+        };
     };
     // Choose a type for the first open parameter, once per candidate.
-    ($head:tt $done:tt [$first:tt $($rest:tt)*]) => {
-        $crate::__register!(@each $head $done $first [$($rest)*]);
+    ($f:ident $done:tt [$first:tt $($rest:tt)*]) => {
+        $crate::__register!(@each $f $done $first [$($rest)*]);
     };
-    (@each $head:tt $done:tt [$g:ident [$($ty:ty),+]] $rest:tt) => {
-        $( $crate::__register!(@push $head $done [$g ($ty)] $rest); )+
+    (@each $f:ident $done:tt [$g:ident numbers [] $gd:tt] $rest:tt) => {
+        $crate::__register!(@each $f $done
+            [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64] [] $gd] $rest);
     };
-    (@each $head:tt $done:tt [$g:ident [$($ty:ty),+] $gd:ty] $rest:tt) => {
-        $( $crate::__register!(@push $head $done [$g ($ty) $gd] $rest); )+
+    (@each $f:ident $done:tt [$g:ident dataset_metrics [] $gd:tt] $rest:tt) => {
+        $crate::__register!(@each $f $done
+            [$g [$crate::SymmetricDistance, $crate::InsertDeleteDistance,
+                $crate::ChangeOneDistance, $crate::HammingDistance]
+            [$crate::AnyDatasetMetric] $gd] $rest);
     };
-    (@push $head:tt [$($done:tt)*] $next:tt $rest:tt) => {
-        $crate::__register!($head [$($done)* $next] $rest);
+    (@each $f:ident $done:tt [$g:ident unsized_metrics [] $gd:tt] $rest:tt) => {
+        $crate::__register!(@each $f $done
+            [$g [$crate::SymmetricDistance, $crate::InsertDeleteDistance]
+            [$crate::AnyDatasetMetric] $gd] $rest);
+    };
+    (@each $f:ident $done:tt [$g:ident [$($ty:ty),+ $(,)?] [] $gd:tt] $rest:tt) => {
+        $( $crate::__register!(@push $f $done [$g ($ty) [$ty] $gd] $rest); )+
+    };
+    (@each $f:ident $done:tt [$g:ident [$($ty:ty),+ $(,)?] [$code:ty] $gd:tt] $rest:tt) => {
+        $crate::__register!(@push $f $done [$g ($code) [$($ty),+] $gd] $rest);
+    };
+    (@push $f:ident [$($done:tt)*] $next:tt $rest:tt) => {
+        $crate::__register!($f [$($done)* $next] $rest);
     };
 }
 #[doc(hidden)]

@@ -82,6 +82,10 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     pub fn start(&self) -> Result<Partial<DI::Carrier, DO::Carrier>> {
         self.function.start()
     }
+    /// The stability map.
+    pub fn stability_map(&self) -> &StabilityMap<MI, MO> {
+        &self.map
+    }
     /// Bound the distance between outputs whose inputs are `d_in`-close.
     ///
     /// # Errors

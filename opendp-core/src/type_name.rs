@@ -55,6 +55,14 @@ impl TypeName {
     pub fn args(&self) -> &[TypeName] {
         &self.args
     }
+    /// Put another name in the place of one, wherever it stands in this name.
+    pub(crate) fn replace(&self, name: &TypeName, by: &TypeName) -> TypeName {
+        if self == name {
+            return by.clone();
+        }
+        let args = self.args.iter().map(|arg| arg.replace(name, by)).collect();
+        TypeName { head: self.head.clone(), args }
+    }
     /// Replace spellings from older versions and other languages by today's names.
     fn modern(mut self) -> TypeName {
         // A sized domain and a nullable domain are now descriptors of the domain inside.

@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use opendp_core::{Args, Constructed, Kind, Parameter, Registration, Result, TypeName};
+use opendp_core::{
+    Args, Constructed, Kind, Parameter, Registration, Result, Signature, TypeName,
+};
 
 type Construct = Arc<dyn Fn(&Args) -> Result<Constructed> + Send + Sync>;
 
@@ -13,7 +15,7 @@ pub struct Entry {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) kind: Kind,
     pub(crate) output: TypeName,
-    pub(crate) identity: String,
+    pub(crate) identity: Cow<'static, str>,
     pub(crate) package: Cow<'static, str>,
     pub(crate) version: Cow<'static, str>,
     pub(crate) module: Cow<'static, str>,
@@ -30,7 +32,7 @@ enum Documentation {
     Text(String),
 }
 enum Build {
-    Linked(fn(&Args) -> Result<Constructed>),
+    Linked(&'static Registration),
     Added(Construct),
 }
 
@@ -95,30 +97,33 @@ impl Entry {
     /// Those of decoding the arguments, and of the constructor.
     pub fn construct(&self, args: &Args) -> Result<Constructed> {
         match &self.construct {
-            Build::Linked(construct) => construct(args),
+            Build::Linked(registration) => registration.construct(args),
             Build::Added(construct) => construct(args),
         }
     }
 }
-impl From<&'static Registration> for Entry {
-    fn from(registration: &'static Registration) -> Self {
-        let generics = registration.generics.iter().map(|generic| Generic {
-            name: generic.name,
-            type_name: (generic.type_name)(),
-            default: generic.default.map(|name| name()),
-        });
+impl Entry {
+    /// All signatures of a registration.
+    pub(crate) fn all_of(registration: &'static Registration) -> impl Iterator<Item = Entry> {
+        registration.signatures().into_iter().map(move |signature| Entry::new(registration, signature))
+    }
+    fn new(registration: &'static Registration, signature: Signature) -> Entry {
+        let family = registration.family;
+        let generics = signature.generics.into_iter();
         Entry {
-            names: registration.names.iter().map(|name| Cow::Borrowed(*name)).collect(),
-            generics: generics.collect(),
-            parameters: (registration.parameters)(),
-            kind: (registration.kind)(),
-            output: (registration.output)(),
-            identity: (registration.identity)().to_owned(),
-            package: registration.origin.package.into(),
-            version: registration.origin.version.into(),
-            module: registration.origin.module.into(),
+            names: family.names.iter().map(|name| Cow::Borrowed(*name)).collect(),
+            generics: generics
+                .map(|(name, type_name, default)| Generic { name, type_name, default })
+                .collect(),
+            parameters: signature.parameters,
+            kind: registration.kind(),
+            output: signature.output,
+            identity: Cow::Borrowed(registration.identity()),
+            package: family.origin.package.into(),
+            version: family.origin.version.into(),
+            module: family.origin.module.into(),
             documentation: Documentation::Linked(registration),
-            construct: Build::Linked(registration.construct),
+            construct: Build::Linked(registration),
         }
     }
 }
@@ -181,7 +186,7 @@ impl Addition {
             Err(opendp_core::Error::NotImplemented("the addition constructs nothing yet".into()))
         };
         Addition(Entry {
-            identity: format!("{package}::{name}"),
+            identity: format!("{package}::{name}").into(),
             names: vec![name],
             generics: Vec::new(),
             parameters: Vec::new(),

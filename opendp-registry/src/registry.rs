@@ -49,12 +49,12 @@ impl Registry {
     /// A package that is not trusted can neither be called nor stand in the way: its names are as
     /// if they were not there.
     pub fn trusting(packages: &[&str]) -> Self {
-        Registry::collect(|registration| packages.contains(&registration.origin.package))
+        Registry::collect(|registration| packages.contains(&registration.family.origin.package))
     }
     fn collect(admit: impl Fn(&Registration) -> bool) -> Self {
         let mut families: BTreeMap<String, Family> = BTreeMap::new();
-        for registration in Registration::all().filter(|registration| admit(registration)) {
-            let entry = Arc::new(Entry::from(registration));
+        let admitted = Registration::all().filter(|registration| admit(registration));
+        for entry in admitted.flat_map(Entry::all_of).map(Arc::new) {
             for name in entry.names() {
                 families.entry(name.to_owned()).or_default().entries.push(entry.clone());
             }
@@ -298,7 +298,7 @@ impl Entry {
         }
         for (name, arg) in args.iter() {
             if let Some(parameter) = self.parameters.iter().find(|p| p.name == name) {
-                if !(parameter.accepts)(arg) {
+                if !parameter.accepts(arg) {
                     return Some(Refusal::Argument(name.to_owned(), parameter.type_name.clone()));
                 }
                 continue;
@@ -314,7 +314,7 @@ impl Entry {
     }
     fn decodes(&self, args: &Args) -> bool {
         self.parameters.iter().all(|parameter| {
-            args.get(&parameter.name).is_none_or(|arg| (parameter.decodes)(arg).is_ok())
+            args.get(&parameter.name).is_none_or(|arg| parameter.decodes(arg).is_ok())
         })
     }
     fn names_type(&self, name: &str) -> bool {

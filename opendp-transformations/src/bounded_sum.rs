@@ -71,8 +71,7 @@ where
 
 register! {
     "bounded_sum.rs": make_bounded_sum(input, bounds = null)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64],
-            M in [SymmetricDistance, InsertDeleteDistance];
+        for T in numbers, M in unsized_metrics;
 }
 
 #[cfg(test)]

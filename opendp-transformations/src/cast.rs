@@ -64,7 +64,7 @@ where
 register! {
     "cast.rs": make_cast(input)
         for TIA in [i32, i64, u32, u64, usize, f32, f64, bool, String],
-            M in [SymmetricDistance, InsertDeleteDistance],
+            M in unsized_metrics,
             TOA in [i32, i64, u32, u64, usize, f32, f64, bool, String];
 }
 

@@ -57,7 +57,7 @@ where
 register! {
     "cast_default.rs": make_cast_default(input)
         for TIA in [i32, i64, u32, u64, usize, f32, f64, bool, String],
-            M in [SymmetricDistance, InsertDeleteDistance],
+            M in unsized_metrics,
             TOA in [i32, i64, u32, u64, usize, f32, f64, bool, String];
 }
 
@@ -110,7 +110,7 @@ mod tests {
                 out.extend(records.iter().filter_map(i32::round_cast));
                 Ok(())
             }),
-            StabilityMap::new(|d_in| Ok(*d_in)),
+            StabilityMap::identity(),
         );
         let data = laws::vectors(&[0.5, f64::NAN], 2);
         assert!(laws::member(&honest, &data).unwrap() > 0);

@@ -58,7 +58,7 @@ where
 register! {
     "cast_inherent.rs": make_cast_inherent(input)
         for TIA in [i32, i64, u32, u64, usize, f32, f64, bool, String],
-            M in [SymmetricDistance, InsertDeleteDistance],
+            M in unsized_metrics,
             TOA in [f32, f64];
 }
 

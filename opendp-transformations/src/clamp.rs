@@ -54,13 +54,12 @@ where
     }
     let domain = input.domain().with_element(AtomDomain::bounded(bounds));
     let output = Space::new(domain, input.metric().clone())?;
-    Ok(Transformation::new(input, output, clamp(bounds), StabilityMap::new(|d_in| Ok(*d_in))))
+    Ok(Transformation::new(input, output, clamp(bounds), StabilityMap::identity()))
 }
 
 register! {
     "clamp.rs": make_clamp(input, bounds)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64],
-            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance];
+        for T in numbers, M in dataset_metrics;
 }
 
 fn clamp<T: Atom + Number>(bounds: Bounds<T>) -> Function<Vec<T>, Vec<T>> {

@@ -58,7 +58,7 @@ where
 register! {
     "count.rs": make_count(input)
         for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64, bool, String],
-            M in [SymmetricDistance, InsertDeleteDistance],
+            M in unsized_metrics,
             TO in [i32, i64, u32, u64, usize, f64] = i32;
 }
 

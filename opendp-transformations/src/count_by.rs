@@ -70,7 +70,7 @@ where
 register! {
     "count_by.rs": make_count_by(input)
         for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String],
-            M in [SymmetricDistance, InsertDeleteDistance],
+            M in unsized_metrics,
             TV in [i32, i64, u32, u64, usize, f64] = i32;
 }
 

@@ -71,21 +71,21 @@ where
 register! {
     "count_by_categories.rs": make_count_by_categories(input, categories, null_category = true)
         for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String],
-            M in [SymmetricDistance, InsertDeleteDistance],
+            M in unsized_metrics,
             MO in [L1Distance<i32>, L2Distance<i32>, L2Distance<f64>] = L1Distance<i32>,
             TOA in [i32] = i32;
 }
 register! {
     "count_by_categories.rs": make_count_by_categories(input, categories, null_category = true)
         for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String],
-            M in [SymmetricDistance, InsertDeleteDistance],
+            M in unsized_metrics,
             MO in [L1Distance<i64>, L2Distance<i64>] = L1Distance<i64>,
             TOA in [i64] = i32;
 }
 register! {
     "count_by_categories.rs": make_count_by_categories(input, categories, null_category = true)
         for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String],
-            M in [SymmetricDistance, InsertDeleteDistance],
+            M in unsized_metrics,
             MO in [L1Distance<f64>, L2Distance<f64>] = L1Distance<f64>,
             TOA in [f64] = i32;
 }

@@ -59,7 +59,7 @@ where
 register! {
     "count_distinct.rs": make_count_distinct(input)
         for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String],
-            M in [SymmetricDistance, InsertDeleteDistance],
+            M in unsized_metrics,
             TO in [i32, i64, u32, u64, usize, f64] = i32;
 }
 

@@ -110,8 +110,9 @@ where
     let rule = Rule { size, divisor, offsets };
     let grid = Grid::new::<T>(&rule.result(rule.largest()));
     let output = Space::new(AtomDomain::non_nan(), AbsoluteDistance::new())?;
+    let metric = input.metric().clone();
     let map = StabilityMap::new(move |d_in: &u32| {
-        let d_out: T = grid.up(&rule.sensitivity(M::to_symmetric(*d_in)? / 2));
+        let d_out: T = grid.up(&rule.sensitivity(metric.to_symmetric(*d_in)? / 2));
         if Float::is_finite(d_out) { Ok(d_out) } else { Err(overflow(*d_in)) }
     });
     let fold = Covariance::<T> { rule, grid, records: PhantomData };
@@ -121,14 +122,14 @@ where
 register! {
     "covariance.rs": make_covariance(input, ddof = 1)
         for T in [f64],
-            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance],
-            S in [Pairwise<f64>, Sequential<f64>] = Pairwise<f64>;
+            M in dataset_metrics,
+            S in [Pairwise<f64>, Sequential<f64>] as Pairwise<f64> = Pairwise<f64>;
 }
 register! {
     "covariance.rs": make_covariance(input, ddof = 1)
         for T in [f32],
-            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance],
-            S in [Pairwise<f32>, Sequential<f32>] = Pairwise<f32>;
+            M in dataset_metrics,
+            S in [Pairwise<f32>, Sequential<f32>] as Pairwise<f32> = Pairwise<f32>;
 }
 
 /// Measure the covariance of a known number of bounded pairs, by the older name.

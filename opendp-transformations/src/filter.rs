@@ -72,7 +72,7 @@ where
         out.extend(records.iter().filter(|record| keep(record)).cloned());
         Ok(())
     });
-    Ok(Transformation::new(input, output, function, StabilityMap::new(|d_in| Ok(*d_in))))
+    Ok(Transformation::new(input, output, function, StabilityMap::identity()))
 }
 
 #[cfg(test)]

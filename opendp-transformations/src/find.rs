@@ -66,7 +66,7 @@ where
 register! {
     "find.rs": make_find(input, categories)
         for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String],
-            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance];
+            M in dataset_metrics;
 }
 
 /// The index of each category.

@@ -78,7 +78,7 @@ where
 register! {
     "impute_uniform_float.rs": make_impute_uniform_float(input, bounds)
         for T in [f32, f64],
-            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance];
+            M in dataset_metrics;
 }
 
 #[cfg(test)]
@@ -93,7 +93,7 @@ mod tests {
     fn space<M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<f64>>>>()
     -> Space<VectorDomain<AtomDomain<f64>>, M> {
         let domain = VectorDomain::new(AtomDomain::default());
-        let domain = if M::SIZED { domain.with_size(3) } else { domain };
+        let domain = if M::default().sized() { domain.with_size(3) } else { domain };
         Space::new(domain, M::default()).unwrap()
     }
     /// Every output, if each draw had one of two outcomes.

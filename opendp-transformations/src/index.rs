@@ -56,27 +56,27 @@ where
 // An absent type argument means the one type that the categories read as.
 register! {
     "index.rs": make_index(input, categories, null)
-        for M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance],
+        for M in dataset_metrics,
             TOA in [String] = String;
 }
 register! {
     "index.rs": make_index(input, categories, null)
-        for M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance],
+        for M in dataset_metrics,
             TOA in [bool] = bool;
 }
 register! {
     "index.rs": make_index(input, categories, null)
-        for M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance],
+        for M in dataset_metrics,
             TOA in [i32] = i32;
 }
 register! {
     "index.rs": make_index(input, categories, null)
-        for M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance],
+        for M in dataset_metrics,
             TOA in [f64] = f64;
 }
 register! {
     "index.rs": make_index(input, categories, null)
-        for M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance],
+        for M in dataset_metrics,
             TOA in [i64, u32, u64, usize, f32] = i32;
 }
 

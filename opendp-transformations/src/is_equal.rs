@@ -51,13 +51,13 @@ where
 {
     let domain = input.domain().with_element(AtomDomain::default());
     let output = Space::new(domain, input.metric().clone())?;
-    Ok(Transformation::new(input, output, compare(value), StabilityMap::new(|d_in| Ok(*d_in))))
+    Ok(Transformation::new(input, output, compare(value), StabilityMap::identity()))
 }
 
 register! {
     "is_equal.rs": make_is_equal(input, value)
         for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64, bool, String],
-            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance];
+            M in dataset_metrics;
 }
 
 fn compare<T: Atom>(value: T) -> Function<Vec<T>, Vec<bool>> {

@@ -79,7 +79,7 @@ register! {
                 OptionDomain<AtomDomain<f64>>, OptionDomain<AtomDomain<bool>>,
                 OptionDomain<AtomDomain<String>>,
             ],
-            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance];
+            M in dataset_metrics;
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ where
 register! {
     "mean.rs": make_mean(input)
         for T in [f32, f64],
-            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance];
+            M in dataset_metrics;
 }
 
 fn mean<T: Atom + Float + Distance + Into<f64>>(

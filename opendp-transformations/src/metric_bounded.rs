@@ -14,7 +14,7 @@ use crate::identity::copy;
 /// all records between them.
 pub trait UnboundedMetric: DatasetMetric {
     /// The metric that counts replaced records.
-    type Bounded: DatasetMetric;
+    type Bounded: DatasetMetric + Default;
 }
 impl UnboundedMetric for SymmetricDistance {
     type Bounded = ChangeOneDistance;

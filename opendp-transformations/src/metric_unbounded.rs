@@ -11,7 +11,7 @@ use crate::identity::copy;
 /// A metric of data sets of one size, which counts replaced records.
 pub trait BoundedMetric: DatasetMetric {
     /// The metric that counts a replaced record as one removed and one added.
-    type Unbounded: DatasetMetric;
+    type Unbounded: DatasetMetric + Default;
 }
 impl BoundedMetric for ChangeOneDistance {
     type Unbounded = SymmetricDistance;
@@ -60,7 +60,8 @@ where
     M::Unbounded: MetricOn<D>,
 {
     let output = Space::new(input.domain().clone(), M::Unbounded::default())?;
-    let map = StabilityMap::new(|d_in: &u32| M::to_symmetric(*d_in));
+    let metric = input.metric().clone();
+    let map = StabilityMap::new(move |d_in: &u32| metric.to_symmetric(*d_in));
     Ok(Transformation::new(input, output, copy(), map))
 }
 
@@ -97,7 +98,7 @@ mod tests {
         assert!(laws::all(&honest, &alphabet, 3).unwrap() > 0);
         assert_eq!([1, 3].map(|d| honest.map(&d).unwrap()), [2, 6]);
         assert_eq!(honest.map(&u32::MAX).unwrap_err().kind(), "Overflow");
-        let map = StabilityMap::new(|d_in| Ok(*d_in));
+        let map = StabilityMap::identity();
         let wrong = Transformation::new(input, honest.output().clone(), copy(), map);
         assert!(laws::stable(&wrong, &laws::vectors(&alphabet, 3)).is_err());
     }

@@ -10,7 +10,7 @@ use opendp_core::{
 /// A metric of data sets for which the order of the records does not count.
 pub trait UnorderedMetric: DatasetMetric {
     /// The metric that counts the same changes, in order.
-    type Ordered: DatasetMetric;
+    type Ordered: DatasetMetric + Default;
 }
 impl UnorderedMetric for SymmetricDistance {
     type Ordered = InsertDeleteDistance;
@@ -77,7 +77,7 @@ where
         with_secure(|source| shuffle(&mut records, source))?;
         Ok(records)
     });
-    Ok(Transformation::new(input, output, function, StabilityMap::new(|d_in| Ok(*d_in))))
+    Ok(Transformation::new(input, output, function, StabilityMap::identity()))
 }
 
 register! {

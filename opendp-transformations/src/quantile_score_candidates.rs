@@ -102,8 +102,8 @@ where
 
 register! {
     "quantile_score_candidates.rs": make_quantile_score_candidates(input, candidates, alpha)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64],
-            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance],
+        for T in numbers,
+            M in dataset_metrics,
             MO in [RangeDistance<u64>, LInfDistance<u64>] = RangeDistance<u64>;
 }
 

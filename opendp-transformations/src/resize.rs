@@ -85,7 +85,7 @@ pub fn make_resize<T, M, MO>(
 where
     T: Atom,
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
-    MO: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+    MO: DatasetMetric + Default + MetricOn<VectorDomain<AtomDomain<T>>>,
 {
     if size == 0 {
         return Err(Error::MakeTransformation("size: expected at least 1, found 0".into()));
@@ -96,18 +96,20 @@ where
             input.domain().element().to_json()
         )));
     }
-    if MO::SIZED {
+    let metric = MO::default();
+    if metric.sized() {
         return Err(Error::MakeTransformation(
             "MO: expected a metric that counts records added and removed; use \
              `make_metric_bounded` afterwards"
                 .into(),
         ));
     }
-    let output = Space::new(input.domain().clone().with_size(size), MO::default())?;
-    let arrange = Arrange::between::<M, MO>();
+    let output = Space::new(input.domain().clone().with_size(size), metric)?;
+    let arrange = Arrange::between(input.metric(), output.metric());
     let function = Function::fold(Resize { size, constant, arrange });
-    let map = StabilityMap::new(|d_in: &u32| {
-        let d = M::to_symmetric(*d_in)?;
+    let metric = input.metric().clone();
+    let map = StabilityMap::new(move |d_in: &u32| {
+        let d = metric.to_symmetric(*d_in)?;
         d.checked_mul(2).ok_or_else(|| overflow(*d_in))
     });
     Ok(Transformation::new(input, output, function, map))
@@ -116,7 +118,7 @@ where
 register! {
     "resize.rs": make_resize(input, size, constant)
         for T in [i32, i64, u32, u64, usize, f32, f64, bool, String],
-            M in [SymmetricDistance, InsertDeleteDistance],
+            M in unsized_metrics,
             MO in [SymmetricDistance, InsertDeleteDistance] = SymmetricDistance;
 }
 
@@ -128,8 +130,8 @@ enum Arrange {
     Always,
 }
 impl Arrange {
-    fn between<M: DatasetMetric, MO: DatasetMetric>() -> Self {
-        match (M::ORDERED, MO::ORDERED) {
+    fn between(input: &impl DatasetMetric, output: &impl DatasetMetric) -> Self {
+        match (input.ordered(), output.ordered()) {
             (true, _) => Arrange::Never,
             (false, false) => Arrange::ToLeaveSomeOut,
             (false, true) => Arrange::Always,
@@ -220,7 +222,7 @@ mod tests {
         MO: DatasetMetric + MetricOn<Records>,
     {
         let domain = VectorDomain::new(AtomDomain::default());
-        let domain = if M::SIZED { domain.with_size(3) } else { domain };
+        let domain = if M::default().sized() { domain.with_size(3) } else { domain };
         make_resize(Space::new(domain, M::default()).unwrap(), size, 9).unwrap()
     }
     /// Every output, as often as it is likely: one for each order of the larger of data and output.
@@ -287,7 +289,7 @@ mod tests {
         assert!(laws::stable(&resize, &data).unwrap() > 0);
         assert!(laws::erases(&resize, &data, &[0, 1, 2, u32::MAX]).unwrap() > 0);
         assert_eq!(resize.invoke(&vec![1, 2, 3]).unwrap(), [1, 2]);
-        let map = StabilityMap::new(|d_in| Ok(*d_in));
+        let map = StabilityMap::identity();
         let (input, output) = (resize.input().clone(), resize.output().clone());
         let wrong = Transformation::new(input, output, resize.function().clone(), map);
         assert!(laws::stable(&wrong, &data).is_err());

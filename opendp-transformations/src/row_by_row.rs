@@ -87,7 +87,7 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<D>> + MetricOn<VectorDomain<E>>,
 {
     let output = Space::new(input.domain().with_element(element), input.metric().clone())?;
-    Ok(Transformation::new(input, output, function, StabilityMap::new(|d_in| Ok(*d_in))))
+    Ok(Transformation::new(input, output, function, StabilityMap::identity()))
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ where
 register! {
     "sized_bounded_mean.rs": make_sized_bounded_mean(input, size = null, bounds = null)
         for T in [f32, f64],
-            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance];
+            M in dataset_metrics;
 }
 
 #[cfg(test)]

@@ -73,8 +73,7 @@ where
 
 register! {
     "sized_bounded_sum.rs": make_sized_bounded_sum(input, size = null, bounds = null)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64],
-            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance];
+        for T in numbers, M in dataset_metrics;
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub fn make_split_lines(
 ) -> Result<Transformation<AtomDomain<String>, SymmetricDistance, Texts, SymmetricDistance>> {
     let output = Space::new(Texts::default(), SymmetricDistance)?;
     let split = Function::map(|text: &String| Ok(text.lines().map(str::to_owned).collect()));
-    Ok(Transformation::new(input, output, split, StabilityMap::new(|d_in| Ok(*d_in))))
+    Ok(Transformation::new(input, output, split, StabilityMap::identity()))
 }
 
 register! { "split_lines.rs": make_split_lines(input); }
@@ -92,7 +92,7 @@ pub(crate) mod tests {
             });
             Ok(split.map(str::to_owned).collect())
         });
-        let map = StabilityMap::new(|d_in| Ok(*d_in));
+        let map = StabilityMap::identity();
         let wrong = Transformation::new(text(), lines.output().clone(), joined, map);
         assert!(laws::stable(&wrong, &texts(&["a", "\n", "\""], 5)).is_err());
     }

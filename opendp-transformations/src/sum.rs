@@ -84,8 +84,7 @@ where
 
 register! {
     "sum.rs": make_sum(input)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64],
-            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance];
+        for T in numbers, M in dataset_metrics;
 }
 
 /// A number that has an exact sum.

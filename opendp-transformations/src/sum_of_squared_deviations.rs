@@ -74,12 +74,12 @@ where
 register! {
     "sum_of_squared_deviations.rs": make_sum_of_squared_deviations(input)
         for T in [f64],
-            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance],
-            S in [Pairwise<f64>, Sequential<f64>] = Pairwise<f64>;
+            M in dataset_metrics,
+            S in [Pairwise<f64>, Sequential<f64>] as Pairwise<f64> = Pairwise<f64>;
 }
 register! {
     "sum_of_squared_deviations.rs": make_sum_of_squared_deviations(input)
         for T in [f32],
-            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance],
-            S in [Pairwise<f32>, Sequential<f32>] = Pairwise<f32>;
+            M in dataset_metrics,
+            S in [Pairwise<f32>, Sequential<f32>] as Pairwise<f32> = Pairwise<f32>;
 }

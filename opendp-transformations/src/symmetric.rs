@@ -13,7 +13,7 @@ pub(crate) type Aggregate<T, DO, MO> = Transformation<Records<T>, SymmetricDista
 /// Make an aggregate under any dataset metric from the one under the symmetric distance.
 ///
 /// Inputs at distance `d_in` in the metric `M` are at symmetric distance at most
-/// `M::to_symmetric(d_in)`, where the map of the aggregate bounds the distance of the outputs.
+/// `to_symmetric(d_in)`, where the map of the aggregate bounds the distance of the outputs.
 pub(crate) fn through_symmetric<T, M, DO, MO>(
     input: Space<Records<T>, M>,
     build: impl FnOnce(Space<Records<T>, SymmetricDistance>) -> Result<Aggregate<T, DO, MO>>,
@@ -26,8 +26,13 @@ where
 {
     let aggregate = build(Space::new(input.domain().clone(), SymmetricDistance)?)?;
     let (output, function) = (aggregate.output().clone(), aggregate.function().clone());
-    let map = StabilityMap::new(move |d_in: &u32| aggregate.map(&M::to_symmetric(*d_in)?));
+    let map = to_symmetric(input.metric()).then(aggregate.stability_map());
     Ok(Transformation::new(input, output, function, map))
+}
+/// Bound the symmetric distance of data sets that are close in another metric.
+pub(crate) fn to_symmetric<M: DatasetMetric>(metric: &M) -> StabilityMap<M, SymmetricDistance> {
+    let metric = metric.clone();
+    StabilityMap::new(move |d_in: &u32| metric.to_symmetric(*d_in))
 }
 
 /// Count the rows of a chunk.

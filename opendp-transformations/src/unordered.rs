@@ -11,7 +11,7 @@ use crate::identity::copy;
 /// A metric of data sets for which the order of the records counts.
 pub trait OrderedMetric: DatasetMetric {
     /// The metric that counts the same changes, whatever the order. It is never larger.
-    type Unordered: DatasetMetric;
+    type Unordered: DatasetMetric + Default;
 }
 impl OrderedMetric for InsertDeleteDistance {
     type Unordered = SymmetricDistance;
@@ -59,7 +59,7 @@ where
     M::Unordered: MetricOn<D>,
 {
     let output = Space::new(input.domain().clone(), M::Unordered::default())?;
-    Ok(Transformation::new(input, output, copy(), StabilityMap::new(|d_in| Ok(*d_in))))
+    Ok(Transformation::new(input, output, copy(), StabilityMap::identity()))
 }
 
 register! {
@@ -95,7 +95,7 @@ mod tests {
         let domain = VectorDomain::new(AtomDomain::<i32>::default());
         let to = Space::new(domain.clone(), InsertDeleteDistance).unwrap();
         let from = Space::new(domain, SymmetricDistance).unwrap();
-        let wrong = Transformation::new(from, to, copy(), StabilityMap::new(|d_in| Ok(*d_in)));
+        let wrong = Transformation::new(from, to, copy(), StabilityMap::identity());
         assert!(laws::stable(&wrong, &laws::vectors(&[1, 2], 2)).is_err());
     }
 }

@@ -80,14 +80,14 @@ where
 register! {
     "variance.rs": make_variance(input, ddof = 1)
         for T in [f64],
-            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance],
-            S in [Pairwise<f64>, Sequential<f64>] = Pairwise<f64>;
+            M in dataset_metrics,
+            S in [Pairwise<f64>, Sequential<f64>] as Pairwise<f64> = Pairwise<f64>;
 }
 register! {
     "variance.rs": make_variance(input, ddof = 1)
         for T in [f32],
-            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance],
-            S in [Pairwise<f32>, Sequential<f32>] = Pairwise<f32>;
+            M in dataset_metrics,
+            S in [Pairwise<f32>, Sequential<f32>] as Pairwise<f32> = Pairwise<f32>;
 }
 
 /// Measure the variance of a known number of bounded records, by the older name.
@@ -150,7 +150,7 @@ where
 register! {
     "variance.rs": make_sized_bounded_variance(input, size = null, bounds = null, ddof = 1)
         for T in [f32, f64],
-            M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance];
+            M in dataset_metrics;
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use serde_json::Value as Json;
 
 use super::{AnyDistance, AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use crate::{
-    Carrier, Codec, Domain, Error, Function, Measure, Measurement, Metric, Odometer, PrivacyMap,
-    Result, Space, StabilityMap, Transformation,
+    Carrier, Codec, Domain, Error, Function, Measure, Measurement, Metric, Odometer, Result, Space,
+    Transformation,
 };
 
 /// A transformation between erased spaces.
@@ -19,7 +19,6 @@ pub type AnyFunction = Function<AnyValue, AnyValue>;
 
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, MO> {
     /// Erase all types. The stages run as fast as before: dispatch is once a chunk.
-    #[inline(never)]
     pub fn erase(&self) -> AnyTransformation {
         Transformation {
             input: self.input.erase(),
@@ -31,7 +30,6 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
 }
 impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, TO> {
     /// Erase all types.
-    #[inline(never)]
     pub fn erase(&self) -> AnyMeasurement {
         Measurement {
             input: self.input.erase(),
@@ -50,14 +48,11 @@ impl AnyTransformation {
     pub fn typed<DI: Domain, MI: Metric, DO: Domain, MO: Metric>(
         &self,
     ) -> Result<Transformation<DI, MI, DO, MO>> {
-        let map = self.map.clone();
         Ok(Transformation {
             input: self.input.typed()?,
             output: self.output.typed()?,
             function: self.function.typed(),
-            map: StabilityMap::new(move |d: &MI::Distance| {
-                map.eval(&AnyDistance::new(d.clone()))?.downcast_ref().cloned()
-            }),
+            map: self.map.typed(),
         })
     }
 }
@@ -70,21 +65,14 @@ impl AnyMeasurement {
     pub fn typed<DI: Domain, MI: Metric, MO: Measure, TO: Carrier>(
         &self,
     ) -> Result<Measurement<DI, MI, MO, TO>> {
-        let map = self.map.clone();
         Ok(Measurement {
             input: self.input.typed()?,
             measure: self.measure.downcast_ref::<MO>()?.clone(),
             function: self.function.typed(),
-            map: PrivacyMap::new(move |d: &MI::Distance| {
-                map.eval(&AnyDistance::new(d.clone()))?.downcast_ref().cloned()
-            })
-            .exact_as(&self.map, |d: &MI::Distance| Ok(AnyDistance::new(d.clone()))),
+            map: self.map.typed(),
             accuracy: self.accuracy.clone(),
         })
     }
-}
-
-impl AnyMeasurement {
     /// Recover the type of the measure alone, as a conversion between measures needs it.
     ///
     /// # Errors
@@ -93,9 +81,7 @@ impl AnyMeasurement {
         &self,
     ) -> Result<Measurement<AnyDomain, AnyMetric, MO, AnyValue>> {
         let measure = self.measure.downcast_ref::<MO>()?.clone();
-        let map = self.map.clone();
-        let typed = PrivacyMap::new(move |d: &AnyDistance| map.eval(d)?.downcast_ref().cloned());
-        Ok(self.with_loss(measure, typed.exact_as(&self.map, |d: &AnyDistance| Ok(d.clone()))))
+        Ok(self.with_loss(measure, self.map.in_measure()))
     }
 }
 
@@ -256,7 +242,9 @@ fn no_map(made: &Constructed) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AbsoluteDistance, Args, AtomDomain, Partial, SymmetricDistance, VectorDomain};
+    use crate::{
+        AbsoluteDistance, Args, AtomDomain, Partial, StabilityMap, SymmetricDistance, VectorDomain,
+    };
 
     #[test]
     fn everything_is_shared_between_threads() {

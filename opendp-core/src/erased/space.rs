@@ -252,6 +252,12 @@ impl Metric for AnyMetric {
     fn settle(&self, distance: AnyDistance) -> Result<AnyDistance> {
         distance.written().map_or(Ok(distance.clone()), |json| self.decode(json))
     }
+    fn erased(&self) -> AnyMetric {
+        self.clone()
+    }
+    fn view(metric: &AnyMetric) -> Option<Self> {
+        Some(metric.clone())
+    }
 }
 impl Measure for AnyMeasure {
     type Distance = AnyDistance;
@@ -286,7 +292,7 @@ impl<D: Domain, M: Metric> Space<D, M> {
     pub fn erase(&self) -> Space<AnyDomain, AnyMetric> {
         Space {
             domain: AnyDomain::new(self.domain.clone()),
-            metric: AnyMetric::new(self.metric.clone()),
+            metric: self.metric.erased(),
         }
     }
 }
@@ -298,7 +304,17 @@ impl Space<AnyDomain, AnyMetric> {
     pub fn typed<D: Domain, M: Metric>(&self) -> Result<Space<D, M>> {
         Ok(Space {
             domain: self.domain.downcast_ref::<D>()?.clone(),
-            metric: self.metric.downcast_ref::<M>()?.clone(),
+            metric: self.metric.typed()?,
         })
+    }
+}
+impl AnyMetric {
+    /// Recover the type, or one that stands for it.
+    ///
+    /// # Errors
+    /// `FailedCast` when it is another.
+    pub(crate) fn typed<M: Metric>(&self) -> Result<M> {
+        M::view(self)
+            .ok_or_else(|| Error::Downcast { expected: M::type_name(), found: self.inner_type() })
     }
 }

@@ -24,6 +24,9 @@ trait ErasedValue: Any + Send + Sync {
     fn bind(&self, turn: &Turn) -> AnyValue;
     fn apart(&self) -> Option<(AnyValue, AnyValue)>;
 }
+fn new_buffer<T: Carrier>() -> Arc<dyn ErasedValue> {
+    Arc::new(T::buffer())
+}
 impl<T: Carrier> ErasedValue for T {
     fn name(&self) -> TypeName {
         T::type_name()
@@ -38,14 +41,14 @@ impl<T: Carrier> ErasedValue for T {
         self.reset();
     }
     fn append(&mut self, chunk: AnyChunk<'_>) -> Result<()> {
-        self.append_rows(chunk.typed::<T>()?);
+        self.append_rows(T::view(chunk)?);
         Ok(())
     }
     fn copy(&self) -> Arc<dyn ErasedValue> {
         Arc::new(self.clone())
     }
     fn empty(&self) -> Arc<dyn ErasedValue> {
-        Arc::new(T::buffer())
+        new_buffer::<T>()
     }
     fn bind(&self, turn: &Turn) -> AnyValue {
         AnyValue::new(self.clone().bound_to(turn))
@@ -79,45 +82,62 @@ impl AnyValue {
     /// # Errors
     /// `FailedCast` when the value has another type.
     pub fn downcast_ref<T: Carrier>(&self) -> Result<&T> {
-        let itself: &dyn Any = self;
-        let inner = self.0.as_deref().and_then(|value| (value as &dyn Any).downcast_ref());
-        inner.or_else(|| itself.downcast_ref()).ok_or_else(|| self.another::<T>())
+        match self.inside().downcast_ref::<T>() {
+            Some(value) => Ok(value),
+            None => {
+                let itself: &dyn Any = self;
+                itself.downcast_ref::<T>().ok_or_else(|| self.another(T::type_name()))
+            }
+        }
+    }
+    fn inside(&self) -> &dyn Any {
+        match &self.0 {
+            Some(value) => &**value,
+            None => self,
+        }
     }
     /// Take the value out.
     ///
     /// # Errors
     /// `FailedCast` when the value has another type.
     pub fn downcast<T: Carrier>(self) -> Result<T> {
-        if TypeId::of::<T>() == TypeId::of::<AnyValue>() {
-            return self.downcast_ref().cloned();
+        let mut itself = Some(self);
+        let any: &mut dyn Any = &mut itself;
+        if let Some(erased) = any.downcast_mut::<Option<T>>().and_then(Option::take) {
+            return Ok(erased);
         }
-        let found = self.inner_type();
-        let arc: Option<Arc<dyn Any + Send + Sync>> = match self.0 {
-            Some(value) => Some(value),
-            None => None,
-        };
+        let value = itself.unwrap_or_else(AnyValue::buffer);
+        if !value.inside().is::<T>() {
+            return Err(value.another(T::type_name()));
+        }
+        // The only owner moves the value out; another one copies it.
+        let arc = value.0.map(|value| value as Arc<dyn Any + Send + Sync>);
         match arc.map(Arc::downcast::<T>) {
             Some(Ok(value)) => Ok(Arc::unwrap_or_clone(value)),
-            _ => Err(Error::Downcast { expected: T::type_name(), found }),
+            _ => Err(AnyValue::buffer().another(T::type_name())),
         }
     }
     /// Borrow the value as a `T` to append to: an untyped buffer becomes an empty `T`.
-    pub(super) fn typed_buffer<T: Carrier>(&mut self) -> Result<&mut T> {
-        if TypeId::of::<T>() == TypeId::of::<AnyValue>() {
-            let found = self.inner_type();
-            let itself: &mut dyn Any = self;
-            return itself
-                .downcast_mut()
-                .ok_or(Error::Downcast { expected: T::type_name(), found });
+    pub(crate) fn typed_buffer<T: Carrier>(&mut self) -> Result<&mut T> {
+        let any = if TypeId::of::<T>() == TypeId::of::<AnyValue>() {
+            self as &mut dyn Any
+        } else {
+            self.buffer_of(TypeId::of::<T>(), T::type_name, new_buffer::<T>)?
+        };
+        any.downcast_mut().ok_or_else(mixed_up)
+    }
+    /// Borrow the value to append to, if it has this type; an untyped buffer becomes an empty one.
+    fn buffer_of(
+        &mut self,
+        id: TypeId,
+        name: fn() -> TypeName,
+        empty: fn() -> Arc<dyn ErasedValue>,
+    ) -> Result<&mut dyn Any> {
+        let slot = self.0.get_or_insert_with(empty);
+        if (**slot).type_id() != id {
+            return Err(Error::Downcast { expected: name(), found: slot.name() });
         }
-        let slot = self.0.get_or_insert_with(|| Arc::new(T::buffer()));
-        if Arc::get_mut(slot).is_none() {
-            *slot = slot.copy();
-        }
-        let found = slot.name();
-        let any = Arc::get_mut(slot).map(|value| value as &mut dyn Any);
-        any.and_then(|any| any.downcast_mut())
-            .ok_or(Error::Downcast { expected: T::type_name(), found })
+        self.unique().map(|value| value as &mut dyn Any).ok_or_else(mixed_up)
     }
     fn unique(&mut self) -> Option<&mut dyn ErasedValue> {
         let slot = self.0.as_mut()?;
@@ -127,9 +147,13 @@ impl AnyValue {
         Arc::get_mut(slot)
     }
     #[cold]
-    fn another<T: Named>(&self) -> Error {
-        Error::Downcast { expected: T::type_name(), found: self.inner_type() }
+    fn another(&self, expected: TypeName) -> Error {
+        Error::Downcast { expected, found: self.inner_type() }
     }
+}
+#[cold]
+fn mixed_up() -> Error {
+    Error::FailedFunction("a buffer changed its type while a function ran".into())
 }
 impl fmt::Debug for AnyValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -155,17 +179,42 @@ impl Codec for AnyValue {
     }
 }
 
-/// A run of rows of an erased value.
-#[derive(Clone, Copy, Debug)]
+/// A run of rows of a value of a type known only at run time, or a borrow of the whole value.
+#[derive(Clone, Copy)]
 pub struct AnyChunk<'a> {
-    value: &'a AnyValue,
+    /// Nothing in the untyped buffer that begins a run of stages.
+    value: Option<&'a dyn ErasedValue>,
     start: usize,
     end: usize,
 }
 impl<'a> AnyChunk<'a> {
+    /// Borrow all rows of a value.
+    pub(crate) fn of<T: Carrier>(value: &'a T) -> Self {
+        AnyChunk::of_erased(value)
+    }
+    fn of_erased(value: &'a dyn ErasedValue) -> Self {
+        match (value as &dyn Any).downcast_ref::<AnyValue>() {
+            Some(erased) => erased.chunk(),
+            None => AnyChunk { value: Some(value), start: 0, end: value.rows() },
+        }
+    }
     /// Look inside.
-    pub(super) fn typed<T: Carrier>(self) -> Result<T::Chunk<'a>> {
-        Ok(self.value.downcast_ref::<T>()?.chunk().narrow(self.start..self.end))
+    pub(crate) fn typed<T: Carrier>(self) -> Result<T::Chunk<'a>> {
+        let any = self.value.map(|value| value as &dyn Any);
+        match any.and_then(|any| any.downcast_ref::<T>()) {
+            Some(value) => Ok(value.chunk().narrow(self.start..self.end)),
+            None => Err(self.another(T::type_name())),
+        }
+    }
+    #[cold]
+    fn another(self, expected: TypeName) -> Error {
+        let found = self.value.map_or(TypeName::plain("AnyValue"), |value| value.name());
+        Error::Downcast { expected, found }
+    }
+}
+impl fmt::Debug for AnyChunk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AnyChunk({} rows)", self.rows())
     }
 }
 impl Chunk for AnyChunk<'_> {
@@ -179,7 +228,13 @@ impl Chunk for AnyChunk<'_> {
 impl Carrier for AnyValue {
     type Chunk<'a> = AnyChunk<'a>;
     fn chunk(&self) -> AnyChunk<'_> {
-        AnyChunk { value: self, start: 0, end: self.0.as_ref().map_or(0, |value| value.rows()) }
+        match &self.0 {
+            Some(value) => AnyChunk { value: Some(&**value), start: 0, end: value.rows() },
+            None => AnyChunk { value: None, start: 0, end: 0 },
+        }
+    }
+    fn view(chunk: AnyChunk<'_>) -> Result<AnyChunk<'_>> {
+        Ok(chunk)
     }
     fn buffer() -> Self {
         AnyValue(None)
@@ -190,13 +245,14 @@ impl Carrier for AnyValue {
         }
     }
     fn append_rows(&mut self, chunk: AnyChunk<'_>) {
-        if let (None, Some(value)) = (&self.0, &chunk.value.0) {
+        let Some(value) = chunk.value else { return };
+        if self.0.is_none() {
             self.0 = Some(value.empty());
         }
-        // Rows of another type are never appended to a typed buffer: stages are typed at both ends
-        // when they are erased.
-        if self.unique().is_none_or(|value| value.append(chunk).is_err()) {
-            self.clone_from(chunk.value);
+        // Rows of another type are never appended to a typed buffer: stages know the types at both
+        // of their ends.
+        if self.unique().is_none_or(|buffer| buffer.append(chunk).is_err()) {
+            self.0 = Some(value.copy());
         }
     }
     fn pair(&self) -> Option<(AnyValue, AnyValue)> {

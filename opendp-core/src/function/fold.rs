@@ -1,11 +1,13 @@
 //! Stages that fold rows into a value, and their partial results.
 
-use std::{any::Any, fmt, sync::Arc};
+use std::{any::Any, fmt, marker::PhantomData, sync::Arc};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
 
 use super::rows::{RowsStage, Run};
-use super::{Function, absorb};
+use super::{Stage, absorb};
+use crate::erased::{AnyChunk, AnyValue};
 use crate::{Carrier, Error, Result};
 
 /// The definition of a fold: how rows become a value through a state.
@@ -77,16 +79,20 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub struct Partial<I: Carrier, O: Carrier> {
-    pub(super) state: Box<dyn State<I, O>>,
-    pub(super) fold: Arc<dyn FoldStage<I, O>>,
+    state: Box<dyn State>,
+    fold: Arc<dyn FoldStage>,
+    types: PhantomData<fn(&I) -> O>,
 }
 impl<I: Carrier, O: Carrier> Partial<I, O> {
+    pub(super) fn new(state: Box<dyn State>, fold: &Arc<dyn FoldStage>) -> Self {
+        Partial { state, fold: fold.clone(), types: PhantomData }
+    }
     /// Add a chunk of rows.
     ///
     /// # Errors
     /// Those of the stages.
     pub fn absorb(&mut self, rows: &I) -> Result<()> {
-        absorb(&*self.fold, &mut *self.state, rows.chunk())
+        absorb(&*self.fold, &mut *self.state, AnyChunk::of(rows))
     }
     /// Add the rows that another partial result of the same function has seen.
     ///
@@ -107,7 +113,7 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     /// # Errors
     /// Those of the stages.
     pub fn finish(self) -> Result<O> {
-        self.state.finish()
+        self.state.finish()?.downcast()
     }
 }
 impl<I: Carrier, O: Carrier> fmt::Debug for Partial<I, O> {
@@ -116,10 +122,10 @@ impl<I: Carrier, O: Carrier> fmt::Debug for Partial<I, O> {
     }
 }
 
-/// A definition, shared by all runs.
-pub(crate) trait FoldStage<I: Carrier, O: Carrier>: Send + Sync {
-    fn start(&self) -> Box<dyn State<I, O>>;
-    fn load(&self, bytes: &[u8]) -> Result<Box<dyn State<I, O>>>;
+/// A definition, shared by all runs. It is compiled once: only [`Leaf`] depends on types.
+pub(crate) trait FoldStage: Send + Sync {
+    fn start(&self) -> Box<dyn State>;
+    fn load(&self, bytes: &[u8]) -> Result<Box<dyn State>>;
     /// See [`Fold::projects`].
     fn projects(&self, set: &dyn Any) -> bool {
         let _ = set;
@@ -129,36 +135,34 @@ pub(crate) trait FoldStage<I: Carrier, O: Carrier>: Send + Sync {
     fn in_order(&self) -> bool;
 }
 /// The state of one run.
-pub(crate) trait State<I: Carrier, O: Carrier>: Send + Sync {
-    fn absorb(&mut self, chunk: I::Chunk<'_>) -> Result<()>;
-    fn merge(&mut self, other: Box<dyn State<I, O>>) -> Result<()>;
-    fn finish(self: Box<Self>) -> Result<O>;
+pub(crate) trait State: Any + Send + Sync {
+    fn absorb(&mut self, chunk: AnyChunk<'_>) -> Result<()>;
+    fn merge(&mut self, other: Box<dyn State>) -> Result<()>;
+    fn finish(self: Box<Self>) -> Result<AnyValue>;
     fn save(&self) -> Result<Vec<u8>>;
-    fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
 /// A single fold.
-pub(crate) struct Leaf<F>(pub(crate) Arc<F>);
+pub(crate) struct Leaf<F, I, O>(Arc<F>, PhantomData<fn(&I) -> O>);
 struct LeafState<F: Fold<I, O>, I: Carrier, O: Carrier> {
     fold: Arc<F>,
     state: F::State,
 }
-#[derive(Serialize, Deserialize)]
-struct Saved<L, S> {
-    fold: L,
-    state: S,
-}
-impl<I: Carrier, O: Carrier, F: Fold<I, O>> FoldStage<I, O> for Leaf<F> {
-    fn start(&self) -> Box<dyn State<I, O>> {
-        Box::new(LeafState { fold: self.0.clone(), state: self.0.start() })
+impl<F: Fold<I, O>, I: Carrier, O: Carrier> Leaf<F, I, O> {
+    pub(crate) fn new(fold: F) -> Self {
+        Leaf(Arc::new(fold), PhantomData)
     }
-    fn load(&self, bytes: &[u8]) -> Result<Box<dyn State<I, O>>> {
-        let saved: Saved<String, F::State> =
-            serde_json::from_slice(bytes).map_err(|_| foreign())?;
-        if saved.fold != self.0.label() {
-            return Err(foreign());
-        }
-        Ok(Box::new(LeafState { fold: self.0.clone(), state: saved.state }))
+    fn state(&self, state: F::State) -> Box<dyn State> {
+        Box::new(LeafState { fold: self.0.clone(), state })
+    }
+}
+impl<F: Fold<I, O>, I: Carrier, O: Carrier> FoldStage for Leaf<F, I, O> {
+    fn start(&self) -> Box<dyn State> {
+        self.state(self.0.start())
+    }
+    fn load(&self, bytes: &[u8]) -> Result<Box<dyn State>> {
+        let state = open(bytes, self.0.label())?;
+        Ok(self.state(serde_json::from_str(state.get()).map_err(|_| foreign())?))
     }
     fn projects(&self, set: &dyn Any) -> bool {
         self.0.projects(set)
@@ -167,95 +171,101 @@ impl<I: Carrier, O: Carrier, F: Fold<I, O>> FoldStage<I, O> for Leaf<F> {
         self.0.in_order()
     }
 }
-impl<I: Carrier, O: Carrier, F: Fold<I, O>> State<I, O> for LeafState<F, I, O> {
-    fn absorb(&mut self, chunk: I::Chunk<'_>) -> Result<()> {
-        self.fold.absorb(&mut self.state, chunk)
+impl<F: Fold<I, O>, I: Carrier, O: Carrier> State for LeafState<F, I, O> {
+    fn absorb(&mut self, chunk: AnyChunk<'_>) -> Result<()> {
+        self.fold.absorb(&mut self.state, I::view(chunk)?)
     }
-    fn merge(&mut self, other: Box<dyn State<I, O>>) -> Result<()> {
-        let other = same::<Self>(other.into_any())?;
-        if !Arc::ptr_eq(&self.fold, &other.fold) && self.fold.label() != other.fold.label() {
-            return Err(foreign());
+    fn merge(&mut self, other: Box<dyn State>) -> Result<()> {
+        let other = same::<Self>(other)?;
+        if !Arc::ptr_eq(&self.fold, &other.fold) {
+            same_label(self.fold.label(), other.fold.label())?;
         }
         self.fold.merge(&mut self.state, other.state)
     }
-    fn finish(self: Box<Self>) -> Result<O> {
-        self.fold.finish(self.state)
+    fn finish(self: Box<Self>) -> Result<AnyValue> {
+        self.fold.finish(self.state).map(AnyValue::new)
     }
     fn save(&self) -> Result<Vec<u8>> {
-        let saved = Saved { fold: self.fold.label(), state: &self.state };
-        serde_json::to_vec(&saved)
-            .map_err(|_| Error::FailedFunction("the state of a fold does not serialize".into()))
-    }
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
+        seal(self.fold.label(), serde_json::value::to_raw_value(&self.state))
     }
 }
 
-/// Rows, then a fold, in one pass.
-pub(crate) struct AfterRows<I, X, O>(
-    pub(crate) Arc<dyn RowsStage<I, X>>,
-    pub(crate) Arc<dyn FoldStage<X, O>>,
-);
-struct AfterRowsState<I: Carrier, X: Carrier, O: Carrier> {
-    rows: Box<dyn Run<I, X>>,
-    buffer: X,
-    inner: Box<dyn State<X, O>>,
+/// A state as it travels: the label of its fold, and what the fold remembers.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    fold: String,
+    state: Box<RawValue>,
 }
-impl<I: Carrier, X: Carrier, O: Carrier> AfterRows<I, X, O> {
-    fn state(&self, inner: Box<dyn State<X, O>>) -> Box<dyn State<I, O>> {
-        Box::new(AfterRowsState { rows: self.0.start(), buffer: X::buffer(), inner })
+fn seal(fold: String, state: serde_json::Result<Box<RawValue>>) -> Result<Vec<u8>> {
+    state
+        .and_then(|state| serde_json::to_vec(&Saved { fold, state }))
+        .map_err(|_| Error::FailedFunction("the state of a fold does not serialize".into()))
+}
+fn open(bytes: &[u8], label: String) -> Result<Box<RawValue>> {
+    let saved: Saved = serde_json::from_slice(bytes).map_err(|_| foreign())?;
+    same_label(saved.fold, label)?;
+    Ok(saved.state)
+}
+fn same_label(left: String, right: String) -> Result<()> {
+    if left == right { Ok(()) } else { Err(foreign()) }
+}
+
+/// Rows, then a fold, in one pass.
+pub(crate) struct AfterRows(pub(crate) Arc<dyn RowsStage>, pub(crate) Arc<dyn FoldStage>);
+struct AfterRowsState {
+    rows: Box<dyn Run>,
+    buffer: AnyValue,
+    inner: Box<dyn State>,
+}
+impl AfterRows {
+    fn state(&self, inner: Box<dyn State>) -> Box<dyn State> {
+        Box::new(AfterRowsState { rows: self.0.start(), buffer: AnyValue::buffer(), inner })
     }
 }
-impl<I: Carrier, X: Carrier, O: Carrier> FoldStage<I, O> for AfterRows<I, X, O> {
-    fn start(&self) -> Box<dyn State<I, O>> {
+impl FoldStage for AfterRows {
+    fn start(&self) -> Box<dyn State> {
         self.state(self.1.start())
     }
-    fn load(&self, bytes: &[u8]) -> Result<Box<dyn State<I, O>>> {
+    fn load(&self, bytes: &[u8]) -> Result<Box<dyn State>> {
         Ok(self.state(self.1.load(bytes)?))
     }
     fn in_order(&self) -> bool {
         self.1.in_order()
     }
 }
-impl<I: Carrier, X: Carrier, O: Carrier> State<I, O> for AfterRowsState<I, X, O> {
-    fn absorb(&mut self, chunk: I::Chunk<'_>) -> Result<()> {
+impl State for AfterRowsState {
+    fn absorb(&mut self, chunk: AnyChunk<'_>) -> Result<()> {
         self.buffer.reset();
         self.rows.append(chunk, &mut self.buffer)?;
         self.inner.absorb(self.buffer.chunk())
     }
-    fn merge(&mut self, other: Box<dyn State<I, O>>) -> Result<()> {
-        self.inner.merge(same::<Self>(other.into_any())?.inner)
+    fn merge(&mut self, other: Box<dyn State>) -> Result<()> {
+        self.inner.merge(same::<Self>(other)?.inner)
     }
-    fn finish(self: Box<Self>) -> Result<O> {
+    fn finish(self: Box<Self>) -> Result<AnyValue> {
         self.inner.finish()
     }
     fn save(&self) -> Result<Vec<u8>> {
         self.inner.save()
     }
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
-    }
 }
 
 /// A fold, then any function of its value.
-pub(crate) struct ThenFunction<I: Carrier, X: Carrier, O: Carrier>(
-    pub(crate) Arc<dyn FoldStage<I, X>>,
-    pub(crate) Function<X, O>,
-);
-struct ThenFunctionState<I: Carrier, X: Carrier, O: Carrier> {
-    inner: Box<dyn State<I, X>>,
-    next: Function<X, O>,
+pub(crate) struct ThenStage(pub(crate) Arc<dyn FoldStage>, pub(crate) Stage);
+struct ThenStageState {
+    inner: Box<dyn State>,
+    next: Stage,
 }
-impl<I: Carrier, X: Carrier, O: Carrier> ThenFunction<I, X, O> {
-    fn state(&self, inner: Box<dyn State<I, X>>) -> Box<dyn State<I, O>> {
-        Box::new(ThenFunctionState { inner, next: self.1.clone() })
+impl ThenStage {
+    fn state(&self, inner: Box<dyn State>) -> Box<dyn State> {
+        Box::new(ThenStageState { inner, next: self.1.clone() })
     }
 }
-impl<I: Carrier, X: Carrier, O: Carrier> FoldStage<I, O> for ThenFunction<I, X, O> {
-    fn start(&self) -> Box<dyn State<I, O>> {
+impl FoldStage for ThenStage {
+    fn start(&self) -> Box<dyn State> {
         self.state(self.0.start())
     }
-    fn load(&self, bytes: &[u8]) -> Result<Box<dyn State<I, O>>> {
+    fn load(&self, bytes: &[u8]) -> Result<Box<dyn State>> {
         Ok(self.state(self.0.load(bytes)?))
     }
     fn projects(&self, set: &dyn Any) -> bool {
@@ -265,27 +275,24 @@ impl<I: Carrier, X: Carrier, O: Carrier> FoldStage<I, O> for ThenFunction<I, X, 
         self.0.in_order()
     }
 }
-impl<I: Carrier, X: Carrier, O: Carrier> State<I, O> for ThenFunctionState<I, X, O> {
-    fn absorb(&mut self, chunk: I::Chunk<'_>) -> Result<()> {
+impl State for ThenStageState {
+    fn absorb(&mut self, chunk: AnyChunk<'_>) -> Result<()> {
         self.inner.absorb(chunk)
     }
-    fn merge(&mut self, other: Box<dyn State<I, O>>) -> Result<()> {
-        self.inner.merge(same::<Self>(other.into_any())?.inner)
+    fn merge(&mut self, other: Box<dyn State>) -> Result<()> {
+        self.inner.merge(same::<Self>(other)?.inner)
     }
-    fn finish(self: Box<Self>) -> Result<O> {
-        self.next.eval(&self.inner.finish()?)
+    fn finish(self: Box<Self>) -> Result<AnyValue> {
+        self.next.call(&self.inner.finish()?)
     }
     fn save(&self) -> Result<Vec<u8>> {
         self.inner.save()
     }
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
-    }
 }
 
 /// Recover the type of a state, or refuse one of another function.
-pub(crate) fn same<T: 'static>(any: Box<dyn Any>) -> Result<Box<T>> {
-    any.downcast().map_err(|_| foreign())
+fn same<T: State>(state: Box<dyn State>) -> Result<Box<T>> {
+    (state as Box<dyn Any>).downcast().map_err(|_| foreign())
 }
 #[cold]
 fn foreign() -> Error {

@@ -1,108 +1,122 @@
 //! Stages that act on each row alone.
 
-use std::{any::Any, sync::Arc};
+use std::{any::Any, marker::PhantomData, sync::Arc};
 
+use crate::erased::{AnyChunk, AnyValue};
 use crate::{Carrier, Result};
 
-/// What a `rows` stage does to a chunk.
-type Append<I, O> = dyn for<'a> Fn(<I as Carrier>::Chunk<'a>, &mut O) -> Result<()> + Send + Sync;
-
-/// A definition, shared by all runs.
-pub(crate) trait RowsStage<I: Carrier, O: Carrier>: Send + Sync {
-    fn start(&self) -> Box<dyn Run<I, O>>;
+/// A definition, shared by all runs. It is compiled once: only [`Append`] depends on types.
+pub(crate) trait RowsStage: Send + Sync {
+    fn start(&self) -> Box<dyn Run>;
     /// The last stage, if it is a projection.
-    fn projection(&self) -> Option<Projection<'_, I, O>> {
+    fn projection(&self) -> Option<Projection<'_>> {
         None
     }
 }
 /// A last stage that moves each row to the nearest of a set.
-pub(crate) struct Projection<'a, I, O> {
+pub(crate) struct Projection<'a> {
     pub(crate) set: &'a (dyn Any + Send + Sync),
     /// The stages before it, if there are any.
-    pub(crate) before: Option<Arc<dyn RowsStage<I, O>>>,
+    pub(crate) before: Option<Arc<dyn RowsStage>>,
 }
 /// One run over the chunks of one input, which owns the buffers between its stages.
-pub(crate) trait Run<I: Carrier, O: Carrier>: Send + Sync {
-    /// Prepare the output, which must be right even if no chunk follows: an erased buffer gets its
-    /// type.
-    fn begin(&mut self, out: &mut O) -> Result<()> {
-        let _ = out;
-        Ok(())
+pub(crate) trait Run: Send + Sync {
+    /// Prepare the output, which must be right even if no chunk follows: the buffer gets its type.
+    fn begin(&mut self, out: &mut AnyValue) -> Result<()>;
+    fn append(&mut self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()>;
+}
+
+/// What a stage does to a chunk, between erased values.
+pub(crate) trait Append: Send + Sync {
+    fn append(&self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()>;
+}
+/// A function of typed chunks: the types are looked up once a chunk.
+struct Typed<F, I, O>(F, PhantomData<fn(&I) -> O>);
+impl<I, O, F> Append for Typed<F, I, O>
+where
+    I: Carrier,
+    O: Carrier,
+    F: for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync,
+{
+    fn append(&self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()> {
+        (self.0)(I::view(chunk)?, out.typed_buffer()?)
     }
-    fn append(&mut self, chunk: I::Chunk<'_>, out: &mut O) -> Result<()>;
 }
 
 /// A single stage, with what its output is like without rows, where that is not a plain buffer, and
 /// the set that it projects to, if it does.
-pub(crate) struct RowsLeaf<I: Carrier, O: Carrier> {
-    append: Arc<Append<I, O>>,
-    empty: Option<Arc<O>>,
+#[derive(Clone)]
+pub(crate) struct RowsLeaf {
+    append: Arc<dyn Append>,
+    /// Gives a buffer the type of the output.
+    begin: fn(&mut AnyValue) -> Result<()>,
+    empty: Option<AnyValue>,
     set: Option<Arc<dyn Any + Send + Sync>>,
 }
-impl<I: Carrier, O: Carrier> RowsLeaf<I, O> {
-    pub(crate) fn new(
+impl RowsLeaf {
+    pub(crate) fn new<I: Carrier, O: Carrier>(
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
-        RowsLeaf { append: Arc::new(append), empty: None, set: None }
+        let append = Arc::new(Typed(append, PhantomData));
+        RowsLeaf { append, begin: begin::<O>, empty: None, set: None }
     }
-    pub(crate) fn onto(self, empty: O) -> Self {
-        RowsLeaf { empty: Some(Arc::new(empty)), ..self }
+    pub(crate) fn onto(self, empty: AnyValue) -> Self {
+        RowsLeaf { empty: Some(empty), ..self }
     }
-    pub(crate) fn into_set(self, set: impl Any + Send + Sync) -> Self {
-        RowsLeaf { set: Some(Arc::new(set)), ..self }
+    pub(crate) fn into_set(self, set: Arc<dyn Any + Send + Sync>) -> Self {
+        RowsLeaf { set: Some(set), ..self }
     }
 }
-impl<I: Carrier, O: Carrier> RowsStage<I, O> for RowsLeaf<I, O> {
-    fn start(&self) -> Box<dyn Run<I, O>> {
-        let RowsLeaf { append, empty, set } = self;
-        Box::new(RowsLeaf { append: append.clone(), empty: empty.clone(), set: set.clone() })
+fn begin<O: Carrier>(out: &mut AnyValue) -> Result<()> {
+    out.typed_buffer::<O>().map(|_| ())
+}
+impl RowsStage for RowsLeaf {
+    fn start(&self) -> Box<dyn Run> {
+        Box::new(self.clone())
     }
-    fn projection(&self) -> Option<Projection<'_, I, O>> {
+    fn projection(&self) -> Option<Projection<'_>> {
         self.set.as_deref().map(|set| Projection { set, before: None })
     }
 }
-impl<I: Carrier, O: Carrier> Run<I, O> for RowsLeaf<I, O> {
-    fn begin(&mut self, out: &mut O) -> Result<()> {
+impl Run for RowsLeaf {
+    fn begin(&mut self, out: &mut AnyValue) -> Result<()> {
+        (self.begin)(out)?;
         if let Some(empty) = &self.empty {
             out.append_rows(empty.chunk());
         }
         Ok(())
     }
-    fn append(&mut self, chunk: I::Chunk<'_>, out: &mut O) -> Result<()> {
-        (self.append)(chunk, out)
+    fn append(&mut self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()> {
+        self.append.append(chunk, out)
     }
 }
 
 /// Two stages in one pass.
-pub(crate) struct Sequence<I, X, O>(
-    pub(crate) Arc<dyn RowsStage<I, X>>,
-    pub(crate) Arc<dyn RowsStage<X, O>>,
-);
-struct SequenceRun<I, X, O> {
-    first: Box<dyn Run<I, X>>,
-    buffer: X,
-    second: Box<dyn Run<X, O>>,
+pub(crate) struct Sequence(pub(crate) Arc<dyn RowsStage>, pub(crate) Arc<dyn RowsStage>);
+struct SequenceRun {
+    first: Box<dyn Run>,
+    buffer: AnyValue,
+    second: Box<dyn Run>,
 }
-impl<I: Carrier, X: Carrier, O: Carrier> RowsStage<I, O> for Sequence<I, X, O> {
-    fn start(&self) -> Box<dyn Run<I, O>> {
+impl RowsStage for Sequence {
+    fn start(&self) -> Box<dyn Run> {
         let (first, second) = (self.0.start(), self.1.start());
-        Box::new(SequenceRun { first, buffer: X::buffer(), second })
+        Box::new(SequenceRun { first, buffer: AnyValue::buffer(), second })
     }
-    fn projection(&self) -> Option<Projection<'_, I, O>> {
+    fn projection(&self) -> Option<Projection<'_>> {
         let Projection { set, before } = self.1.projection()?;
-        let before: Arc<dyn RowsStage<I, O>> = match before {
+        let before: Arc<dyn RowsStage> = match before {
             Some(before) => Arc::new(Sequence(self.0.clone(), before)),
-            // A projection alone does not change the type of the rows.
-            None => Arc::clone((&self.0 as &dyn Any).downcast_ref()?),
+            None => self.0.clone(),
         };
         Some(Projection { set, before: Some(before) })
     }
 }
-impl<I: Carrier, X: Carrier, O: Carrier> Run<I, O> for SequenceRun<I, X, O> {
-    fn begin(&mut self, out: &mut O) -> Result<()> {
+impl Run for SequenceRun {
+    fn begin(&mut self, out: &mut AnyValue) -> Result<()> {
         self.second.begin(out)
     }
-    fn append(&mut self, chunk: I::Chunk<'_>, out: &mut O) -> Result<()> {
+    fn append(&mut self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()> {
         self.buffer.reset();
         self.first.append(chunk, &mut self.buffer)?;
         self.second.append(self.buffer.chunk(), out)

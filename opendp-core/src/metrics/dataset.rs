@@ -65,33 +65,26 @@ named! {
     HammingDistance as "HammingDistance",
 }
 
-impl DatasetMetric for SymmetricDistance {
-    const SIZED: bool = false;
-    const ORDERED: bool = false;
-    fn to_symmetric(d_in: u32) -> Result<u32> {
-        Ok(d_in)
-    }
+macro_rules! dataset_metrics {
+    ($($metric:ident: $sized:literal $ordered:literal $to_symmetric:path;)*) => {$(
+        impl DatasetMetric for $metric {
+            fn sized(&self) -> bool {
+                $sized
+            }
+            fn ordered(&self) -> bool {
+                $ordered
+            }
+            fn to_symmetric(&self, d_in: u32) -> Result<u32> {
+                $to_symmetric(d_in)
+            }
+        }
+    )*};
 }
-impl DatasetMetric for InsertDeleteDistance {
-    const SIZED: bool = false;
-    const ORDERED: bool = true;
-    fn to_symmetric(d_in: u32) -> Result<u32> {
-        Ok(d_in)
-    }
-}
-impl DatasetMetric for ChangeOneDistance {
-    const SIZED: bool = true;
-    const ORDERED: bool = false;
-    fn to_symmetric(d_in: u32) -> Result<u32> {
-        twice(d_in)
-    }
-}
-impl DatasetMetric for HammingDistance {
-    const SIZED: bool = true;
-    const ORDERED: bool = true;
-    fn to_symmetric(d_in: u32) -> Result<u32> {
-        twice(d_in)
-    }
+dataset_metrics! {
+    SymmetricDistance: false false Ok;
+    InsertDeleteDistance: false true Ok;
+    ChangeOneDistance: true false twice;
+    HammingDistance: true true twice;
 }
 /// A replaced record is one removed and one added.
 fn twice(d_in: u32) -> Result<u32> {

@@ -324,7 +324,7 @@ impl Entry {
         self.parameters().iter().any(|parameter| parameter.name == name)
     }
     fn takes(&self, name: &str, arg: &Arg) -> bool {
-        self.parameters().iter().any(|parameter| parameter.name == name && (parameter.accepts)(arg))
+        self.parameters().iter().any(|parameter| parameter.name == name && parameter.accepts(arg))
     }
 }
 

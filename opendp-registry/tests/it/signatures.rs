@@ -242,7 +242,7 @@ fn values(parameter: &Parameter) -> Vec<Arg> {
         json!({"approximate": {"measure": {"zero_concentrated_divergence": {}}}}),
     ];
     let measures = measures.into_iter().filter_map(|json| build(json).ok().map(Arg::from));
-    let fits = |arg: &Arg| (parameter.decodes)(arg).is_ok();
+    let fits = |arg: &Arg| parameter.decodes(arg).is_ok();
     pool.into_iter().map(Arg::from).chain(measures).filter(fits).collect()
 }
 /// Choose a space and arguments for a signature.

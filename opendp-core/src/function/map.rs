@@ -1,0 +1,44 @@
+//! Stages that take a value whole.
+
+use std::{any::Any, marker::PhantomData};
+
+use super::Stage;
+use crate::erased::AnyValue;
+use crate::{Carrier, Result};
+
+/// A function of a whole value, between erased values.
+pub(crate) trait MapStage: Any + Send + Sync {
+    fn call(&self, input: &AnyValue) -> Result<AnyValue>;
+}
+
+/// A function of a typed value.
+pub(crate) struct MapLeaf<F, I, O>(F, PhantomData<fn(&I) -> O>);
+impl<I, O, F> MapLeaf<F, I, O>
+where
+    I: Carrier,
+    O: Carrier,
+    F: Fn(&I) -> Result<O> + Send + Sync + 'static,
+{
+    pub(crate) fn new(function: F) -> Self {
+        MapLeaf(function, PhantomData)
+    }
+    /// Call the function that a stage was made of, without erasing anything.
+    pub(crate) fn call_typed(stage: &Stage, input: &I) -> Result<O> {
+        if let Stage::Map(map) = stage
+            && let Some(leaf) = (&**map as &dyn Any).downcast_ref::<Self>()
+        {
+            return (leaf.0)(input);
+        }
+        stage.eval(input)
+    }
+}
+impl<I, O, F> MapStage for MapLeaf<F, I, O>
+where
+    I: Carrier,
+    O: Carrier,
+    F: Fn(&I) -> Result<O> + Send + Sync + 'static,
+{
+    fn call(&self, input: &AnyValue) -> Result<AnyValue> {
+        (self.0)(input.downcast_ref()?).map(AnyValue::new)
+    }
+}
