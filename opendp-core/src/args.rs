@@ -2,6 +2,7 @@
 
 use std::{
     any::{Any, TypeId},
+    borrow::Cow,
     collections::{BTreeMap, HashMap},
     fmt,
     sync::{Arc, LazyLock},
@@ -126,18 +127,23 @@ impl Args {
     /// `Argument` when it is missing or does not decode; the kind that its type's constructor
     /// gives when it decodes to something that cannot be.
     pub fn decode<A: Argument>(&self, name: &str, default: Option<&str>) -> Result<A> {
-        match self.get(name) {
-            Some(arg) => A::from_arg(arg),
-            None => A::from_arg(&fallback(name, default, A::type_name)?),
-        }
-        .map_err(|error| at_argument(name, error))
+        let found = self.find(name, default, A::type_name)?;
+        A::from_arg(&found).map_err(|error| at_argument(name, error))
     }
-}
-/// The default of a parameter that has no argument.
-fn fallback(name: &str, default: Option<&str>, expected: fn() -> TypeName) -> Result<Arg> {
-    match default.and_then(|text| serde_json::from_str(text).ok()) {
-        Some(json) => Ok(Arg::Json(json)),
-        None => Err(Error::argument(name, format!("missing, expected a {}", expected()))),
+    /// Find the argument for a parameter, or its default.
+    fn find(
+        &self,
+        name: &str,
+        default: Option<&str>,
+        expected: fn() -> TypeName,
+    ) -> Result<Cow<'_, Arg>> {
+        if let Some(arg) = self.get(name) {
+            return Ok(Cow::Borrowed(arg));
+        }
+        match default.and_then(|text| serde_json::from_str(text).ok()) {
+            Some(json) => Ok(Cow::Owned(Arg::Json(json))),
+            None => Err(Error::argument(name, format!("missing, expected a {}", expected()))),
+        }
     }
 }
 #[cold]
@@ -175,10 +181,7 @@ pub trait Argument: Sized {
     /// The type in an argument for which a type of the parameter stands, such as the metric for which
     /// [`AnyDatasetMetric`](crate::AnyDatasetMetric) does. The default is that none does.
     #[doc(hidden)]
-    fn stood_for(arg: &Arg) -> Option<TypeId> {
-        let _ = arg;
-        None
-    }
+    const STOOD_FOR: fn(&Arg) -> Option<TypeId> = |_| None;
 }
 
 #[cold]
@@ -210,36 +213,53 @@ impl<T: Named + Codec + Clone + Send + Sync> Argument for T {
 
 impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
     fn type_name() -> TypeName {
-        TypeName::generic("Space", [D::type_name(), M::type_name()])
+        TypeName::applied("Space", &[D::type_name, M::type_name])
     }
     fn accepts(arg: &Arg) -> bool {
-        match arg {
-            Arg::Space(Space { domain, metric }) | Arg::Pair(domain, metric) => {
-                domain.is::<D>() && M::view(metric).is_some()
-            }
-            Arg::Value(value) => M::view_space::<D>(&**value).is_some(),
-            _ => false,
+        match arg.space() {
+            Ok(pair) => pair.domain.is::<D>() && M::view(pair.metric).is_some(),
+            Err(Some(value)) => M::view_space::<D>(value).is_some(),
+            Err(None) => false,
         }
     }
     #[inline(never)]
     fn from_arg(arg: &Arg) -> Result<Self> {
-        let space = match arg {
-            Arg::Space(space) => return space.typed(),
-            Arg::Pair(domain, metric) => {
-                return Space::new(domain.downcast_ref::<D>()?.clone(), metric.typed()?);
+        let space = match arg.space() {
+            Ok(Pair { domain, metric, checked }) => {
+                let space = Space::of(domain.of_type::<D>()?.clone(), metric.typed::<M>()?);
+                if !checked {
+                    space.metric().check(space.domain())?;
+                }
+                return Ok(space);
             }
-            Arg::Value(value) => M::view_space(&**value),
-            _ => None,
+            Err(value) => value.and_then(M::view_space),
         };
         space.ok_or_else(|| wrong(&<Self as Argument>::type_name(), arg))
     }
-    fn stood_for(arg: &Arg) -> Option<TypeId> {
-        match arg {
-            Arg::Space(Space { metric, .. }) | Arg::Pair(_, metric) => Some(metric.inner_id()),
-            Arg::Value(value) => {
-                M::view_space::<D>(&**value).map(|space| space.metric().erased().inner_id())
-            }
-            _ => None,
+    const STOOD_FOR: fn(&Arg) -> Option<TypeId> =
+        if M::STANDS { stood_for::<D, M> } else { |_| None };
+}
+fn stood_for<D: Domain, M: Metric>(arg: &Arg) -> Option<TypeId> {
+    match arg.space() {
+        Ok(pair) => Some(pair.metric.inner_id()),
+        Err(value) => M::view_space::<D>(value?).map(|space| space.metric().erased().inner_id()),
+    }
+}
+/// What an argument says of a space.
+struct Pair<'a> {
+    domain: &'a AnyDomain,
+    metric: &'a AnyMetric,
+    /// Whether the two are known to form a space.
+    checked: bool,
+}
+impl Arg {
+    /// The domain and the metric of a space, or else a typed value, which may be a space.
+    fn space(&self) -> Result<Pair<'_>, Option<&(dyn Any + 'static)>> {
+        match self {
+            Arg::Space(Space { domain, metric, .. }) => Ok(Pair { domain, metric, checked: true }),
+            Arg::Pair(domain, metric) => Ok(Pair { domain, metric, checked: false }),
+            Arg::Value(value) => Err(Some(&**value)),
+            _ => Err(None),
         }
     }
 }
@@ -281,7 +301,7 @@ fn checked(domain: &AnyDomain, metric: &AnyMetric) -> Result<Space<AnyDomain, An
         };
         check(&Arg::Pair(domain.clone(), metric.clone()))?;
     }
-    Ok(Space { domain: domain.clone(), metric: metric.clone() })
+    Ok(Space::of(domain.clone(), metric.clone()))
 }
 type Check = fn(&Arg) -> Result<()>;
 /// The checks of all spaces that registered functions take.

@@ -37,9 +37,9 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Made for Measurement<DI, 
         Kind::Measurement
     }
     fn type_name() -> TypeName {
-        TypeName::generic(
+        TypeName::applied(
             "Measurement",
-            [DI::type_name(), MI::type_name(), MO::type_name(), TO::type_name()],
+            &[DI::type_name, MI::type_name, MO::type_name, TO::type_name],
         )
     }
     #[inline(never)]
@@ -63,7 +63,7 @@ impl<I: Carrier, O: Carrier> Made for Function<I, O> {
         Kind::Function
     }
     fn type_name() -> TypeName {
-        TypeName::generic("Function", [I::type_name(), O::type_name()])
+        TypeName::applied("Function", &[I::type_name, O::type_name])
     }
     #[inline(never)]
     fn erased(self) -> Constructed {

@@ -29,6 +29,9 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
     fn settle(&self, distance: Self::Distance) -> Result<Self::Distance> {
         Ok(distance)
     }
+    /// Whether this metric stands for others.
+    #[doc(hidden)]
+    const STANDS: bool = false;
     /// Erase the type. A metric that stands for several erases to the one that it is.
     #[doc(hidden)]
     fn erased(&self) -> AnyMetric {

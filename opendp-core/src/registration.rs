@@ -83,7 +83,7 @@ impl ArgumentType {
             type_name: A::type_name,
             accepts: A::accepts,
             decodes: decodes::<A>,
-            stood_for: A::stood_for,
+            stood_for: A::STOOD_FOR,
         }
     }
 }

@@ -1,7 +1,10 @@
 //! Metric spaces.
 
+use std::{fmt, marker::PhantomData};
+
 use serde_json::{Value as Json, json};
 
+use crate::erased::AnyDomain;
 use crate::{DistanceOn, Domain, Error, Metric, MetricOn, Result};
 
 /// A domain together with a metric on it.
@@ -15,10 +18,11 @@ use crate::{DistanceOn, Domain, Error, Metric, MetricOn, Result};
 /// assert_eq!(Space::new(records.clone(), ChangeOneDistance).unwrap_err().kind(), "MetricSpace");
 /// assert!(Space::new(records.with_size(100), ChangeOneDistance).is_ok());
 /// ```
-#[derive(Clone, Debug, PartialEq)]
 pub struct Space<D, M> {
-    pub(crate) domain: D,
+    /// It is a `D`, erased: so what holds spaces is not compiled for each domain.
+    pub(crate) domain: AnyDomain,
     pub(crate) metric: M,
+    domain_type: PhantomData<fn() -> D>,
 }
 
 impl<D: Domain, M: MetricOn<D>> Space<D, M> {
@@ -28,7 +32,13 @@ impl<D: Domain, M: MetricOn<D>> Space<D, M> {
     /// `MetricSpace` when they do not form a metric space.
     pub fn new(domain: D, metric: M) -> Result<Self> {
         metric.check(&domain)?;
-        Ok(Space { domain, metric })
+        Ok(Space::of(AnyDomain::new(domain), metric))
+    }
+}
+impl<D, M> Space<D, M> {
+    /// Put together what has been checked; the domain is a `D`.
+    pub(crate) fn of(domain: AnyDomain, metric: M) -> Self {
+        Space { domain, metric, domain_type: PhantomData }
     }
 }
 impl<D: Domain, M: DistanceOn<D>> Space<D, M> {
@@ -44,7 +54,7 @@ impl<D: Domain, M: DistanceOn<D>> Space<D, M> {
 impl<D: Domain, M: Metric> Space<D, M> {
     /// The domain.
     pub fn domain(&self) -> &D {
-        &self.domain
+        self.domain.known()
     }
     /// The metric.
     pub fn metric(&self) -> &M {
@@ -54,8 +64,7 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// never part of the domain. It is for a metric that fits whenever that number is known, as every
     /// metric here that looks at it does.
     pub fn with_records(&self, records: usize) -> Option<Self> {
-        let domain = self.domain.with_records(records)?;
-        Some(Space { domain, metric: self.metric.clone() })
+        Some(Space::of(self.domain.with_records(records)?, self.metric.clone()))
     }
     /// Write as `{"domain": ..., "metric": ...}`.
     pub fn to_json(&self) -> Json {
@@ -73,11 +82,31 @@ impl<D: Domain, M: Metric> Space<D, M> {
             });
         }
         if self.metric != found.metric {
-            return Err(Error::MetricMismatch {
-                expected: self.metric.to_json().to_string(),
-                found: found.metric.to_json().to_string(),
-            });
+            return Err(other_metric(&self.metric.to_json(), &found.metric.to_json()));
         }
         Ok(())
+    }
+}
+#[cold]
+fn other_metric(expected: &Json, found: &Json) -> Error {
+    Error::MetricMismatch { expected: expected.to_string(), found: found.to_string() }
+}
+
+impl<D, M: Clone> Clone for Space<D, M> {
+    fn clone(&self) -> Self {
+        Space::of(self.domain.clone(), self.metric.clone())
+    }
+}
+impl<D, M: PartialEq> PartialEq for Space<D, M> {
+    fn eq(&self, other: &Self) -> bool {
+        self.domain == other.domain && self.metric == other.metric
+    }
+}
+impl<D, M: fmt::Debug> fmt::Debug for Space<D, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Space")
+            .field("domain", &self.domain)
+            .field("metric", &self.metric)
+            .finish()
     }
 }

@@ -47,6 +47,10 @@ impl TypeName {
     pub fn generic(head: &'static str, args: impl IntoIterator<Item = TypeName>) -> Self {
         TypeName { head: Cow::Borrowed(head), args: args.into_iter().collect() }
     }
+    /// Name a type by the functions that name its arguments.
+    pub fn applied(head: &'static str, args: &[fn() -> TypeName]) -> Self {
+        TypeName { head: Cow::Borrowed(head), args: args.iter().map(|name| name()).collect() }
+    }
     /// The name without its arguments.
     pub fn head(&self) -> &str {
         &self.head
@@ -183,7 +187,7 @@ macro_rules! named {
     ($($ty:ident $(< $($arg:ident $(: $bound:path)?),+ >)? as $name:literal),+ $(,)?) => {$(
         impl $(< $($arg: $crate::Named $(+ $bound)?),+ >)? $crate::Named for $ty $(< $($arg),+ >)? {
             fn type_name() -> $crate::TypeName {
-                $crate::TypeName::generic($name, [$($(<$arg as $crate::Named>::type_name()),+)?])
+                $crate::TypeName::applied($name, &[$($(<$arg as $crate::Named>::type_name),+)?])
             }
         }
     )+};

@@ -290,10 +290,7 @@ impl Measure for AnyMeasure {
 impl<D: Domain, M: Metric> Space<D, M> {
     /// Erase the types of the domain and the metric.
     pub fn erase(&self) -> Space<AnyDomain, AnyMetric> {
-        Space {
-            domain: AnyDomain::new(self.domain.clone()),
-            metric: self.metric.erased(),
-        }
+        Space::of(self.domain.clone(), self.metric.erased())
     }
 }
 impl Space<AnyDomain, AnyMetric> {
@@ -302,10 +299,23 @@ impl Space<AnyDomain, AnyMetric> {
     /// # Errors
     /// `FailedCast` when they are others.
     pub fn typed<D: Domain, M: Metric>(&self) -> Result<Space<D, M>> {
-        Ok(Space {
-            domain: self.domain.downcast_ref::<D>()?.clone(),
-            metric: self.metric.typed()?,
-        })
+        Ok(Space::of(self.domain.of_type::<D>()?.clone(), self.metric.typed()?))
+    }
+}
+impl AnyDomain {
+    /// Check the type inside.
+    ///
+    /// # Errors
+    /// `FailedCast` when it is another.
+    pub(crate) fn of_type<D: Domain>(&self) -> Result<&Self> {
+        self.downcast_ref::<D>().map(|_| self)
+    }
+    /// Look inside, where the type has been checked.
+    pub(crate) fn known<D: Domain>(&self) -> &D {
+        match self.downcast_ref() {
+            Ok(domain) => domain,
+            Err(_) => unreachable!("a space holds a domain of the type that it says"),
+        }
     }
 }
 impl AnyMetric {

@@ -5,7 +5,7 @@ use std::any::Any;
 use serde_json::Value as Json;
 
 use super::dataset::{ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance};
-use crate::erased::AnyMetric;
+use crate::erased::{AnyDomain, AnyMetric};
 use crate::{DatasetMetric, Domain, Metric, MetricOn, Result, Space, named};
 
 /// One of the four metrics on data sets, which one is known only at run time.
@@ -66,12 +66,13 @@ const ALL: [AnyDatasetMetric; 4] = [
 fn is<M: Metric>(_: &M, metric: &dyn Any) -> bool {
     metric.is::<M>()
 }
-fn is_space<D: Domain, M: Metric>(_: &M, space: &dyn Any) -> Option<D> {
-    space.downcast_ref::<Space<D, M>>().map(|space| space.domain().clone())
+fn domain_of<D: Domain, M: Metric>(_: &M, space: &dyn Any) -> Option<AnyDomain> {
+    space.downcast_ref::<Space<D, M>>().map(|space| space.domain.clone())
 }
 
 impl Metric for AnyDatasetMetric {
     type Distance = u32;
+    const STANDS: bool = true;
     fn to_json(&self) -> Json {
         with!(self, metric => metric.to_json())
     }
@@ -83,8 +84,8 @@ impl Metric for AnyDatasetMetric {
     }
     fn view_space<D: Domain>(space: &dyn Any) -> Option<Space<D, Self>> {
         ALL.into_iter().find_map(|metric| {
-            let domain = with!(metric, it => is_space::<D, _>(&it, space))?;
-            Some(Space { domain, metric })
+            let domain = with!(metric, it => domain_of::<D, _>(&it, space))?;
+            Some(Space::of(domain, metric))
         })
     }
 }

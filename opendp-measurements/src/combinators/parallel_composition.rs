@@ -105,7 +105,7 @@ where
             measurements.len()
         )));
     }
-    if M::SIZED || input.domain().size().is_some() {
+    if input.metric().sized() || input.domain().size().is_some() {
         return no(
             "input: expected data sets of any size, under a distance that counts rows added \
                    and removed, because the sizes of parts are not public",
