@@ -13,7 +13,7 @@ use opendp_core::{
 use crate::accounting::{
     profile_of_concentrated, profile_of_discrete_gaussian, profile_of_gaussian,
 };
-use crate::gaussian_accuracy::{continuous_accuracy, discrete_accuracy};
+use crate::gaussian_accuracy::accuracy;
 use crate::noise::{Noise, add_noise_of, lattice};
 use crate::numbers::{Numbers, finite};
 use crate::quotient::{exact_half_square_quotient, half_square_quotient, quotient};
@@ -188,16 +188,19 @@ where
     MO: Measure + Default,
 {
     let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
-    let map = PrivacyMap::new(move |d_in: &M::Distance| match lattice {
-        Some(_) => M::loss(d_in, scale),
-        None => M::loss_of_integers(d_in, scale),
+    let map = losing::<M, MO>(scale, lattice.is_none());
+    Ok(add_noise_of::<Gaussian, _, _, _>(input, scale, lattice, map, accuracy))
+}
+/// The map, which is the same for all types of numbers of a kind.
+fn losing<M: GaussianLoss<MO>, MO: Measure + Default>(
+    scale: Scale,
+    integers: bool,
+) -> PrivacyMap<M, MO> {
+    PrivacyMap::new(move |d_in: &M::Distance| match integers {
+        false => M::loss(d_in, scale),
+        true => M::loss_of_integers(d_in, scale),
     })
-    .with_exact(move |d_in| M::exact_loss(d_in, scale));
-    let bound = move |alpha| match lattice {
-        Some(k) => continuous_accuracy(scale, k, alpha),
-        None => discrete_accuracy(scale, alpha),
-    };
-    Ok(add_noise_of::<Gaussian, _, _, _>(input, scale, lattice, map, bound))
+    .with_exact(move |d_in| M::exact_loss(d_in, scale))
 }
 
 /// Make a measurement that adds Gaussian noise to each number: [`make_gaussian_in`] with the loss in

@@ -8,6 +8,17 @@ use crate::laplace_accuracy::negative_ln;
 use crate::samplers::power_of_two;
 use crate::tails::{discrete_gaussian_tail, gaussian_tail};
 
+/// Bound the error of a number on the lattice `2^k`, or of an integer, as one of the functions below.
+///
+/// # Errors
+/// `Overflow` when the bound exceeds all floats.
+pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result<f64> {
+    match lattice {
+        Some(k) => continuous_accuracy(scale, k, alpha),
+        None => discrete_accuracy(scale, alpha),
+    }
+}
+
 /// Bound the error of a float: `scale t + 2^k / 2` with `P[|N| > t] <= alpha`, rounded up.
 ///
 /// The nearest point of the lattice is at most half a step away. `alpha` must be in `(0, 1]`.

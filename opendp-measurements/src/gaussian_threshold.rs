@@ -9,7 +9,7 @@ use opendp_core::{
 };
 
 use crate::gaussian::Gaussian;
-use crate::gaussian_accuracy::{continuous_accuracy, discrete_accuracy};
+use crate::gaussian_accuracy::accuracy;
 use crate::quotient::half_square_quotient;
 use crate::tails::{discrete_gaussian_tail, gaussian_tail};
 use crate::threshold::{ThresholdNoise, threshold_of};
@@ -160,9 +160,6 @@ impl<V: ThresholdNumber> ThresholdNoise<2, V> for Gaussian {
         }
     }
     fn accuracy(scale: Scale, k: Option<i32>, alpha: f64) -> Result<f64> {
-        match k {
-            Some(k) => continuous_accuracy(scale, k, alpha),
-            None => discrete_accuracy(scale, alpha),
-        }
+        accuracy(scale, k, alpha)
     }
 }

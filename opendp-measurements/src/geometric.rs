@@ -94,7 +94,25 @@ where
     let Some(bounds) = bounds else { return make_laplace(input, scale, None) };
     let (lower, count) = (bounds.lower(), input.domain().count());
     let noise = CensoredLaplace::new(scale.value(), bounds.upper().above(lower));
-    let function = Function::map(move |data: &D::Carrier| {
+    let function = adding::<D>(noise, bounds);
+    let map = losing::<M, MO>(scale);
+    Ok(Measurement::new(input, MO::default(), function, map).with_accuracy(move |alpha| {
+        accuracy::check(alpha)?;
+        Ok(accuracy::each(discrete_accuracy(scale, alpha)?, count))
+    }))
+}
+
+/// The function, which is the same for all types of distances.
+fn adding<D>(
+    noise: Option<CensoredLaplace>,
+    bounds: Bounds<D::Number>,
+) -> Function<D::Carrier, D::Carrier>
+where
+    D: Numbers,
+    D::Number: GeometricNumber,
+{
+    let lower = bounds.lower();
+    Function::map(move |data: &D::Carrier| {
         let released = match &noise {
             Some(noise) => with_secure(|source| {
                 D::try_map(data, |x| {
@@ -105,12 +123,11 @@ where
             None => D::try_map(data, |x| Ok::<_, NoEntropy>(bounds.clamp(x))),
         };
         Ok(released?)
-    });
-    let map = PrivacyMap::new(move |d_in: &M::Distance| M::loss(d_in, scale));
-    Ok(Measurement::new(input, MO::default(), function, map).with_accuracy(move |alpha| {
-        accuracy::check(alpha)?;
-        Ok(accuracy::each(discrete_accuracy(scale, alpha)?, count))
-    }))
+    })
+}
+/// The map, which is the same for all types of numbers.
+fn losing<M: LaplaceMetric<MO>, MO: Measure>(scale: Scale) -> PrivacyMap<M, MO> {
+    PrivacyMap::new(move |d_in: &M::Distance| M::loss(d_in, scale))
 }
 
 macro_rules! register_at {

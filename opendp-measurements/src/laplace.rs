@@ -12,7 +12,7 @@ use opendp_core::{
 
 use crate::Scale;
 use crate::accounting::{profile_of_discrete_laplace, profile_of_laplace};
-use crate::laplace_accuracy::{continuous_accuracy, discrete_accuracy};
+use crate::laplace_accuracy::accuracy;
 use crate::noise::{Noise, add_noise_of, lattice};
 use crate::numbers::{Numbers, finite};
 use crate::quotient::{exact_quotient, quotient};
@@ -176,16 +176,19 @@ where
     MO: Measure + Default,
 {
     let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
-    let map = PrivacyMap::new(move |d_in: &M::Distance| match lattice {
-        Some(_) => M::loss(d_in, scale),
-        None => M::loss_of_integers(d_in, scale),
+    let map = losing::<M, MO>(scale, lattice.is_none());
+    Ok(add_noise_of::<Laplace, _, _, _>(input, scale, lattice, map, accuracy))
+}
+/// The map, which is the same for all types of numbers of a kind.
+fn losing<M: LaplaceLoss<MO>, MO: Measure + Default>(
+    scale: Scale,
+    integers: bool,
+) -> PrivacyMap<M, MO> {
+    PrivacyMap::new(move |d_in: &M::Distance| match integers {
+        false => M::loss(d_in, scale),
+        true => M::loss_of_integers(d_in, scale),
     })
-    .with_exact(move |d_in| M::exact_loss(d_in, scale));
-    let bound = move |alpha| match lattice {
-        Some(k) => continuous_accuracy(scale, k, alpha),
-        None => discrete_accuracy(scale, alpha),
-    };
-    Ok(add_noise_of::<Laplace, _, _, _>(input, scale, lattice, map, bound))
+    .with_exact(move |d_in| M::exact_loss(d_in, scale))
 }
 
 /// Noise of the Laplace distributions.

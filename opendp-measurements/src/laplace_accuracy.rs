@@ -6,6 +6,17 @@ use opendp_core::arith::{Directed, DirectedFloat};
 use crate::samplers::power_of_two;
 use crate::{Scale, discrete_laplacian_scale_to_accuracy};
 
+/// Bound the error of a number on the lattice `2^k`, or of an integer, as one of the functions below.
+///
+/// # Errors
+/// `Overflow` when the bound exceeds all floats.
+pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result<f64> {
+    match lattice {
+        Some(k) => continuous_accuracy(scale, k, alpha),
+        None => discrete_accuracy(scale, alpha),
+    }
+}
+
 /// Bound the error of a float: `scale ln(1 / alpha) + 2^k / 2`, rounded up.
 ///
 /// `P[scale |L| >= t] = exp(-t / scale)` for a Laplace variable `L`, and the nearest point of the

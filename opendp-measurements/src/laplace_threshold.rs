@@ -9,7 +9,7 @@ use opendp_core::{
 };
 
 use crate::laplace::Laplace;
-use crate::laplace_accuracy::{continuous_accuracy, discrete_accuracy};
+use crate::laplace_accuracy::accuracy;
 use crate::quotient::quotient;
 use crate::tails::{discrete_laplacian_tail, laplacian_tail};
 use crate::threshold::{ThresholdNoise, threshold_of};
@@ -179,9 +179,6 @@ impl<V: ThresholdNumber> ThresholdNoise<1, V> for Laplace {
         }
     }
     fn accuracy(scale: Scale, k: Option<i32>, alpha: f64) -> Result<f64> {
-        match k {
-            Some(k) => continuous_accuracy(scale, k, alpha),
-            None => discrete_accuracy(scale, alpha),
-        }
+        accuracy(scale, k, alpha)
     }
 }

@@ -154,16 +154,19 @@ pub(crate) trait Noise<T> {
     ) -> Result<T, NoEntropy>;
 }
 
+/// Bounds noise of a scale, on a lattice or of integers, except with a probability.
+pub(crate) type Bound = fn(Scale, Option<i32>, f64) -> Result<f64>;
+
 /// Build a measurement that adds independent noise to each number.
 ///
 /// The caller proves the map, and that noise of the family exceeds `bound` with probability at most
-/// its argument.
+/// its last argument.
 pub(crate) fn add_noise_of<N, D, M, MO>(
     input: Space<D, M>,
     scale: Scale,
     lattice: Option<i32>,
     map: PrivacyMap<M, MO>,
-    bound: impl Fn(f64) -> Result<f64> + Send + Sync + 'static,
+    bound: Bound,
 ) -> Measurement<D, M, MO, D::Carrier>
 where
     N: Noise<D::Number>,
@@ -172,26 +175,29 @@ where
     MO: Measure + Default,
 {
     let count = input.domain().count();
-    let (s, k) = (scale.value(), lattice.unwrap_or(0));
+    let function = adding::<N, D>(scale.value(), lattice.unwrap_or(0));
+    let bound = move |alpha| {
+        accuracy::check(alpha)?;
+        Ok(accuracy::each(bound(scale, lattice, alpha)?, count))
+    };
+    Measurement::new(input, MO::default(), function, map).with_accuracy(bound)
+}
+/// The function, which is the same for all types of distances and all measures.
+fn adding<N: Noise<D::Number>, D: Numbers>(scale: f64, k: i32) -> Function<D::Carrier, D::Carrier> {
     // Prepared by the first release, before it draws: so no time depends on the noise, not even that
     // of a mechanism that is used once, and who only asks for maps does not wait.
     let prepared = OnceLock::new();
-    let function = Function::map(move |data: &D::Carrier| {
-        let released = if s == 0.0 {
+    Function::map(move |data: &D::Carrier| {
+        let released = if scale == 0.0 {
             // There is nothing to draw, and this source has nothing to give.
             D::try_map(data, |x| N::add(x, None, 0.0, k, &mut Failing::default()))
         } else {
-            let table = prepared.get_or_init(|| N::prepare(s)).as_ref();
-            with_secure(|source| D::try_map(data, |x| N::add(x, table, s, k, source)))
+            let table = prepared.get_or_init(|| N::prepare(scale)).as_ref();
+            with_secure(|source| D::try_map(data, |x| N::add(x, table, scale, k, source)))
         };
         Ok(released?)
-    });
-    Measurement::new(input, MO::default(), function, map).with_accuracy(move |alpha| {
-        accuracy::check(alpha)?;
-        Ok(accuracy::each(bound(alpha)?, count))
     })
 }
-
 /// Choose the exponent of the lattice: `None` for integers.
 pub(crate) fn lattice(
     range: Option<(i32, i32)>,
