@@ -11,11 +11,10 @@
 //! `analyst` asks one question after the other, each in view of the answers, in [`interview`]; its
 //! questions are about whole tables, whose space and columns are in [`people`].
 //!
-//! `budget` asks ten questions about a labour force, in [`survey`], through the front door of
-//! `opendp-analysis`; [`workers`] reads the survey, or makes one, and [`journal`] keeps the budget in
-//! a ledger.
-//!
-//! `registry_tour` and `custom_mechanism` only end as `census` does, in [`terminal`].
+//! The programs that need more crates are packages of their own, so that each compiles what it uses:
+//! `example-budget` asks ten questions about a labour force through the front door of
+//! `opendp-analysis`, and keeps the budget in a ledger; `example-registry` has a tour of the registry,
+//! and a third party's mechanism in use. All of them end as `census` does, in [`terminal`].
 //!
 //! ```
 //! use opendp_examples::{population, report, statistics};
@@ -31,15 +30,12 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
 
 pub mod interview;
-pub mod journal;
 pub mod people;
 pub mod population;
 pub mod report;
 pub mod statistics;
-pub mod survey;
 pub mod table;
 pub mod terminal;
-pub mod workers;
 
 /// The example of the README is compiled and run as a test.
 #[cfg(doctest)]

@@ -1,18 +1,25 @@
 //! Ten questions about a labour force survey, within one budget of an epsilon and a delta.
 //!
 //! ```text
-//! cargo run --release -p opendp-examples --bin budget
-//! cargo run --release -p opendp-examples --bin budget -- --data lfs.csv --epsilon 0.5 --json
-//! cargo run --release -p opendp-examples --bin budget -- --ledger survey.ledger
+//! cargo run --release -p example-budget
+//! cargo run --release -p example-budget -- --data lfs.csv --epsilon 0.5 --json
+//! cargo run --release -p example-budget -- --ledger survey.ledger
 //! ```
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
+
+mod journal;
+mod survey;
+mod workers;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use opendp_core::{Error, Result};
-use opendp_examples::{journal::Kept, survey, terminal, workers};
+use opendp_examples::terminal;
+
+use journal::Kept;
 
 /// Ask ten questions about a labour force survey within a privacy budget.
 #[derive(Parser)]

@@ -13,13 +13,13 @@ const BUDGET: &str = "survey";
 
 /// A ledger in which each question is written down before its noise is drawn.
 #[derive(Debug)]
-pub struct Kept(Ledger);
+pub(crate) struct Kept(Ledger);
 impl Kept {
     /// Open a ledger, and create its budget unless it is there.
     ///
     /// # Errors
     /// `Argument` when the budget that is there is another; those of [`Ledger::open`].
-    pub fn open(path: &Path, epsilon: f64, delta: f64) -> Result<Self> {
+    pub(crate) fn open(path: &Path, epsilon: f64, delta: f64) -> Result<Self> {
         let ledger = Ledger::open(path)?;
         let total = Loss::epsilon_delta(&epsilon.to_string(), &delta.to_string())?;
         if ledger.accounts()?.iter().all(|account| account.name != BUDGET) {
@@ -36,7 +36,7 @@ impl Kept {
     ///
     /// # Errors
     /// `FailedFunction` when the ledger is damaged.
-    pub fn entries(&self) -> Result<Vec<Entry>> {
+    pub(crate) fn entries(&self) -> Result<Vec<Entry>> {
         let history = self.0.history(BUDGET)?;
         history.iter().map(|kept| read(&kept.release, kept.loss.parts())).collect()
     }

@@ -1,7 +1,7 @@
 //! A third party's crate in use: by types, and by name through the registry.
 //!
 //! ```text
-//! cargo run -p opendp-examples --bin custom_mechanism
+//! cargo run -p example-registry --bin custom_mechanism
 //! ```
 #![forbid(unsafe_code)]
 

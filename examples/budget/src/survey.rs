@@ -10,10 +10,10 @@ use opendp_measurements::Released;
 use crate::journal::Kept;
 
 /// A budget of an epsilon and a delta.
-pub type Loss = Approximate<MaxDivergence>;
+pub(crate) type Loss = Approximate<MaxDivergence>;
 
 /// How many questions there are.
-pub const QUESTIONS: usize = 10;
+pub(crate) const QUESTIONS: usize = 10;
 /// The probability with which an interval may miss the truth.
 const ALPHA: f64 = Context::<Loss>::ALPHA;
 
@@ -21,7 +21,7 @@ const ALPHA: f64 = Context::<Loss>::ALPHA;
 ///
 /// # Errors
 /// `Argument` when epsilon is not positive, or delta no probability.
-pub fn open(table: Table, epsilon: f64, delta: f64) -> Result<Context<Loss>> {
+pub(crate) fn open(table: Table, epsilon: f64, delta: f64) -> Result<Context<Loss>> {
     let budget = Budget::epsilon_delta(epsilon, delta)?;
     Context::new(table, PrivacyUnit::person(1)?, budget, Split::evenly(QUESTIONS)?)
 }
@@ -33,7 +33,12 @@ pub fn open(table: Table, epsilon: f64, delta: f64) -> Result<Context<Loss>> {
 ///
 /// # Errors
 /// Those of [`open`] and of the ledger.
-pub fn open_with(table: Table, epsilon: f64, delta: f64, kept: Kept) -> Result<Context<Loss>> {
+pub(crate) fn open_with(
+    table: Table,
+    epsilon: f64,
+    delta: f64,
+    kept: Kept,
+) -> Result<Context<Loss>> {
     let context = open(table, epsilon, delta)?;
     for entry in kept.entries()? {
         context.carry_over(entry)?;
@@ -43,18 +48,18 @@ pub fn open_with(table: Table, epsilon: f64, delta: f64, kept: Kept) -> Result<C
 
 /// What was answered, for people.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub(crate) struct Line {
     /// What was asked.
-    pub question: String,
+    pub(crate) question: String,
     /// What was answered, with its interval where there is one.
-    pub answer: String,
+    pub(crate) answer: String,
 }
 
 /// Ask the ten questions.
 ///
 /// # Errors
 /// `BudgetExceeded` when the budget is spent, `FailedFunction` without entropy.
-pub fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
+pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
     let workers = |title: &str| ask_about(context, title).filter("status", |s: &i64| *s == 1);
     let mut lines = Vec::new();
 
@@ -138,7 +143,7 @@ fn within(bound: Option<f64>, unit: &str) -> String {
 }
 
 /// Write the answers for people.
-pub fn text(lines: &[Line]) -> String {
+pub(crate) fn text(lines: &[Line]) -> String {
     lines.iter().fold(String::new(), |mut text, line| {
         // To write to a text does not fail.
         let _ = writeln!(text, "{:<20} {}", line.question, line.answer);

@@ -1,7 +1,7 @@
 //! A tour of the registry: a mechanism from a text alone, and what can be asked of it.
 //!
 //! ```text
-//! cargo run -p opendp-examples --bin registry_tour
+//! cargo run -p example-registry --bin registry_tour
 //! ```
 #![forbid(unsafe_code)]
 

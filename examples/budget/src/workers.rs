@@ -15,7 +15,7 @@ use rand::{Rng, SeedableRng, rngs::ChaCha20Rng};
 ///
 /// # Errors
 /// `FailedFunction` when the file cannot be read, `Argument` when a column is missing.
-pub fn read(path: &Path) -> Result<Table> {
+pub(crate) fn read(path: &Path) -> Result<Table> {
     Table::new()
         .with_chunks("sex", column::<i64>(path, "SEX")?)?
         .with_chunks("age", column::<f64>(path, "AGE")?)?
@@ -37,7 +37,7 @@ fn column<T: Atom>(path: &Path, name: &str) -> Result<CsvColumn<VectorDomain<Ato
 ///
 /// # Errors
 /// None: the columns have one length.
-pub fn generate(people: usize, seed: u64) -> Result<Table> {
+pub(crate) fn generate(people: usize, seed: u64) -> Result<Table> {
     let mut random = ChaCha20Rng::seed_from_u64(seed);
     let (mut sex, mut age, mut status) = (Vec::new(), Vec::new(), Vec::new());
     let (mut hours, mut sector) = (Vec::new(), Vec::new());
