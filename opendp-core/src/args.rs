@@ -2,6 +2,7 @@
 
 use std::{
     any::{Any, TypeId},
+    borrow::Cow,
     collections::{BTreeMap, HashMap},
     fmt,
     sync::{Arc, LazyLock},
@@ -126,11 +127,22 @@ impl Args {
     /// `Argument` when it is missing or does not decode; the kind that its type's constructor
     /// gives when it decodes to something that cannot be.
     pub fn decode<A: Argument>(&self, name: &str, default: Option<&str>) -> Result<A> {
-        match self.get(name) {
-            Some(arg) => A::from_arg(arg),
-            None => A::from_arg(&fallback(name, default, A::type_name)?),
+        match A::from_arg(&*self.found(name, default, A::type_name)?) {
+            Ok(argument) => Ok(argument),
+            Err(error) => Err(at_argument(name, error)),
         }
-        .map_err(|error| at_argument(name, error))
+    }
+    /// The argument for a parameter, or its default.
+    fn found(
+        &self,
+        name: &str,
+        default: Option<&str>,
+        expected: fn() -> TypeName,
+    ) -> Result<Cow<'_, Arg>> {
+        match self.get(name) {
+            Some(arg) => Ok(Cow::Borrowed(arg)),
+            None => fallback(name, default, expected).map(Cow::Owned),
+        }
     }
 }
 /// The default of a parameter that has no argument.
@@ -210,37 +222,53 @@ impl<T: Named + Codec + Clone + Send + Sync> Argument for T {
 
 impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
     fn type_name() -> TypeName {
-        TypeName::generic("Space", [D::type_name(), M::type_name()])
+        TypeName::of("Space", &[D::type_name, M::type_name])
     }
     fn accepts(arg: &Arg) -> bool {
-        match arg {
-            Arg::Space(Space { domain, metric }) | Arg::Pair(domain, metric) => {
-                domain.is::<D>() && M::view(metric).is_some()
-            }
-            Arg::Value(value) => M::view_space::<D>(&**value).is_some(),
-            _ => false,
-        }
+        Self::stood_for(arg).is_some()
     }
     #[inline(never)]
     fn from_arg(arg: &Arg) -> Result<Self> {
-        let space = match arg {
+        let space: Self = match arg {
             Arg::Space(space) => return space.typed(),
-            Arg::Pair(domain, metric) => {
-                return Space::new(domain.downcast_ref::<D>()?.clone(), metric.typed()?);
-            }
-            Arg::Value(value) => M::view_space(&**value),
-            _ => None,
+            Arg::Pair(domain, metric) => Space::of_parts(domain, metric)?,
+            Arg::Value(value) => match M::view_space(&**value) {
+                Some(space) => return Ok(space),
+                None => return Err(wrong(&<Self as Argument>::type_name(), arg)),
+            },
+            _ => return Err(wrong(&<Self as Argument>::type_name(), arg)),
         };
-        space.ok_or_else(|| wrong(&<Self as Argument>::type_name(), arg))
+        match space.metric.check(&space.domain) {
+            Ok(()) => Ok(space),
+            Err(error) => Err(error),
+        }
     }
     fn stood_for(arg: &Arg) -> Option<TypeId> {
-        match arg {
-            Arg::Space(Space { metric, .. }) | Arg::Pair(_, metric) => Some(metric.inner_id()),
-            Arg::Value(value) => {
-                M::view_space::<D>(&**value).map(|space| space.metric().erased().inner_id())
-            }
-            _ => None,
+        metric_of(arg, TypeId::of::<D>(), is_metric::<M>, metric_of_value::<D, M>)
+    }
+}
+/// The type of the metric of a space, if it has these types.
+fn metric_of(
+    arg: &Arg,
+    domain: TypeId,
+    is_metric: fn(&AnyMetric) -> bool,
+    of_value: fn(&dyn Any) -> Option<TypeId>,
+) -> Option<TypeId> {
+    match arg {
+        Arg::Space(Space { domain: found, metric }) | Arg::Pair(found, metric) => {
+            (found.inner_id() == domain && is_metric(metric)).then(|| metric.inner_id())
         }
+        Arg::Value(value) => of_value(&**value),
+        _ => None,
+    }
+}
+fn is_metric<M: Metric>(metric: &AnyMetric) -> bool {
+    M::view(metric).is_some()
+}
+fn metric_of_value<D: Domain, M: Metric>(value: &dyn Any) -> Option<TypeId> {
+    match M::view_space::<D>(value) {
+        Some(space) => Some(space.metric.erased().inner_id()),
+        None => None,
     }
 }
 

@@ -37,10 +37,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Made for Measurement<DI, 
         Kind::Measurement
     }
     fn type_name() -> TypeName {
-        TypeName::generic(
-            "Measurement",
-            [DI::type_name(), MI::type_name(), MO::type_name(), TO::type_name()],
-        )
+        TypeName::of("Measurement", &[DI::type_name, MI::type_name, MO::type_name, TO::type_name])
     }
     #[inline(never)]
     fn erased(self) -> Constructed {
@@ -63,7 +60,7 @@ impl<I: Carrier, O: Carrier> Made for Function<I, O> {
         Kind::Function
     }
     fn type_name() -> TypeName {
-        TypeName::generic("Function", [I::type_name(), O::type_name()])
+        TypeName::of("Function", &[I::type_name, O::type_name])
     }
     #[inline(never)]
     fn erased(self) -> Constructed {
@@ -141,8 +138,11 @@ pub struct Call<'a> {
 }
 impl Call<'_> {
     fn decode<A: Argument>(&self, place: usize) -> Result<A> {
-        let (name, default) = self.specs.get(place).copied().unwrap_or_default();
+        let (name, default) = self.spec(place);
         self.args.decode(name, default)
+    }
+    fn spec(&self, place: usize) -> Spec {
+        self.specs.get(place).copied().unwrap_or_default()
     }
 }
 
@@ -167,7 +167,10 @@ macro_rules! constructors {
             const MADE: MadeType = MadeType { kind: Res::kind, type_name: Res::type_name };
             #[allow(unused_variables, reason = "a function without parameters uses no arguments")]
             fn call(&self, call: &Call<'_>) -> Result<Constructed> {
-                Ok(self($(call.decode::<$A>($place)?),*)?.erased())
+                match self($(call.decode::<$A>($place)?),*) {
+                    Ok(made) => Ok(made.erased()),
+                    Err(error) => Err(error),
+                }
             }
         }
     )*};

@@ -47,6 +47,15 @@ fn erased<I: Distance, O: Distance>(bound: &Shared<I, O>) -> Shared<AnyDistance,
     let bound = bound.clone();
     Arc::new(move |d: &AnyDistance| Ok(AnyDistance::new(checked(&bound, d.downcast_ref()?)?)))
 }
+/// A dyn-compatible view of a map.
+pub(crate) trait ErasedMap {
+    fn erased(&self) -> StabilityMap<AnyMetric, AnyMetric>;
+}
+impl<I: Distance, O: Distance> ErasedMap for Shared<I, O> {
+    fn erased(&self) -> StabilityMap<AnyMetric, AnyMetric> {
+        StabilityMap(erased(self))
+    }
+}
 fn typed<I: Distance, O: Distance>(bound: &Shared<AnyDistance, AnyDistance>) -> Shared<I, O> {
     let bound = bound.clone();
     Arc::new(move |d: &I| checked(&bound, &AnyDistance::new(d.clone()))?.downcast_ref().cloned())
@@ -107,7 +116,10 @@ impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
     }
     /// Erase the types of both distances.
     pub fn erase(&self) -> StabilityMap<AnyMetric, AnyMetric> {
-        StabilityMap(erased(&self.0))
+        self.0.erased()
+    }
+    pub(crate) fn bound(&self) -> &dyn ErasedMap {
+        &self.0
     }
 }
 impl StabilityMap<AnyMetric, AnyMetric> {

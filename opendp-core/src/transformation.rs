@@ -169,9 +169,9 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Clone for Transformation<DI
 }
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Named for Transformation<DI, MI, DO, MO> {
     fn type_name() -> TypeName {
-        TypeName::generic(
+        TypeName::of(
             "Transformation",
-            [DI::type_name(), MI::type_name(), DO::type_name(), MO::type_name()],
+            &[DI::type_name, MI::type_name, DO::type_name, MO::type_name],
         )
     }
 }

@@ -47,6 +47,11 @@ impl TypeName {
     pub fn generic(head: &'static str, args: impl IntoIterator<Item = TypeName>) -> Self {
         TypeName { head: Cow::Borrowed(head), args: args.into_iter().collect() }
     }
+    /// Name a type by the functions that name its arguments.
+    #[doc(hidden)]
+    pub fn of(head: &'static str, args: &[fn() -> TypeName]) -> Self {
+        TypeName::generic(head, args.iter().map(|name| name()))
+    }
     /// The name without its arguments.
     pub fn head(&self) -> &str {
         &self.head
@@ -183,7 +188,7 @@ macro_rules! named {
     ($($ty:ident $(< $($arg:ident $(: $bound:path)?),+ >)? as $name:literal),+ $(,)?) => {$(
         impl $(< $($arg: $crate::Named $(+ $bound)?),+ >)? $crate::Named for $ty $(< $($arg),+ >)? {
             fn type_name() -> $crate::TypeName {
-                $crate::TypeName::generic($name, [$($(<$arg as $crate::Named>::type_name()),+)?])
+                $crate::TypeName::of($name, &[$($(<$arg as $crate::Named>::type_name),+)?])
             }
         }
     )+};

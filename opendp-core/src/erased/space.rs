@@ -290,10 +290,7 @@ impl Measure for AnyMeasure {
 impl<D: Domain, M: Metric> Space<D, M> {
     /// Erase the types of the domain and the metric.
     pub fn erase(&self) -> Space<AnyDomain, AnyMetric> {
-        Space {
-            domain: AnyDomain::new(self.domain.clone()),
-            metric: self.metric.erased(),
-        }
+        Space { domain: AnyDomain::new(self.domain.clone()), metric: self.metric.erased() }
     }
 }
 impl Space<AnyDomain, AnyMetric> {
@@ -302,10 +299,23 @@ impl Space<AnyDomain, AnyMetric> {
     /// # Errors
     /// `FailedCast` when they are others.
     pub fn typed<D: Domain, M: Metric>(&self) -> Result<Space<D, M>> {
-        Ok(Space {
-            domain: self.domain.downcast_ref::<D>()?.clone(),
-            metric: self.metric.typed()?,
-        })
+        Space::of_parts(&self.domain, &self.metric)
+    }
+}
+impl<D: Domain, M: Metric> Space<D, M> {
+    /// Pair a domain with a metric. Whether they form a space is not checked.
+    pub(crate) fn of_parts(domain: &AnyDomain, metric: &AnyMetric) -> Result<Self> {
+        let (domain, metric) = (domain.downcast_ref::<D>()?, metric.typed()?);
+        Ok(Space { domain: domain.clone(), metric })
+    }
+}
+/// A dyn-compatible view of a space, and of the parts of what is erased.
+pub(crate) trait ErasedSpace {
+    fn erased(&self) -> Space<AnyDomain, AnyMetric>;
+}
+impl<D: Domain, M: Metric> ErasedSpace for Space<D, M> {
+    fn erased(&self) -> Space<AnyDomain, AnyMetric> {
+        self.erase()
     }
 }
 impl AnyMetric {

@@ -1,6 +1,6 @@
 //! Stages that take a value whole.
 
-use std::{any::Any, marker::PhantomData};
+use std::{any::Any, marker::PhantomData, sync::Arc};
 
 use super::Stage;
 use crate::erased::AnyValue;
@@ -19,8 +19,8 @@ where
     O: Carrier,
     F: Fn(&I) -> Result<O> + Send + Sync + 'static,
 {
-    pub(crate) fn new(function: F) -> Self {
-        MapLeaf(function, PhantomData)
+    pub(crate) fn stage(function: F) -> Stage {
+        Stage::Map(Arc::new(MapLeaf(function, PhantomData)))
     }
     /// Call the function that a stage was made of, without erasing anything.
     pub(crate) fn call_typed(stage: &Stage, input: &I) -> Result<O> {
@@ -39,6 +39,6 @@ where
     F: Fn(&I) -> Result<O> + Send + Sync + 'static,
 {
     fn call(&self, input: &AnyValue) -> Result<AnyValue> {
-        (self.0)(input.downcast_ref()?).map(AnyValue::new)
+        AnyValue::of_result((self.0)(input.downcast_ref()?))
     }
 }
