@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use fold::{AfterRows, AnyState, FoldStage, ThenStage, leaf, load};
 pub use fold::{Fold, Partial};
-use map::{MapLeaf, MapStage};
+use map::{LastLeaf, MapLeaf, MapStage};
 use rows::{Projection, RowsLeaf, RowsStage, Run, Sequence};
 
 use crate::erased::{AnyChunk, AnyRef, AnyValue};
@@ -84,10 +84,10 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     }
     /// Make a function that folds rows into a value, and makes its output of that value.
     ///
-    /// It is `fold(fold).then(&map(last))`. What depends on the rows is compiled once, whatever
-    /// becomes of their value in the end.
-    pub fn fold_then<X: Carrier>(fold: impl Fold<I, X>, last: fn(&X) -> Result<O>) -> Self {
-        Function::of(fold_then(leaf(fold), MapLeaf::stage(last)))
+    /// It is a fold and a map. What depends on the rows is compiled once, whatever becomes of their
+    /// value in the end.
+    pub fn fold_then<X: Carrier>(fold: impl Fold<I, X>, last: fn(X) -> Result<O>) -> Self {
+        Function::of(fold_then(leaf(fold), Stage::Map(Arc::new(LastLeaf(last)))))
     }
     /// Make a function that needs its input whole.
     pub fn map<F: Fn(&I) -> Result<O> + Send + Sync + 'static>(function: F) -> Self {
@@ -209,10 +209,10 @@ impl Stage {
             _ => self.pass(input.chunk()),
         }
     }
-    /// Run on an erased value.
-    fn call(&self, input: &AnyValue) -> Result<AnyValue> {
+    /// Run on an erased value that is used no more.
+    fn call_last(&self, input: AnyValue) -> Result<AnyValue> {
         match self {
-            Stage::Map(map) => map.call(input),
+            Stage::Map(map) => map.call_last(input),
             _ => self.pass(input.chunk()),
         }
     }

@@ -297,7 +297,7 @@ impl FoldStage for ThenStage {
         self.0.merge(state, other)
     }
     fn finish(&self, state: AnyState) -> Result<AnyValue> {
-        self.1.call(&self.0.finish(state)?)
+        self.1.call_last(self.0.finish(state)?)
     }
     fn save(&self, state: &dyn Any) -> Result<Box<RawValue>> {
         self.0.save(state)

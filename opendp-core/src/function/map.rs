@@ -9,6 +9,21 @@ use crate::{Carrier, Result};
 /// A function of a whole value, between erased values.
 pub(crate) trait MapStage: Any + Send + Sync {
     fn call(&self, input: &AnyValue) -> Result<AnyValue>;
+    /// Call with a value that is used no more.
+    fn call_last(&self, input: AnyValue) -> Result<AnyValue> {
+        self.call(&input)
+    }
+}
+
+/// A function that takes its value for itself.
+pub(crate) struct LastLeaf<I, O>(pub(crate) fn(I) -> Result<O>);
+impl<I: Carrier, O: Carrier> MapStage for LastLeaf<I, O> {
+    fn call(&self, input: &AnyValue) -> Result<AnyValue> {
+        self.call_last(input.clone())
+    }
+    fn call_last(&self, input: AnyValue) -> Result<AnyValue> {
+        AnyValue::of_result((self.0)(input.downcast()?))
+    }
 }
 
 /// A function of a typed value.
