@@ -216,25 +216,23 @@ impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
         TypeName::applied("Space", &[D::type_name, M::type_name])
     }
     fn accepts(arg: &Arg) -> bool {
-        match arg.space() {
-            Ok(pair) => pair.domain.is::<D>() && M::view(pair.metric).is_some(),
-            Err(Some(value)) => M::view_space::<D>(value).is_some(),
-            Err(None) => false,
-        }
+        fits(arg, TypeId::of::<D>(), views::<M>, views_space::<D, M>)
     }
     #[inline(never)]
     fn from_arg(arg: &Arg) -> Result<Self> {
-        let space = match arg.space() {
-            Ok(Pair { domain, metric, checked }) => {
-                let space = Space::of(domain.of_type::<D>()?.clone(), metric.typed::<M>()?);
-                if !checked {
-                    space.metric().check(space.domain())?;
-                }
-                return Ok(space);
+        let (space, checked) = match arg.space() {
+            Ok(pair) if pair.domain.inner_id() == TypeId::of::<D>() => {
+                let space = M::view(pair.metric).map(|metric| Space::of(pair.domain.clone(), metric));
+                (space, pair.checked)
             }
-            Err(value) => value.and_then(M::view_space),
+            Err(Some(value)) => (M::view_space(value), true),
+            _ => (None, true),
         };
-        space.ok_or_else(|| wrong(&<Self as Argument>::type_name(), arg))
+        let Some(space) = space else { return Err(wrong(&<Self as Argument>::type_name(), arg)) };
+        if !checked && let Err(error) = space.metric.check(space.domain()) {
+            return Err(error);
+        }
+        Ok(space)
     }
     const STOOD_FOR: fn(&Arg) -> Option<TypeId> =
         if M::STANDS { stood_for::<D, M> } else { |_| None };
@@ -244,6 +242,23 @@ fn stood_for<D: Domain, M: Metric>(arg: &Arg) -> Option<TypeId> {
         Ok(pair) => Some(pair.metric.inner_id()),
         Err(value) => M::view_space::<D>(value?).map(|space| space.metric().erased().inner_id()),
     }
+}
+fn fits(
+    arg: &Arg,
+    domain: TypeId,
+    views: fn(&AnyMetric) -> bool,
+    views_space: fn(&dyn Any) -> bool,
+) -> bool {
+    match arg.space() {
+        Ok(pair) => pair.domain.inner_id() == domain && views(pair.metric),
+        Err(value) => value.is_some_and(views_space),
+    }
+}
+fn views<M: Metric>(metric: &AnyMetric) -> bool {
+    M::view(metric).is_some()
+}
+fn views_space<D: Domain, M: Metric>(space: &dyn Any) -> bool {
+    M::view_space::<D>(space).is_some()
 }
 /// What an argument says of a space.
 struct Pair<'a> {

@@ -230,35 +230,46 @@ tuples!(2 (A a, B b) 3 (A a, B b, C c));
 /// are in the order of their text, so that equal maps are written alike.
 impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
     fn to_json(&self) -> Json {
-        let mut pairs: Vec<(Json, Json)> =
-            self.iter().map(|(k, v)| (k.to_json(), v.to_json())).collect();
-        pairs.sort_by_cached_key(|(key, _)| key.to_string());
-        if pairs.iter().all(|(key, _)| key.is_string()) {
-            let entry = |(key, value): (Json, Json)| match key {
-                Json::String(key) => Some((key, value)),
-                _ => None,
-            };
-            Json::Object(pairs.into_iter().filter_map(entry).collect::<Map<_, _>>())
-        } else {
-            pairs.into_iter().map(|(key, value)| Json::Array(vec![key, value])).collect()
+        let mut pairs = Vec::with_capacity(self.len());
+        for (key, value) in self {
+            pairs.push((key.to_json(), value.to_json()));
         }
+        json_of_pairs(pairs)
     }
     fn from_json(json: &Json) -> Result<Self> {
-        let pairs: Vec<(K, V)> = match json {
-            Json::Object(object) => object
-                .iter()
-                .map(|(k, v)| Ok((K::from_json(&Json::String(k.clone()))?, V::from_json(v)?)))
-                .collect::<Result<_>>()?,
-            _ => Vec::from_json(json)?,
-        };
-        let (count, map) = (pairs.len(), pairs.into_iter().collect::<HashMap<K, V>>());
-        if map.len() < count {
-            return Err(Error::FailedCast("expected distinct keys, found one twice".into()));
+        let mut map = HashMap::new();
+        for (key, value) in pairs_of_json(json)? {
+            if map.insert(K::from_json(&key)?, V::from_json(&value)?).is_some() {
+                return Err(Error::FailedCast("expected distinct keys, found one twice".into()));
+            }
         }
         Ok(map)
     }
     fn bound_to(self, turn: &Turn) -> Self {
         self.into_iter().map(|(key, value)| (key, value.bound_to(turn))).collect()
+    }
+}
+
+/// Write a map: an object if all keys are texts, and otherwise a list of pairs.
+fn json_of_pairs(mut pairs: Vec<(Json, Json)>) -> Json {
+    pairs.sort_by_cached_key(|(key, _)| key.to_string());
+    if pairs.iter().all(|(key, _)| key.is_string()) {
+        let entry = |(key, value): (Json, Json)| match key {
+            Json::String(key) => Some((key, value)),
+            _ => None,
+        };
+        Json::Object(pairs.into_iter().filter_map(entry).collect::<Map<_, _>>())
+    } else {
+        pairs.into_iter().map(|(key, value)| Json::Array(vec![key, value])).collect()
+    }
+}
+fn pairs_of_json(json: &Json) -> Result<Vec<(Json, Json)>> {
+    match json {
+        Json::Object(object) => Ok(object
+            .iter()
+            .map(|(key, value)| (Json::String(key.clone()), value.clone()))
+            .collect()),
+        _ => Vec::from_json(json),
     }
 }
 

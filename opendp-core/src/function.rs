@@ -8,12 +8,12 @@ use std::{any::Any, fmt, ops::Range, sync::Arc};
 
 use rayon::prelude::*;
 
-use fold::{AfterRows, FoldStage, Leaf, State, ThenStage};
+use fold::{AfterRows, AnyState, FoldStage, ThenStage, leaf, load};
 pub use fold::{Fold, Partial};
-use map::{MapLeaf, MapStage};
+use map::{LastLeaf, MapLeaf, MapStage};
 use rows::{Projection, RowsLeaf, RowsStage, Run, Sequence};
 
-use crate::erased::{AnyChunk, AnyValue};
+use crate::erased::{AnyChunk, AnyRef, AnyValue};
 use crate::{CHUNK_ROWS, Carrier, Chunk, Error, Result};
 
 /// Data sets of at least this many rows are folded on all cores.
@@ -80,16 +80,25 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     }
     /// Make a function that folds rows into a value.
     pub fn fold(fold: impl Fold<I, O>) -> Self {
-        Function::of(Stage::Fold(Arc::new(Leaf::new(fold))))
+        Function::of(Stage::Fold(leaf(fold)))
+    }
+    /// Make a function that folds rows into a value, and makes its output of that value.
+    ///
+    /// It is a fold and a map. What depends on the rows is compiled once, whatever becomes of their
+    /// value in the end.
+    pub fn fold_then<X: Carrier>(fold: impl Fold<I, X>, last: fn(X) -> Result<O>) -> Self {
+        Function::of(fold_then(leaf(fold), Stage::Map(Arc::new(LastLeaf(last)))))
     }
     /// Make a function that needs its input whole.
     pub fn map<F: Fn(&I) -> Result<O> + Send + Sync + 'static>(function: F) -> Self {
-        let stage = Stage::Map(Arc::new(MapLeaf::new(function)));
-        Function { stage, run: MapLeaf::<F, I, O>::call_typed }
+        Function { stage: MapLeaf::stage(function), run: MapLeaf::<F, I, O>::call_typed }
     }
     /// Make a function of a stage that takes an `I` and gives an `O`.
-    fn of(stage: Stage) -> Self {
+    pub(crate) fn of(stage: Stage) -> Self {
         Function { stage, run: Stage::eval }
+    }
+    pub(crate) fn stage(&self) -> &Stage {
+        &self.stage
     }
     /// Append a function: this one, then `next`.
     ///
@@ -152,7 +161,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     pub fn resume(&self, bytes: &[u8]) -> Result<Partial<I, O>> {
         match &self.stage {
             Stage::Fold(fold) if fold.in_order() => Err(in_order_only()),
-            Stage::Fold(fold) => Ok(Partial::new(fold.load(bytes)?, fold)),
+            Stage::Fold(fold) => Ok(Partial::new(load(&**fold, bytes)?, fold)),
             _ => Err(whole_only()),
         }
     }
@@ -186,24 +195,24 @@ impl Stage {
                 Some(Stage::Rows(Arc::new(Sequence(first.clone(), second.clone()))))
             }
             (Stage::Rows(rows), Stage::Fold(fold)) => Some(Stage::Fold(fold_after(rows, fold))),
-            (Stage::Fold(fold), _) => {
-                Some(Stage::Fold(Arc::new(ThenStage(fold.clone(), next.clone()))))
-            }
+            (Stage::Fold(fold), _) => Some(fold_then(fold.clone(), next.clone())),
             _ => None,
         }
     }
     /// Run on a typed value.
     fn eval<I: Carrier, O: Carrier>(&self, input: &I) -> Result<O> {
-        let output = match self {
-            Stage::Map(map) => map.call(&AnyValue::new(input.clone()))?,
-            _ => self.pass(AnyChunk::of(input))?,
-        };
-        output.downcast()
+        AnyValue::downcast_result(self.run(AnyRef::of(input)))
     }
-    /// Run on an erased value.
-    fn call(&self, input: &AnyValue) -> Result<AnyValue> {
+    fn run(&self, input: AnyRef<'_>) -> Result<AnyValue> {
         match self {
-            Stage::Map(map) => map.call(input),
+            Stage::Map(map) => map.call(&input.to_value()),
+            _ => self.pass(input.chunk()),
+        }
+    }
+    /// Run on an erased value that is used no more.
+    fn call_last(&self, input: AnyValue) -> Result<AnyValue> {
+        match self {
+            Stage::Map(map) => map.call_last(input),
             _ => self.pass(input.chunk()),
         }
     }
@@ -229,7 +238,7 @@ impl Stage {
 /// A run over chunks, and what it has made so far.
 enum Sink<'a> {
     Rows(Box<dyn Run>, AnyValue),
-    Fold(&'a dyn FoldStage, Box<dyn State>),
+    Fold(&'a dyn FoldStage, AnyState),
 }
 impl Sink<'_> {
     fn add(&mut self, chunk: AnyChunk<'_>) -> Result<()> {
@@ -242,11 +251,14 @@ impl Sink<'_> {
     fn close(self) -> Result<AnyValue> {
         match self {
             Sink::Rows(_, out) => Ok(out),
-            Sink::Fold(_, state) => state.finish(),
+            Sink::Fold(fold, state) => fold.finish(state),
         }
     }
 }
 
+fn fold_then(fold: Arc<dyn FoldStage>, last: Stage) -> Stage {
+    Stage::Fold(Arc::new(ThenStage(fold, last)))
+}
 /// Rows, then a fold, without a last projection of the rows that the fold does itself.
 fn fold_after(rows: &Arc<dyn RowsStage>, fold: &Arc<dyn FoldStage>) -> Arc<dyn FoldStage> {
     match rows.projection().filter(|projection| fold.projects(projection.set)) {
@@ -260,20 +272,22 @@ fn fold_after(rows: &Arc<dyn RowsStage>, fold: &Arc<dyn FoldStage>) -> Arc<dyn F
 /// Feed all rows of a chunk to a state, on all cores when there are many and any order will do.
 ///
 /// Merging is exact and independent of order, so the result does not depend on the division.
-fn absorb(fold: &dyn FoldStage, state: &mut dyn State, all: AnyChunk<'_>) -> Result<()> {
+fn absorb(fold: &dyn FoldStage, state: &mut dyn Any, all: AnyChunk<'_>) -> Result<()> {
     let (rows, threads) = (all.rows(), rayon::current_num_threads());
     if rows < PARALLEL_ROWS || threads == 1 || fold.in_order() {
-        return ranges(rows, CHUNK_ROWS).try_for_each(|range| state.absorb(all.narrow(range)));
+        return ranges(rows, CHUNK_ROWS)
+            .try_for_each(|range| fold.absorb(state, all.narrow(range)));
     }
     // A few parts for each thread, so that a slow one can be helped out.
     let parts: Vec<_> = ranges(rows, rows.div_ceil(threads * 4).max(CHUNK_ROWS)).collect();
     let states = parts.into_par_iter().map(|part| {
         let (part, mut state) = (all.narrow(part), fold.start());
-        ranges(part.rows(), CHUNK_ROWS).try_for_each(|range| state.absorb(part.narrow(range)))?;
+        ranges(part.rows(), CHUNK_ROWS)
+            .try_for_each(|range| fold.absorb(&mut *state, part.narrow(range)))?;
         Ok(state)
     });
     for other in states.collect::<Result<Vec<_>>>()? {
-        state.merge(other)?;
+        fold.merge(state, other)?;
     }
     Ok(())
 }

@@ -39,6 +39,10 @@ fn checked<I: Distance, O>(bound: &Shared<I, O>, d_in: &I) -> Result<O> {
 fn inside<Q: Distance>() -> Shared<AnyDistance, Q> {
     Arc::new(|d: &AnyDistance| d.downcast_ref::<Q>().cloned())
 }
+type ExactBound<I> = Shared<I, Vec<Exact>>;
+fn taken_out<Q: Distance>(exact: Option<&ExactBound<Q>>) -> Option<ExactBound<AnyDistance>> {
+    exact.map(|exact| chained(&inside(), exact))
+}
 /// Erase the type of a distance.
 fn outside<Q: Distance>() -> Shared<Q, AnyDistance> {
     Arc::new(|d: &Q| Ok(AnyDistance::new(d.clone())))
@@ -46,6 +50,15 @@ fn outside<Q: Distance>() -> Shared<Q, AnyDistance> {
 fn erased<I: Distance, O: Distance>(bound: &Shared<I, O>) -> Shared<AnyDistance, AnyDistance> {
     let bound = bound.clone();
     Arc::new(move |d: &AnyDistance| Ok(AnyDistance::new(checked(&bound, d.downcast_ref()?)?)))
+}
+/// A dyn-compatible view of a map.
+pub(crate) trait ErasedMap {
+    fn erased(&self) -> StabilityMap<AnyMetric, AnyMetric>;
+}
+impl<I: Distance, O: Distance> ErasedMap for Shared<I, O> {
+    fn erased(&self) -> StabilityMap<AnyMetric, AnyMetric> {
+        StabilityMap(erased(self))
+    }
 }
 fn typed<I: Distance, O: Distance>(bound: &Shared<AnyDistance, AnyDistance>) -> Shared<I, O> {
     let bound = bound.clone();
@@ -107,7 +120,10 @@ impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
     }
     /// Erase the types of both distances.
     pub fn erase(&self) -> StabilityMap<AnyMetric, AnyMetric> {
-        StabilityMap(erased(&self.0))
+        self.0.erased()
+    }
+    pub(crate) fn bound(&self) -> &dyn ErasedMap {
+        &self.0
     }
 }
 impl StabilityMap<AnyMetric, AnyMetric> {
@@ -137,10 +153,7 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     }
     /// Erase the types of the distance and of the loss.
     pub fn erase(&self) -> PrivacyMap<AnyMetric, AnyMeasure> {
-        PrivacyMap {
-            bound: erased(&self.bound),
-            exact: self.exact.as_ref().map(|exact| chained(&inside(), exact)),
-        }
+        PrivacyMap { bound: erased(&self.bound), exact: taken_out(self.exact.as_ref()) }
     }
     /// Evaluate the map at a distance as exact numbers, which add up when releases do: the exact
     /// bound where it is known, and otherwise the floats of the rounded one, for what they are.
@@ -159,6 +172,15 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     /// `FailedMap` when `d_in` is not a distance, and those of the map.
     pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         checked(&self.bound, d_in)
+    }
+}
+/// A dyn-compatible view of a privacy map.
+pub(crate) trait ErasedPrivacyMap {
+    fn erased(&self) -> PrivacyMap<AnyMetric, AnyMeasure>;
+}
+impl<MI: Metric, MO: Measure> ErasedPrivacyMap for PrivacyMap<MI, MO> {
+    fn erased(&self) -> PrivacyMap<AnyMetric, AnyMeasure> {
+        self.erase()
     }
 }
 impl PrivacyMap<AnyMetric, AnyMeasure> {

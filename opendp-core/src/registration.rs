@@ -279,6 +279,10 @@ pub fn path_of<F>(_: &F) -> &'static str {
 /// | name | types |
 /// |---|---|
 /// | `numbers` | the integers of 8 to 128 bits but `u128`, `usize`, `f32`, `f64` |
+/// | `integers` | those of them that are integers |
+/// | `hashable_atoms` | those integers, `bool`, `String` |
+/// | `atoms` | `numbers`, `bool`, `String` |
+/// | `castable_atoms` | the integers of 32 and 64 bits, `usize`, `f32`, `f64`, `bool`, `String` |
 /// | `dataset_metrics` | the four metrics on data sets, `as AnyDatasetMetric` |
 /// | `unsized_metrics` | the two of them that need no known size, `as AnyDatasetMetric` |
 #[macro_export]
@@ -368,6 +372,23 @@ macro_rules! __register {
     (@each $f:ident $done:tt [$g:ident numbers [] $gd:tt] $rest:tt) => {
         $crate::__register!(@each $f $done
             [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64] [] $gd] $rest);
+    };
+    (@each $f:ident $done:tt [$g:ident integers [] $gd:tt] $rest:tt) => {
+        $crate::__register!(@each $f $done
+            [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize] [] $gd] $rest);
+    };
+    (@each $f:ident $done:tt [$g:ident hashable_atoms [] $gd:tt] $rest:tt) => {
+        $crate::__register!(@each $f $done
+            [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String] [] $gd] $rest);
+    };
+    (@each $f:ident $done:tt [$g:ident atoms [] $gd:tt] $rest:tt) => {
+        $crate::__register!(@each $f $done
+            [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64, bool, String]
+            [] $gd] $rest);
+    };
+    (@each $f:ident $done:tt [$g:ident castable_atoms [] $gd:tt] $rest:tt) => {
+        $crate::__register!(@each $f $done
+            [$g [i32, i64, u32, u64, usize, f32, f64, bool, String] [] $gd] $rest);
     };
     (@each $f:ident $done:tt [$g:ident dataset_metrics [] $gd:tt] $rest:tt) => {
         $crate::__register!(@each $f $done

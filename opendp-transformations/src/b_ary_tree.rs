@@ -3,7 +3,7 @@
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Integer, Number};
 use opendp_core::{
     Atom, AtomDomain, Distance, Error, Function, L1Distance, L2Distance, Metric, MetricOn, Result,
-    Space, StabilityMap, Transformation, VectorDomain, register,
+    Space, StabilityMap, Transformation, VectorDomain,
 };
 
 /// Sum the counts of leaves up a tree, in which each node has as many children.
@@ -71,17 +71,8 @@ where
     M: TreeNorm + MetricOn<VectorDomain<AtomDomain<T>>>,
 {
     let shape = Shape::new(leaf_count, branching_factor)?;
-    let domain = VectorDomain::new(AtomDomain::non_nan());
-    let domain = match input.domain().size() {
-        Some(size) => domain.with_size(shape.nodes(size)),
-        None => domain,
-    };
-    let output = Space::new(domain, input.metric().clone())?;
-    let map = StabilityMap::new(move |d_in: &M::Distance| {
-        M::in_tree(d_in, branching_factor, shape.layers)
-    });
-    let function = Function::map(move |leaves: &Vec<T>| shape.tree(leaves));
-    Ok(Transformation::new(input, output, function, map))
+    let output = Space::new(shape.domain(input.domain()), input.metric().clone())?;
+    Ok(Transformation::new(input, output, shape.function(), shape.map()))
 }
 
 register! {
@@ -159,6 +150,19 @@ impl Shape {
         }
         inner.checked_add(width).ok_or_else(too_large)?;
         Ok(Shape { leaf_count, branching_factor, layers, width, inner })
+    }
+    fn domain<T: Atom>(&self, leaves: &VectorDomain<AtomDomain<T>>) -> VectorDomain<AtomDomain<T>> {
+        let domain = VectorDomain::new(AtomDomain::non_nan());
+        match leaves.size() {
+            Some(size) => domain.with_size(self.nodes(size)),
+            None => domain,
+        }
+    }
+    fn function<T: Atom + Integer>(self) -> Function<Vec<T>, Vec<T>> {
+        Function::map(move |leaves: &Vec<T>| self.tree(leaves))
+    }
+    fn map<M: TreeNorm>(self) -> StabilityMap<M, M> {
+        StabilityMap::new(move |d_in| M::in_tree(d_in, self.branching_factor, self.layers))
     }
     /// Count the nodes of the tree over that many counts.
     fn nodes(&self, counts: usize) -> usize {

@@ -1,8 +1,8 @@
 //! The sum of bounded records, of unknown number, by its older name.
 
 use opendp_core::{
-    AbsoluteDistance, AtomDomain, Bounds, DatasetMetric, Error, InsertDeleteDistance, MetricOn,
-    Result, Space, SymmetricDistance, Transformation, VectorDomain, register,
+    AbsoluteDistance, AtomDomain, Bounds, DatasetMetric, Error, MetricOn, Result, Space,
+    Transformation, VectorDomain,
 };
 
 use crate::stated::within_bounds;
@@ -77,7 +77,7 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opendp_core::laws;
+    use opendp_core::{InsertDeleteDistance, SymmetricDistance, laws};
 
     fn domain() -> VectorDomain<AtomDomain<f64>> {
         VectorDomain::new(AtomDomain::bounded(Bounds::new(-1.0, 0.1).unwrap()))

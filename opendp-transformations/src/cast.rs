@@ -1,8 +1,8 @@
 //! Records of another type, and null where there is none.
 
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, InsertDeleteDistance, MetricOn, OptionDomain, Result, Space,
-    SymmetricDistance, Transformation, VectorDomain, register,
+    Atom, AtomDomain, DatasetMetric, MetricOn, OptionDomain, Result, Space, Transformation,
+    VectorDomain,
 };
 
 use crate::RoundCast;
@@ -63,16 +63,16 @@ where
 
 register! {
     "cast.rs": make_cast(input)
-        for TIA in [i32, i64, u32, u64, usize, f32, f64, bool, String],
+        for TIA in castable_atoms,
             M in unsized_metrics,
-            TOA in [i32, i64, u32, u64, usize, f32, f64, bool, String];
+            TOA in castable_atoms;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::checks::check_rows;
-    use opendp_core::laws;
+    use opendp_core::{InsertDeleteDistance, SymmetricDistance, laws};
 
     #[test]
     fn obeys_the_laws() {

@@ -1,8 +1,7 @@
 //! Records of another type, and its default value where there is none.
 
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, InsertDeleteDistance, MetricOn, Result, Space,
-    SymmetricDistance, Transformation, VectorDomain, register,
+    Atom, AtomDomain, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
 };
 
 use crate::RoundCast;
@@ -56,16 +55,16 @@ where
 
 register! {
     "cast_default.rs": make_cast_default(input)
-        for TIA in [i32, i64, u32, u64, usize, f32, f64, bool, String],
+        for TIA in castable_atoms,
             M in unsized_metrics,
-            TOA in [i32, i64, u32, u64, usize, f32, f64, bool, String];
+            TOA in castable_atoms;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::checks::check_rows;
-    use opendp_core::{Function, StabilityMap, laws};
+    use opendp_core::{Function, InsertDeleteDistance, StabilityMap, SymmetricDistance, laws};
 
     fn texts(texts: &[&str]) -> Vec<String> {
         texts.iter().map(|text| (*text).to_owned()).collect()

@@ -2,8 +2,7 @@
 
 use opendp_core::arith::Float;
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, InsertDeleteDistance, MetricOn, Result, Space,
-    SymmetricDistance, Transformation, VectorDomain, register,
+    Atom, AtomDomain, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
 };
 
 use crate::RoundCast;
@@ -57,7 +56,7 @@ where
 
 register! {
     "cast_inherent.rs": make_cast_inherent(input)
-        for TIA in [i32, i64, u32, u64, usize, f32, f64, bool, String],
+        for TIA in castable_atoms,
             M in unsized_metrics,
             TOA in [f32, f64];
 }
@@ -66,7 +65,7 @@ register! {
 mod tests {
     use super::*;
     use crate::checks::check_rows;
-    use opendp_core::laws;
+    use opendp_core::{InsertDeleteDistance, SymmetricDistance, laws};
 
     #[test]
     fn obeys_the_laws() {

@@ -1,7 +1,7 @@
 //! The cumulative distribution of noisy counts.
 
 use opendp_core::arith::Float;
-use opendp_core::{Atom, Function, Result, register};
+use opendp_core::{Atom, Function, Result};
 
 /// Make the cumulative distribution function of noisy counts of neighbouring bins.
 ///

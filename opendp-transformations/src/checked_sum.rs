@@ -3,7 +3,7 @@
 use opendp_core::arith::{Directed, InfCast, Integer};
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Bounds, Distance, Error, Result, SymmetricDistance,
-    Transformation, VectorDomain, register,
+    Transformation, VectorDomain,
 };
 
 use crate::stated::bounded;
@@ -65,7 +65,7 @@ where
 
 register! {
     "checked_sum.rs": make_sized_bounded_int_checked_sum(size, bounds)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize] = i32;
+        for T in integers = i32;
 }
 
 /// Add up an unknown number of bounded floats.
@@ -208,7 +208,7 @@ mod tests {
     use opendp_core::{DatasetMetric, DistanceOn, StabilityMap, laws};
 
     #[track_caller]
-    fn check<M: DatasetMetric + DistanceOn<Records<i8>>>(
+    fn check<M: DatasetMetric + Default + DistanceOn<Records<i8>>>(
         bounds: (i8, i8),
         make: impl Fn(
             Bounds<i8>,
@@ -226,7 +226,7 @@ mod tests {
 
     type Floats<M> = Transformation<Records<f64>, M, AtomDomain<f64>, AbsoluteDistance<f64>>;
     #[track_caller]
-    fn check_floats<M: DatasetMetric + DistanceOn<Records<f64>>>(
+    fn check_floats<M: DatasetMetric + Default + DistanceOn<Records<f64>>>(
         make: impl Fn(Bounds<f64>) -> Result<Floats<M>>,
     ) {
         let sum = make(Bounds::new(-1.0, 0.1).unwrap()).unwrap();

@@ -45,8 +45,8 @@ pub(crate) fn check_rows<D, M, E, MO>(
 ) where
     D: Domain,
     E: Domain,
-    M: DatasetMetric + DistanceOn<VectorDomain<D>>,
-    MO: DatasetMetric + DistanceOn<VectorDomain<E>>,
+    M: DatasetMetric + Default + DistanceOn<VectorDomain<D>>,
+    MO: DatasetMetric + Default + DistanceOn<VectorDomain<E>>,
     D::Carrier: Debug,
     E::Carrier: Debug,
 {

@@ -2,9 +2,8 @@
 
 use opendp_core::arith::Number;
 use opendp_core::{
-    Atom, AtomDomain, Bounds, ChangeOneDistance, DatasetMetric, Error, Function, HammingDistance,
-    InsertDeleteDistance, MetricOn, Result, Space, StabilityMap, SymmetricDistance, Transformation,
-    VectorDomain, register,
+    Atom, AtomDomain, Bounds, DatasetMetric, Error, Function, MetricOn, Result, Space,
+    StabilityMap, Transformation, VectorDomain,
 };
 
 /// Move each record that lies out of bounds to the nearest bound.
@@ -83,7 +82,10 @@ fn may_be_nan() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opendp_core::{DistanceOn, laws};
+    use opendp_core::{
+        ChangeOneDistance, DistanceOn, HammingDistance, InsertDeleteDistance, SymmetricDistance,
+        laws,
+    };
 
     fn domain<T: Atom>() -> VectorDomain<AtomDomain<T>> {
         VectorDomain::new(AtomDomain::non_nan())
@@ -92,7 +94,7 @@ mod tests {
     fn check<T, M>(domain: VectorDomain<AtomDomain<T>>, alphabet: &[T], lower: T, upper: T)
     where
         T: Atom + Number,
-        M: DatasetMetric + DistanceOn<VectorDomain<AtomDomain<T>>>,
+        M: DatasetMetric + Default + DistanceOn<VectorDomain<AtomDomain<T>>>,
     {
         let input = Space::new(domain, M::default()).unwrap();
         let clamp = make_clamp(input, Bounds::new(lower, upper).unwrap()).unwrap();

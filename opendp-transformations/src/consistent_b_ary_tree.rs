@@ -1,7 +1,7 @@
 //! The best leaves of a noisy tree of counts.
 
 use opendp_core::arith::{Float, Number};
-use opendp_core::{Atom, Error, Function, Result, register};
+use opendp_core::{Atom, Error, Function, Result};
 
 /// Make the leaves that fit a noisy tree of counts best.
 ///

@@ -1,15 +1,12 @@
 //! The number of records.
 
-use std::marker::PhantomData;
-
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Fold, Function, InsertDeleteDistance,
-    MetricOn, Named, Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
-    register,
+    AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Fold, Function, MetricOn, Named, Result,
+    Space, Transformation, TypeName, VectorDomain,
 };
 
-use crate::Tally;
-use crate::symmetric::{Aggregate, Records, row_count, through_symmetric};
+use crate::symmetric::{a_count, row_count};
+use crate::tally::{Tally, tally};
 
 /// Count the records.
 ///
@@ -52,30 +49,27 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     TO: Tally,
 {
-    through_symmetric(input, count)
+    let (output, map) = a_count(input.metric())?;
+    let function = Function::fold_then(Count { of: <TO as Named>::type_name }, tally);
+    Ok(Transformation::new(input, output, function, map))
 }
 
 register! {
     "count.rs": make_count(input)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64, bool, String],
+        for T in atoms,
             M in unsized_metrics,
             TO in [i32, i64, u32, u64, usize, f64] = i32;
 }
 
-fn count<T: Atom, TO: Tally>(
-    input: Space<Records<T>, SymmetricDistance>,
-) -> Result<Aggregate<T, AtomDomain<TO>, AbsoluteDistance<TO>>> {
-    let output = Space::new(AtomDomain::non_nan(), AbsoluteDistance::new())?;
-    let map = StabilityMap::new(|d_in: &u32| TO::inf_cast(*d_in));
-    Ok(Transformation::new(input, output, Function::fold(Count::<TO>(PhantomData)), map))
-}
-
 /// Its state is the number of rows seen.
-struct Count<TO>(PhantomData<fn() -> TO>);
-impl<T: Atom, TO: Tally> Fold<Vec<T>, TO> for Count<TO> {
+struct Count {
+    /// Names the type of the count.
+    of: fn() -> TypeName,
+}
+impl<T: Atom> Fold<Vec<T>, u64> for Count {
     type State = u64;
     fn label(&self) -> String {
-        format!("count of {} as {}", T::type_name(), <TO as Named>::type_name())
+        format!("count of {} as {}", T::type_name(), (self.of)())
     }
     fn start(&self) -> u64 {
         0
@@ -88,8 +82,8 @@ impl<T: Atom, TO: Tally> Fold<Vec<T>, TO> for Count<TO> {
         *state = state.saturating_add(other);
         Ok(())
     }
-    fn finish(&self, state: u64) -> Result<TO> {
-        Ok(TO::saturating_count(state))
+    fn finish(&self, state: u64) -> Result<u64> {
+        Ok(state)
     }
 }
 
@@ -97,12 +91,12 @@ impl<T: Atom, TO: Tally> Fold<Vec<T>, TO> for Count<TO> {
 mod tests {
     use super::*;
     use opendp_core::arith::InfCast;
-    use opendp_core::{DistanceOn, laws};
+    use opendp_core::{DistanceOn, InsertDeleteDistance, StabilityMap, SymmetricDistance, laws};
 
     #[track_caller]
     fn check<T: Atom, M, TO: Tally + InfCast<TO>>(alphabet: &[T], size: Option<usize>)
     where
-        M: DatasetMetric + DistanceOn<VectorDomain<AtomDomain<T>>>,
+        M: DatasetMetric + Default + DistanceOn<VectorDomain<AtomDomain<T>>>,
     {
         let mut domain = VectorDomain::new(AtomDomain::<T>::default());
         if let Some(size) = size {

@@ -1,14 +1,12 @@
 //! The number of records of each value.
 
-use std::{collections::HashMap, marker::PhantomData};
+use std::collections::HashMap;
 
 use opendp_core::{
-    AbsoluteDistance, AtomDomain, DatasetMetric, Fold, Function, InsertDeleteDistance,
-    L01InfDistance, MapDomain, MetricOn, Named, Result, Space, StabilityMap, SymmetricDistance,
-    Transformation, VectorDomain, register,
+    AbsoluteDistance, AtomDomain, DatasetMetric, Fold, Function, L01InfDistance, MapDomain,
+    MetricOn, Named, Result, Space, StabilityMap, Transformation, TypeName, VectorDomain,
 };
 
-use crate::symmetric::{Aggregate, Records, through_symmetric};
 use crate::table::Table;
 use crate::{Key, Tally};
 
@@ -64,62 +62,81 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     TV: Tally,
 {
-    through_symmetric(input, count_by)
+    let (output, map) = parts(input.domain().element(), input.metric())?;
+    let function = Function::fold_then(CountBy { of: <TV as Named>::type_name }, tallies);
+    Ok(Transformation::new(input, output, function, map))
 }
 
 register! {
     "count_by.rs": make_count_by(input)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String],
+        for T in hashable_atoms,
             M in unsized_metrics,
             TV in [i32, i64, u32, u64, usize, f64] = i32;
 }
 
-fn count_by<T: Key, TV: Tally>(
-    input: Space<Records<T>, SymmetricDistance>,
-) -> Result<
-    Aggregate<T, MapDomain<AtomDomain<T>, AtomDomain<TV>>, L01InfDistance<AbsoluteDistance<TV>>>,
-> {
-    let domain = MapDomain::new(input.domain().element().clone(), AtomDomain::non_nan());
+/// The output space and the map.
+fn parts<M: DatasetMetric, T: Key, TV: Tally>(
+    element: &AtomDomain<T>,
+    metric: &M,
+) -> Result<(Space<Counts<T, TV>, Parts<TV>>, StabilityMap<M, Parts<TV>>)> {
+    let domain = MapDomain::new(element.clone(), AtomDomain::non_nan());
     let output = Space::new(domain, L01InfDistance::new(AbsoluteDistance::new()))?;
-    let map = StabilityMap::new(|d_in: &u32| {
-        let count = TV::inf_cast(*d_in)?;
-        Ok((*d_in, count, count))
-    });
-    Ok(Transformation::new(input, output, Function::fold(CountBy::<TV>(PhantomData)), map))
+    Ok((output, change(metric)))
+}
+type Counts<T, TV> = MapDomain<AtomDomain<T>, AtomDomain<TV>>;
+type Parts<TV> = L01InfDistance<AbsoluteDistance<TV>>;
+fn change<M: DatasetMetric, TV: Tally>(metric: &M) -> StabilityMap<M, Parts<TV>> {
+    let metric = metric.clone();
+    StabilityMap::new(move |d_in: &u32| {
+        let d = metric.to_symmetric(*d_in)?;
+        let count = TV::inf_cast(d)?;
+        Ok((d, count, count))
+    })
 }
 
 /// Its state is the count of each value seen.
-struct CountBy<TV>(PhantomData<fn() -> TV>);
-impl<T: Key, TV: Tally> Fold<Vec<T>, HashMap<T, TV>> for CountBy<TV> {
+struct CountBy {
+    /// Names the type of the counts.
+    of: fn() -> TypeName,
+}
+impl<T: Key> Fold<Vec<T>, Vec<(T, u64)>> for CountBy {
     type State = Table<T, u64>;
     fn label(&self) -> String {
-        format!("counts of each {} as {}", T::type_name(), <TV as Named>::type_name())
+        format!("counts of each {} as {}", T::type_name(), (self.of)())
     }
     fn start(&self) -> Table<T, u64> {
         Table::new()
     }
     fn absorb(&self, state: &mut Table<T, u64>, rows: &[T]) -> Result<()> {
-        rows.iter().for_each(|row| state.update(row, |count| *count = count.saturating_add(1)));
-        Ok(())
-    }
-    fn merge(&self, state: &mut Table<T, u64>, other: Table<T, u64>) -> Result<()> {
-        for (key, more) in other.iter() {
-            state.update(&key, |count| *count = count.saturating_add(more));
+        for row in rows {
+            state.update(row, |count| *count = count.saturating_add(1));
         }
         Ok(())
     }
-    fn finish(&self, state: Table<T, u64>) -> Result<HashMap<T, TV>> {
-        Ok(state.iter().map(|(key, count)| (key, TV::saturating_count(count))).collect())
+    fn merge(&self, state: &mut Table<T, u64>, other: Table<T, u64>) -> Result<()> {
+        state.merge(other, |count, more| *count = count.saturating_add(more));
+        Ok(())
     }
+    fn finish(&self, state: Table<T, u64>) -> Result<Vec<(T, u64)>> {
+        Ok(state.list())
+    }
+}
+fn tallies<T: Key, TV: Tally>(counts: Vec<(T, u64)>) -> Result<HashMap<T, TV>> {
+    let mut tallies = HashMap::with_capacity(counts.len());
+    for (key, count) in counts {
+        tallies.insert(key, TV::saturating_count(count));
+    }
+    Ok(tallies)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::symmetric::Records;
     use opendp_core::arith::InfCast;
-    use opendp_core::{Bounds, DistanceOn, Domain, laws};
+    use opendp_core::{Bounds, DistanceOn, Domain, InsertDeleteDistance, SymmetricDistance, laws};
 
-    fn space<T: Key, M: DatasetMetric + MetricOn<Records<T>>>(
+    fn space<T: Key, M: DatasetMetric + Default + MetricOn<Records<T>>>(
         size: Option<usize>,
     ) -> Space<Records<T>, M> {
         let domain = VectorDomain::new(AtomDomain::default());
@@ -129,7 +146,7 @@ mod tests {
     #[track_caller]
     fn check<T: Key, M, TV>(alphabet: &[T])
     where
-        M: DatasetMetric + DistanceOn<Records<T>>,
+        M: DatasetMetric + Default + DistanceOn<Records<T>>,
         TV: Tally + InfCast<TV> + InfCast<f64>,
         f64: InfCast<TV>,
     {

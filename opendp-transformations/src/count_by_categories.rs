@@ -1,16 +1,13 @@
 //! The number of records in each of some categories.
 
-use std::marker::PhantomData;
-
 use opendp_core::arith::InfCast;
 use opendp_core::{
-    AtomDomain, Codec, DatasetMetric, Error, Fold, Function, InsertDeleteDistance, L1Distance,
-    L2Distance, Metric, MetricOn, Named, Result, Space, StabilityMap, SymmetricDistance,
-    Transformation, VectorDomain, register,
+    AtomDomain, Codec, DatasetMetric, Error, Fold, Function, L1Distance, L2Distance, Metric,
+    MetricOn, Named, Result, Space, StabilityMap, Transformation, TypeName, VectorDomain,
 };
 
 use crate::counts::Counts;
-use crate::symmetric::{Aggregate, Records, through_symmetric};
+use crate::symmetric::one_each;
 use crate::table::Table;
 use crate::{Key, Tally};
 
@@ -65,26 +62,28 @@ where
     MO::Distance: InfCast<u32>,
     TOA: Tally,
 {
-    through_symmetric(input, |input| count_by_categories(input, categories, null_category))
+    let fold = Histogram::new(categories, null_category, <TOA as Named>::type_name)?;
+    let (output, map) = parts(fold.cells(), input.metric())?;
+    Ok(Transformation::new(input, output, Function::fold_then(fold, tallies), map))
 }
 
 register! {
     "count_by_categories.rs": make_count_by_categories(input, categories, null_category = true)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String],
+        for T in hashable_atoms,
             M in unsized_metrics,
             MO in [L1Distance<i32>, L2Distance<i32>, L2Distance<f64>] = L1Distance<i32>,
             TOA in [i32] = i32;
 }
 register! {
     "count_by_categories.rs": make_count_by_categories(input, categories, null_category = true)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String],
+        for T in hashable_atoms,
             M in unsized_metrics,
             MO in [L1Distance<i64>, L2Distance<i64>] = L1Distance<i64>,
             TOA in [i64] = i32;
 }
 register! {
     "count_by_categories.rs": make_count_by_categories(input, categories, null_category = true)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String],
+        for T in hashable_atoms,
             M in unsized_metrics,
             MO in [L1Distance<f64>, L2Distance<f64>] = L1Distance<f64>,
             TOA in [f64] = i32;
@@ -95,54 +94,39 @@ pub trait Norm: Metric + Default {}
 impl<Q> Norm for L1Distance<Q> where L1Distance<Q>: Metric + Default {}
 impl<Q> Norm for L2Distance<Q> where L2Distance<Q>: Metric + Default {}
 
-fn count_by_categories<T, MO, TOA>(
-    input: Space<Records<T>, SymmetricDistance>,
-    categories: Vec<T>,
-    null_category: bool,
-) -> Result<Aggregate<T, VectorDomain<AtomDomain<TOA>>, MO>>
+/// The output space and the map.
+fn parts<M, MO, TOA>(
+    cells: usize,
+    metric: &M,
+) -> Result<(Space<VectorDomain<AtomDomain<TOA>>, MO>, StabilityMap<M, MO>)>
 where
-    T: Key,
+    M: DatasetMetric,
     MO: Norm + MetricOn<VectorDomain<AtomDomain<TOA>>>,
     MO::Distance: InfCast<u32>,
     TOA: Tally,
 {
-    let fold = Histogram::<T, TOA>::new(&categories, null_category)?;
-    let domain = VectorDomain::new(AtomDomain::non_nan()).with_size(fold.cells());
-    let output = Space::new(domain, MO::default())?;
-    let map = StabilityMap::new(|d_in: &u32| MO::Distance::inf_cast(*d_in));
-    Ok(Transformation::new(input, output, Function::fold(fold), map))
+    let domain = VectorDomain::new(AtomDomain::non_nan()).with_size(cells);
+    Ok((Space::new(domain, MO::default())?, one_each(metric)))
 }
 
 /// Its state is the count of all other records, and then that of each category.
-struct Histogram<T, TOA> {
+struct Histogram<T> {
     label: String,
     categories: usize,
     null_category: bool,
     places: Places<T>,
-    count: PhantomData<fn() -> TOA>,
 }
-impl<T: Key, TOA: Tally> Histogram<T, TOA> {
-    fn new(categories: &Vec<T>, null_category: bool) -> Result<Self> {
-        let label = format!(
-            "counts of {} by {} as {}",
-            T::type_name(),
-            categories.to_json(),
-            <TOA as Named>::type_name()
-        );
-        let places = Places::new(categories)?;
-        Ok(Histogram {
-            label,
-            categories: categories.len(),
-            null_category,
-            places,
-            count: PhantomData,
-        })
+impl<T: Key> Histogram<T> {
+    fn new(categories: Vec<T>, null_category: bool, of: fn() -> TypeName) -> Result<Self> {
+        let label = format!("counts of {} by {} as {}", T::type_name(), categories.to_json(), of());
+        let places = Places::new(&categories)?;
+        Ok(Histogram { label, categories: categories.len(), null_category, places })
     }
     fn cells(&self) -> usize {
         self.categories + usize::from(self.null_category)
     }
 }
-impl<T: Key, TOA: Tally> Fold<Vec<T>, Vec<TOA>> for Histogram<T, TOA> {
+impl<T: Key> Fold<Vec<T>, Vec<u64>> for Histogram<T> {
     type State = Counts;
     fn label(&self) -> String {
         format!("{} in {} cells", self.label, self.cells())
@@ -163,15 +147,18 @@ impl<T: Key, TOA: Tally> Fold<Vec<T>, Vec<TOA>> for Histogram<T, TOA> {
     fn merge(&self, state: &mut Counts, other: Counts) -> Result<()> {
         state.merge(&other)
     }
-    fn finish(&self, state: Counts) -> Result<Vec<TOA>> {
+    fn finish(&self, state: Counts) -> Result<Vec<u64>> {
         // Of all the others' count, only the place changes.
         let mut state = Vec::from(state);
         let others = state.first().copied().unwrap_or(0);
         state.drain(..1.min(state.len()));
         state.extend(self.null_category.then_some(others));
         state.resize(self.cells(), 0);
-        Ok(state.into_iter().map(TOA::saturating_count).collect())
+        Ok(state)
     }
+}
+fn tallies<TOA: Tally>(counts: Vec<u64>) -> Result<Vec<TOA>> {
+    Ok(counts.into_iter().map(TOA::saturating_count).collect())
 }
 
 /// The place of each category in the state, counted from one. Any other record has place zero.
@@ -214,9 +201,10 @@ impl<T: Key> Places<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opendp_core::{DistanceOn, laws};
+    use crate::symmetric::Records;
+    use opendp_core::{DistanceOn, InsertDeleteDistance, SymmetricDistance, laws};
 
-    fn space<T: Key, M: DatasetMetric + MetricOn<Records<T>>>(
+    fn space<T: Key, M: DatasetMetric + Default + MetricOn<Records<T>>>(
         size: Option<usize>,
     ) -> Space<Records<T>, M> {
         let domain = VectorDomain::new(AtomDomain::default());
@@ -226,7 +214,7 @@ mod tests {
     #[track_caller]
     fn check<T: Key, M, MO, TOA: Tally>(alphabet: &[T])
     where
-        M: DatasetMetric + DistanceOn<Records<T>>,
+        M: DatasetMetric + Default + DistanceOn<Records<T>>,
         MO: Norm + DistanceOn<VectorDomain<AtomDomain<TOA>>>,
         MO::Distance: InfCast<u32>,
     {

@@ -1,14 +1,13 @@
 //! The number of distinct records.
 
-use std::marker::PhantomData;
-
 use opendp_core::{
-    AbsoluteDistance, AtomDomain, DatasetMetric, Fold, Function, InsertDeleteDistance, MetricOn,
-    Named, Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain, register,
+    AbsoluteDistance, AtomDomain, DatasetMetric, Fold, Function, MetricOn, Named, Result, Space,
+    Transformation, TypeName, VectorDomain,
 };
 
-use crate::symmetric::{Aggregate, Records, through_symmetric};
-use crate::{Key, Tally, distinct, table};
+use crate::symmetric::a_count;
+use crate::tally::{Tally, tally};
+use crate::{Key, distinct, table};
 
 /// Count the distinct values among the records.
 ///
@@ -53,34 +52,28 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     TO: Tally,
 {
-    through_symmetric(input, count_distinct)
+    let (output, map) = a_count(input.metric())?;
+    let fold = Distinct { seed: table::seed(), of: <TO as Named>::type_name };
+    Ok(Transformation::new(input, output, Function::fold_then(fold, tally), map))
 }
 
 register! {
     "count_distinct.rs": make_count_distinct(input)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String],
+        for T in hashable_atoms,
             M in unsized_metrics,
             TO in [i32, i64, u32, u64, usize, f64] = i32;
 }
 
-fn count_distinct<T: Key, TO: Tally>(
-    input: Space<Records<T>, SymmetricDistance>,
-) -> Result<Aggregate<T, AtomDomain<TO>, AbsoluteDistance<TO>>> {
-    let output = Space::new(AtomDomain::non_nan(), AbsoluteDistance::new())?;
-    let map = StabilityMap::new(|d_in: &u32| TO::inf_cast(*d_in));
-    let fold = Distinct::<TO> { seed: table::seed(), count: PhantomData };
-    Ok(Transformation::new(input, output, Function::fold(fold), map))
-}
-
 /// Its state is the set of values seen. The seed is that of all its states, which are joined faster.
-struct Distinct<TO> {
+struct Distinct {
     seed: u64,
-    count: PhantomData<fn() -> TO>,
+    /// Names the type of the count.
+    of: fn() -> TypeName,
 }
-impl<T: Key, TO: Tally> Fold<Vec<T>, TO> for Distinct<TO> {
+impl<T: Key> Fold<Vec<T>, u64> for Distinct {
     type State = distinct::Set<T>;
     fn label(&self) -> String {
-        format!("distinct {} as {}", T::type_name(), <TO as Named>::type_name())
+        format!("distinct {} as {}", T::type_name(), (self.of)())
     }
     fn start(&self) -> distinct::Set<T> {
         distinct::Set::new(self.seed)
@@ -93,21 +86,22 @@ impl<T: Key, TO: Tally> Fold<Vec<T>, TO> for Distinct<TO> {
         state.merge(other);
         Ok(())
     }
-    fn finish(&self, state: distinct::Set<T>) -> Result<TO> {
-        Ok(TO::saturating_count(u64::try_from(state.count()).unwrap_or(u64::MAX)))
+    fn finish(&self, state: distinct::Set<T>) -> Result<u64> {
+        Ok(u64::try_from(state.count()).unwrap_or(u64::MAX))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::symmetric::Records;
     use opendp_core::arith::InfCast;
-    use opendp_core::{DistanceOn, laws};
+    use opendp_core::{DistanceOn, InsertDeleteDistance, StabilityMap, SymmetricDistance, laws};
 
     #[track_caller]
     fn check<T: Key, M, TO: Tally + InfCast<TO>>(alphabet: &[T], size: Option<usize>)
     where
-        M: DatasetMetric + DistanceOn<Records<T>>,
+        M: DatasetMetric + Default + DistanceOn<Records<T>>,
     {
         let domain = VectorDomain::new(AtomDomain::<T>::default());
         let domain = if let Some(size) = size { domain.with_size(size) } else { domain };

@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use dashu_int::{Sign, UBig};
 use opendp_core::arith::Float;
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, Bounds, ChangeOneDistance, DatasetMetric, Distance, Error,
-    Fold, Function, HammingDistance, InsertDeleteDistance, MetricOn, PairDomain, Result, Space,
-    StabilityMap, SymmetricDistance, Transformation, VectorDomain, register,
+    AbsoluteDistance, Atom, AtomDomain, Bounds, DatasetMetric, Distance, Error, Fold, Function,
+    MetricOn, PairDomain, Result, Space, StabilityMap, SymmetricDistance, Transformation,
+    VectorDomain,
 };
 use serde::{Deserialize, Serialize};
 

@@ -2,8 +2,7 @@
 
 use opendp_core::{
     AtomDomain, Column, ColumnDomain, DataFrame, DataFrameDomain, DatasetMetric, Function,
-    HashableAtom, InsertDeleteDistance, MetricOn, Result, Space, StabilityMap, SymmetricDistance,
-    Transformation, register,
+    HashableAtom, MetricOn, Result, Space, StabilityMap, SymmetricDistance, Transformation,
 };
 
 use crate::split_records::Fields;
@@ -79,7 +78,7 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opendp_core::{Domain, HammingDistance, laws};
+    use opendp_core::{Domain, HammingDistance, InsertDeleteDistance, laws};
 
     fn alphabet() -> Vec<Vec<String>> {
         let records: [&[&str]; 4] = [&[], &["a"], &["NaN", "٣"], &["", "b", "c"]];

@@ -1,8 +1,8 @@
 //! A column of a frame, cast to another type.
 
 use opendp_core::{
-    Atom, AtomDomain, Column, ColumnDomain, DataFrameDomain, DatasetMetric, HashableAtom,
-    InsertDeleteDistance, MetricOn, Result, Space, SymmetricDistance, Transformation, register,
+    Atom, AtomDomain, Column, ColumnDomain, DataFrameDomain, DatasetMetric, HashableAtom, MetricOn,
+    Result, Space, Transformation,
 };
 
 use crate::RoundCast;
@@ -67,8 +67,8 @@ register! {
     "df_cast_default.rs": make_df_cast_default(input, column_name)
         for K in [String],
             M in unsized_metrics,
-            TIA in [i32, i64, u32, u64, usize, f32, f64, bool, String],
-            TOA in [i32, i64, u32, u64, usize, f32, f64, bool, String];
+            TIA in castable_atoms,
+            TOA in castable_atoms;
 }
 
 #[cfg(test)]
@@ -76,7 +76,10 @@ mod tests {
     use super::*;
     use crate::select_column::tests::{check, domains, frames, rows, schema};
     use crate::{make_clamp, make_sum};
-    use opendp_core::{Bounds, DataFrame, Domain, Function, HammingDistance, StabilityMap, laws};
+    use opendp_core::{
+        Bounds, DataFrame, Domain, Function, HammingDistance, InsertDeleteDistance, StabilityMap,
+        SymmetricDistance, laws,
+    };
 
     #[test]
     fn obeys_the_laws() {

@@ -1,9 +1,10 @@
 //! A column of a frame that tells whether its cells equal a value.
 
+use std::sync::Arc;
+
 use opendp_core::{
     Atom, AtomDomain, Cell, Chunk, Column, ColumnDomain, DataFrame, DataFrameDomain, DatasetMetric,
-    FrameChunk, Function, HashableAtom, InsertDeleteDistance, MetricOn, Result, Space,
-    StabilityMap, SymmetricDistance, Transformation, register,
+    FrameChunk, Function, HashableAtom, MetricOn, Result, Space, StabilityMap, Transformation,
 };
 
 use crate::select_column::column;
@@ -66,7 +67,7 @@ register! {
     "df_is_equal.rs": make_df_is_equal(input, column_name, value)
         for K in [String],
             M in unsized_metrics,
-            TIA in [i32, i64, u32, u64, usize, f32, f64, bool, String];
+            TIA in castable_atoms;
 }
 
 /// Put another column in place of one, made of each of its cells alone. The function gets the cells
@@ -83,11 +84,26 @@ where
     T: Cell,
 {
     column::<K, T>(input.domain(), &name, "column_name")?;
+    let of = move |rows: FrameChunk<'_, K>, name: &K| cells(rows.cells(name), rows.rows());
+    put(input, name, made, Arc::new(of))
+}
+/// A column that is made of the rows of a chunk and a name.
+type Made<K> = Arc<dyn Fn(FrameChunk<'_, K>, &K) -> Column + Send + Sync>;
+fn put<K, M>(
+    input: Space<DataFrameDomain<K>, M>,
+    name: K,
+    made: ColumnDomain,
+    column: Made<K>,
+) -> Result<Transformation<DataFrameDomain<K>, M, DataFrameDomain<K>, M>>
+where
+    K: HashableAtom,
+    M: DatasetMetric + MetricOn<DataFrameDomain<K>>,
+{
     let domain = input.domain().clone().with_column(name.clone(), made);
     let empty = domain.empty();
     let output = Space::new(domain, input.metric().clone())?;
     let replace = move |rows: FrameChunk<'_, K>, out: &mut DataFrame<K>| {
-        out.append(rows.with_column(&name, cells(rows.cells(&name), rows.rows()))?);
+        out.append(rows.with_column(&name, column(rows, &name))?);
         Ok(())
     };
     let map = StabilityMap::identity();
@@ -98,7 +114,7 @@ where
 mod tests {
     use super::*;
     use crate::select_column::tests::{check, domains, frames, rows, schema};
-    use opendp_core::{HammingDistance, laws};
+    use opendp_core::{HammingDistance, InsertDeleteDistance, SymmetricDistance, laws};
 
     #[test]
     fn obeys_the_laws() {

@@ -43,9 +43,15 @@ impl<K: Key> Set<K> {
     pub(crate) fn extend(&mut self, keys: &[K]) {
         for some in keys.chunks(FEW) {
             match &mut self.many {
-                Some(many) => some.iter().for_each(|key| many.insert(key.word())),
+                Some(many) => {
+                    for key in some {
+                        many.insert(key.word());
+                    }
+                }
                 None => {
-                    some.iter().for_each(|key| self.few.update(key, |()| {}));
+                    for key in some {
+                        self.few.update(key, |()| {});
+                    }
                     if K::HAS_WORD && FEW < self.few.len() {
                         self.spread();
                     }
@@ -61,8 +67,7 @@ impl<K: Key> Set<K> {
         match other.many {
             Some(words) => self.spread().merge(*words),
             None => {
-                let keys: Vec<K> = other.few.iter().map(|(key, ())| key).collect();
-                self.extend(&keys);
+                self.extend(&other.keys());
             }
         }
     }
@@ -70,14 +75,21 @@ impl<K: Key> Set<K> {
     pub(crate) fn count(self) -> usize {
         self.few.len() + self.many.map_or(0, |many| many.count())
     }
+    /// List the keys, some of them twice.
+    fn keys(&self) -> Vec<K> {
+        let mut keys = Vec::new();
+        self.few.visit(&mut |key, ()| keys.push(key));
+        for word in self.many.iter().flat_map(|many| many.iter()) {
+            keys.extend(K::from_word(word));
+        }
+        keys
+    }
     /// Go over to many keys, if that has not been done.
     fn spread(&mut self) -> &mut Words {
         let (few, seed) = (&mut self.few, self.seed);
         self.many.get_or_insert_with(|| {
             let mut many = Box::new(Words::new(seed));
-            for (key, ()) in std::mem::replace(few, Table::new()).iter() {
-                many.insert(key.word());
-            }
+            std::mem::replace(few, Table::new()).visit(&mut |key, ()| many.insert(key.word()));
             many
         })
     }
@@ -85,8 +97,7 @@ impl<K: Key> Set<K> {
 // A key may be written twice.
 impl<K: Key> Serialize for Set<K> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let many = self.many.iter().flat_map(|many| many.iter()).filter_map(K::from_word);
-        serializer.collect_seq(self.few.iter().map(|(key, ())| key).chain(many))
+        self.keys().serialize(serializer)
     }
 }
 impl<'de, K: Key> Deserialize<'de> for Set<K> {

@@ -1,8 +1,8 @@
 //! Without the missing records.
 
 use opendp_core::{
-    AtomDomain, DatasetMetric, Function, InsertDeleteDistance, MetricOn, OptionDomain, Result,
-    Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain, register,
+    AtomDomain, DatasetMetric, Function, MetricOn, OptionDomain, Result, Space, StabilityMap,
+    Transformation, VectorDomain,
 };
 
 use crate::Nullable;
@@ -71,7 +71,7 @@ register! {
 mod tests {
     use super::*;
     use crate::checks::check_rows;
-    use opendp_core::{HammingDistance, laws};
+    use opendp_core::{HammingDistance, InsertDeleteDistance, SymmetricDistance, laws};
 
     #[test]
     fn obeys_the_laws() {

@@ -1,8 +1,7 @@
 //! The records within bounds.
 
 use opendp_core::{
-    Atom, AtomDomain, Bounds, DatasetMetric, InsertDeleteDistance, MetricOn, Result, Space,
-    SymmetricDistance, Transformation, VectorDomain, register,
+    Atom, AtomDomain, Bounds, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
 };
 
 use crate::filter::filtered;
@@ -60,7 +59,7 @@ register! {
 mod tests {
     use super::*;
     use crate::checks::check_rows;
-    use opendp_core::laws;
+    use opendp_core::{InsertDeleteDistance, SymmetricDistance, laws};
 
     #[test]
     fn obeys_the_laws() {

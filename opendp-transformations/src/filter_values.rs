@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 
 use opendp_core::{
-    AtomDomain, DatasetMetric, HashableAtom, InsertDeleteDistance, MetricOn, Result, Space,
-    SymmetricDistance, Transformation, VectorDomain, register,
+    AtomDomain, DatasetMetric, HashableAtom, MetricOn, Result, Space, Transformation, VectorDomain,
 };
 
 use crate::filter::filtered;
@@ -54,7 +53,7 @@ where
 
 register! {
     "filter_values.rs": make_filter_values(input, values)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String],
+        for T in hashable_atoms,
             M in unsized_metrics;
 }
 
@@ -62,7 +61,7 @@ register! {
 mod tests {
     use super::*;
     use crate::checks::check_rows;
-    use opendp_core::{Function, StabilityMap, laws};
+    use opendp_core::{Function, InsertDeleteDistance, StabilityMap, SymmetricDistance, laws};
 
     #[test]
     fn obeys_the_laws() {

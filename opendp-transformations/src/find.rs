@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 
 use opendp_core::{
-    AtomDomain, ChangeOneDistance, DatasetMetric, Error, HammingDistance, HashableAtom,
-    InsertDeleteDistance, MetricOn, OptionDomain, Result, Space, SymmetricDistance, Transformation,
-    VectorDomain, register,
+    AtomDomain, DatasetMetric, Error, HashableAtom, MetricOn, OptionDomain, Result, Space,
+    Transformation, VectorDomain,
 };
 
 use crate::row_by_row::{each, rows};
@@ -65,7 +64,7 @@ where
 
 register! {
     "find.rs": make_find(input, categories)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String],
+        for T in hashable_atoms,
             M in dataset_metrics;
 }
 
@@ -85,7 +84,9 @@ fn index<T: HashableAtom>(categories: Vec<T>) -> Result<HashMap<T, usize, Random
 mod tests {
     use super::*;
     use crate::checks::check_rows;
-    use opendp_core::laws;
+    use opendp_core::{
+        ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, laws,
+    };
 
     #[test]
     fn obeys_the_laws() {

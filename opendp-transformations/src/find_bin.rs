@@ -2,9 +2,7 @@
 
 use opendp_core::arith::Number;
 use opendp_core::{
-    Atom, AtomDomain, ChangeOneDistance, DatasetMetric, Error, HammingDistance,
-    InsertDeleteDistance, MetricOn, Result, Space, SymmetricDistance, Transformation, VectorDomain,
-    register,
+    Atom, AtomDomain, DatasetMetric, Error, MetricOn, Result, Space, Transformation, VectorDomain,
 };
 
 use crate::row_by_row::{each, rows};
@@ -74,7 +72,9 @@ register! {
 mod tests {
     use super::*;
     use crate::checks::check_rows;
-    use opendp_core::laws;
+    use opendp_core::{
+        ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, laws,
+    };
 
     #[test]
     fn obeys_the_laws() {

@@ -1,9 +1,8 @@
 //! The data as it is.
 
 use opendp_core::{
-    AtomDomain, Carrier, ChangeOneDistance, Domain, Function, HammingDistance,
-    InsertDeleteDistance, Metric, OptionDomain, Result, Space, StabilityMap, SymmetricDistance,
-    Transformation, VectorDomain, register,
+    AtomDomain, Carrier, Domain, Function, Metric, OptionDomain, Result, Space, StabilityMap,
+    Transformation, VectorDomain,
 };
 
 /// Pass the data on as it is.
@@ -38,8 +37,7 @@ use opendp_core::{
 pub fn make_identity<D: Domain, M: Metric>(
     input: Space<D, M>,
 ) -> Result<Transformation<D, M, D, M>> {
-    let map = StabilityMap::new(|d_in: &M::Distance| Ok(d_in.clone()));
-    Ok(Transformation::new(input.clone(), input, copy(), map))
+    Ok(Transformation::new(input.clone(), input, copy(), StabilityMap::identity()))
 }
 
 register! {
@@ -69,7 +67,9 @@ pub(crate) fn copy<T: Carrier>() -> Function<T, T> {
 mod tests {
     use super::*;
     use crate::checks::check_rows;
-    use opendp_core::{AbsoluteDistance, laws};
+    use opendp_core::{
+        AbsoluteDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, laws,
+    };
 
     #[test]
     fn obeys_the_laws() {

@@ -2,9 +2,8 @@
 
 use opendp_core::Atom;
 use opendp_core::{
-    AtomDomain, ChangeOneDistance, DatasetMetric, Error, HammingDistance, InsertDeleteDistance,
-    MetricOn, OptionDomain, Result, Space, SymmetricDistance, Transformation, VectorDomain,
-    register,
+    AtomDomain, DatasetMetric, Error, MetricOn, OptionDomain, Result, Space, Transformation,
+    VectorDomain,
 };
 
 use crate::Nullable;
@@ -77,7 +76,9 @@ register! {
 mod tests {
     use super::*;
     use crate::checks::check_rows;
-    use opendp_core::laws;
+    use opendp_core::{
+        ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, laws,
+    };
 
     #[test]
     fn obeys_the_laws() {

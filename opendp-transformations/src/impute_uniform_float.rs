@@ -3,9 +3,8 @@
 use opendp_core::arith::Float;
 use opendp_core::random::{NoEntropy, with_secure};
 use opendp_core::{
-    Atom, AtomDomain, Bounds, ChangeOneDistance, DatasetMetric, Function, HammingDistance,
-    InsertDeleteDistance, MetricOn, Result, Space, SymmetricDistance, Transformation, VectorDomain,
-    register,
+    Atom, AtomDomain, Bounds, DatasetMetric, Function, MetricOn, Result, Space, Transformation,
+    VectorDomain,
 };
 
 use crate::row_by_row::each;
@@ -85,12 +84,12 @@ register! {
 mod tests {
     use super::*;
     use crate::checks::{check_rows, couples};
-    use opendp_core::laws;
+    use opendp_core::{HammingDistance, InsertDeleteDistance, SymmetricDistance, laws};
 
     fn unit() -> Bounds<f64> {
         Bounds::new(0.0, 1.0).unwrap()
     }
-    fn space<M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<f64>>>>()
+    fn space<M: DatasetMetric + Default + MetricOn<VectorDomain<AtomDomain<f64>>>>()
     -> Space<VectorDomain<AtomDomain<f64>>, M> {
         let domain = VectorDomain::new(AtomDomain::default());
         let domain = if M::default().sized() { domain.with_size(3) } else { domain };

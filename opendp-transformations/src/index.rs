@@ -1,8 +1,7 @@
 //! The category at each index.
 
 use opendp_core::{
-    Atom, AtomDomain, ChangeOneDistance, DatasetMetric, HammingDistance, InsertDeleteDistance,
-    MetricOn, Result, Space, SymmetricDistance, Transformation, VectorDomain, register,
+    Atom, AtomDomain, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
 };
 
 use crate::row_by_row::{each, rows};
@@ -84,7 +83,9 @@ register! {
 mod tests {
     use super::*;
     use crate::checks::check_rows;
-    use opendp_core::laws;
+    use opendp_core::{
+        ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, laws,
+    };
 
     #[test]
     fn obeys_the_laws() {

@@ -1,10 +1,10 @@
 //! Whether each record equals a value.
 
 use opendp_core::{
-    Atom, AtomDomain, ChangeOneDistance, DatasetMetric, Function, HammingDistance,
-    InsertDeleteDistance, MetricOn, Result, Space, StabilityMap, SymmetricDistance, Transformation,
-    VectorDomain, register,
+    Atom, AtomDomain, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
 };
+
+use crate::row_by_row::{each, rows};
 
 /// Tell of each record whether it equals a value.
 ///
@@ -49,33 +49,27 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     M: MetricOn<VectorDomain<AtomDomain<bool>>>,
 {
-    let domain = input.domain().with_element(AtomDomain::default());
-    let output = Space::new(domain, input.metric().clone())?;
-    Ok(Transformation::new(input, output, compare(value), StabilityMap::identity()))
+    each(input, AtomDomain::default(), rows(move |row| *row == value))
 }
 
 register! {
     "is_equal.rs": make_is_equal(input, value)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64, bool, String],
+        for T in atoms,
             M in dataset_metrics;
-}
-
-fn compare<T: Atom>(value: T) -> Function<Vec<T>, Vec<bool>> {
-    Function::rows(move |rows: &[T], out: &mut Vec<bool>| {
-        out.extend(rows.iter().map(|row| *row == value));
-        Ok(())
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opendp_core::{DistanceOn, laws};
+    use opendp_core::{
+        ChangeOneDistance, DistanceOn, HammingDistance, InsertDeleteDistance, StabilityMap,
+        SymmetricDistance, laws,
+    };
 
     #[track_caller]
     fn check<T: Atom, M>(alphabet: &[T], size: Option<usize>)
     where
-        M: DatasetMetric + DistanceOn<VectorDomain<AtomDomain<T>>>,
+        M: DatasetMetric + Default + DistanceOn<VectorDomain<AtomDomain<T>>>,
         M: DistanceOn<VectorDomain<AtomDomain<bool>>>,
     {
         let mut domain = VectorDomain::new(AtomDomain::<T>::default());

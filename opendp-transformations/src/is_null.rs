@@ -1,9 +1,8 @@
 //! Whether each record is missing.
 
 use opendp_core::{
-    Atom, AtomDomain, ChangeOneDistance, DatasetMetric, Domain, HammingDistance,
-    InsertDeleteDistance, MetricOn, OptionDomain, Result, Space, SymmetricDistance, Transformation,
-    VectorDomain, register,
+    Atom, AtomDomain, DatasetMetric, Domain, MetricOn, OptionDomain, Result, Space, Transformation,
+    VectorDomain,
 };
 
 use crate::row_by_row::{each, rows};
@@ -86,7 +85,9 @@ register! {
 mod tests {
     use super::*;
     use crate::checks::check_rows;
-    use opendp_core::laws;
+    use opendp_core::{
+        ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, laws,
+    };
 
     #[test]
     fn obeys_the_laws() {

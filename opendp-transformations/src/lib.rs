@@ -53,6 +53,31 @@
     )
 )]
 
+/// Offer a function to the registry; see [`opendp_core::register!`].
+#[cfg(not(test))]
+macro_rules! register {
+    ($($registration:tt)*) => {
+        opendp_core::register! { $($registration)* }
+    };
+}
+/// Unit tests need no registrations, which would be compiled once more for them. The types that are
+/// listed are named, so that what is imported for them is used.
+#[cfg(test)]
+macro_rules! register {
+    (
+        $file:literal : $f:ident $(as $names:tt)? $parameters:tt
+        $(for $($g:ident in $types:tt $(as $code:ty)? $(= $default:ty)?),+)? $(,)?;
+    ) => {
+        $($(register! { $types }
+            $(register! { [$code] })?
+            $(register! { [$default] })?)+)?
+    };
+    ($list:ident) => {};
+    ([$($type:ty),+ $(,)?]) => {
+        const _: Option<fn($($type),+)> = None;
+    };
+}
+
 mod alpha;
 mod b_ary_tree;
 mod bounded_sum;

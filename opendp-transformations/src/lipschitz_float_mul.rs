@@ -3,7 +3,7 @@
 use opendp_core::arith::Float;
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Bounds, Distance, Error, Function, Result, Space,
-    StabilityMap, Transformation, register,
+    StabilityMap, Transformation,
 };
 
 /// Multiply a number, moved into bounds, by a constant.

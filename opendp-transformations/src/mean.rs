@@ -5,9 +5,8 @@ use std::{any::Any, marker::PhantomData};
 use opendp_core::arith::dyadic::{Rounding, dyadic};
 use opendp_core::arith::{Float, Integer};
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, ChangeOneDistance, DatasetMetric, Distance, Error, Fold,
-    Function, HammingDistance, InsertDeleteDistance, MetricOn, Result, Space, StabilityMap,
-    SymmetricDistance, Transformation, VectorDomain, register,
+    AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Distance, Error, Fold, Function, MetricOn,
+    Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
 };
 
 use crate::lattice::Lattice;
@@ -184,7 +183,9 @@ impl<T: Atom + Float + Into<f64>> Fold<Vec<T>, T> for Mean<T> {
 mod tests {
     use super::*;
     use opendp_core::arith::InfCast;
-    use opendp_core::{Bounds, DistanceOn, laws};
+    use opendp_core::{
+        Bounds, ChangeOneDistance, DistanceOn, HammingDistance, InsertDeleteDistance, laws,
+    };
 
     fn domain<T: Atom>(lower: T, upper: T, size: usize) -> Records<T> {
         let bounds = Bounds::new(lower, upper).unwrap();
@@ -194,7 +195,7 @@ mod tests {
     fn check<T, M>(lower: T, upper: T, alphabet: &[T], size: usize)
     where
         T: Atom + Float + Distance + Into<f64> + InfCast<T>,
-        M: DatasetMetric + DistanceOn<Records<T>>,
+        M: DatasetMetric + Default + DistanceOn<Records<T>>,
     {
         let input = Space::new(domain(lower, upper, size), M::default()).unwrap();
         assert!(laws::all(&make_mean(input).unwrap(), alphabet, 3).unwrap() > 0);

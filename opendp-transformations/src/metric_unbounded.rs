@@ -2,11 +2,11 @@
 
 use opendp_core::{
     AtomDomain, ChangeOneDistance, DatasetMetric, Domain, HammingDistance, InsertDeleteDistance,
-    MetricOn, OptionDomain, Result, Space, StabilityMap, SymmetricDistance, Transformation,
-    VectorDomain, register,
+    MetricOn, OptionDomain, Result, Space, SymmetricDistance, Transformation, VectorDomain,
 };
 
 use crate::identity::copy;
+use crate::symmetric::one_each;
 
 /// A metric of data sets of one size, which counts replaced records.
 pub trait BoundedMetric: DatasetMetric {
@@ -60,8 +60,7 @@ where
     M::Unbounded: MetricOn<D>,
 {
     let output = Space::new(input.domain().clone(), M::Unbounded::default())?;
-    let metric = input.metric().clone();
-    let map = StabilityMap::new(move |d_in: &u32| metric.to_symmetric(*d_in));
+    let map = one_each(input.metric());
     Ok(Transformation::new(input, output, copy(), map))
 }
 
@@ -83,12 +82,12 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opendp_core::{DistanceOn, laws};
+    use opendp_core::{DistanceOn, StabilityMap, laws};
 
     #[track_caller]
     fn check<M>()
     where
-        M: BoundedMetric + DistanceOn<VectorDomain<AtomDomain<f64>>>,
+        M: BoundedMetric + Default + DistanceOn<VectorDomain<AtomDomain<f64>>>,
         M::Unbounded: DistanceOn<VectorDomain<AtomDomain<f64>>>,
     {
         let domain = VectorDomain::new(AtomDomain::default()).with_size(3);

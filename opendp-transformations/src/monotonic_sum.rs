@@ -3,7 +3,7 @@
 use opendp_core::arith::Integer;
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Bounds, Distance, Error, Result, SymmetricDistance,
-    Transformation, VectorDomain, register,
+    Transformation, VectorDomain,
 };
 
 use crate::stated::bounded;
@@ -59,7 +59,7 @@ where
 
 register! {
     "monotonic_sum.rs": make_bounded_int_monotonic_sum(bounds)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize] = i32;
+        for T in integers = i32;
 }
 
 /// Add up a known number of bounded integers of one sign.
@@ -114,7 +114,7 @@ where
 
 register! {
     "monotonic_sum.rs": make_sized_bounded_int_monotonic_sum(size, bounds)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize] = i32;
+        for T in integers = i32;
 }
 
 /// Check that no two numbers within the bounds have different signs.
@@ -136,7 +136,7 @@ mod tests {
     use opendp_core::{DatasetMetric, DistanceOn, StabilityMap, laws};
 
     #[track_caller]
-    fn check<M: DatasetMetric + DistanceOn<Records<i8>>>(
+    fn check<M: DatasetMetric + Default + DistanceOn<Records<i8>>>(
         bounds: (i8, i8),
         make: impl Fn(
             Bounds<i8>,

@@ -4,7 +4,7 @@ use opendp_core::random::{shuffle, with_secure};
 use opendp_core::{
     AtomDomain, ChangeOneDistance, DatasetMetric, Domain, Function, HammingDistance,
     InsertDeleteDistance, MetricOn, OptionDomain, Result, Space, StabilityMap, SymmetricDistance,
-    Transformation, VectorDomain, register,
+    Transformation, VectorDomain,
 };
 
 /// A metric of data sets for which the order of the records does not count.
@@ -98,7 +98,7 @@ mod tests {
     use crate::checks::{couples, orders};
     use opendp_core::laws;
 
-    fn space<M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<i32>>>>(
+    fn space<M: DatasetMetric + Default + MetricOn<VectorDomain<AtomDomain<i32>>>>(
         size: Option<usize>,
     ) -> Space<VectorDomain<AtomDomain<i32>>, M> {
         let domain = VectorDomain::new(AtomDomain::default());

@@ -2,9 +2,8 @@
 
 use opendp_core::arith::Number;
 use opendp_core::{
-    Atom, AtomDomain, ChangeOneDistance, DatasetMetric, Error, Function, HammingDistance,
-    InsertDeleteDistance, LInfDistance, Metric, MetricOn, RangeDistance, Result, Space,
-    StabilityMap, SymmetricDistance, Transformation, VectorDomain, register,
+    Atom, AtomDomain, DatasetMetric, Error, Function, LInfDistance, Metric, MetricOn,
+    RangeDistance, Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
 };
 
 use crate::Alpha;
@@ -181,12 +180,12 @@ fn checked_product(left: u64, right: u64) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opendp_core::{DistanceOn, laws};
+    use opendp_core::{DistanceOn, InsertDeleteDistance, laws};
 
     type Scores<M, MO> = Transformation<Records<i32>, M, VectorDomain<AtomDomain<u64>>, MO>;
     fn make<M, MO>(size: Option<usize>, candidates: &[i32], alpha: (u64, u64)) -> Scores<M, MO>
     where
-        M: DatasetMetric + MetricOn<Records<i32>>,
+        M: DatasetMetric + Default + MetricOn<Records<i32>>,
         MO: ScoreDistance,
     {
         let domain = VectorDomain::new(AtomDomain::default());
@@ -237,7 +236,7 @@ mod tests {
     #[track_caller]
     fn check<M, MO>(size: Option<usize>)
     where
-        M: DatasetMetric + DistanceOn<Records<i32>>,
+        M: DatasetMetric + Default + DistanceOn<Records<i32>>,
         MO: ScoreDistance + DistanceOn<VectorDomain<AtomDomain<u64>>>,
     {
         for alpha in ALPHAS {

@@ -1,7 +1,7 @@
 //! Quantiles of noisy counts.
 
 use opendp_core::arith::Number;
-use opendp_core::{Atom, Codec, Error, Function, Result, codec, named, register};
+use opendp_core::{Atom, Codec, Error, Function, Result, codec, named};
 use serde_json::Value as Json;
 
 use crate::cdf::cumulative;

@@ -86,8 +86,16 @@ where
     E: Domain,
     M: DatasetMetric + MetricOn<VectorDomain<D>> + MetricOn<VectorDomain<E>>,
 {
-    let output = Space::new(input.domain().with_element(element), input.metric().clone())?;
+    let output = vectors(element, input.domain().size(), input.metric())?;
     Ok(Transformation::new(input, output, function, StabilityMap::identity()))
+}
+fn vectors<E, M>(element: E, size: Option<usize>, metric: &M) -> Result<Space<VectorDomain<E>, M>>
+where
+    E: Domain,
+    M: MetricOn<VectorDomain<E>>,
+{
+    let domain = VectorDomain::new(element);
+    Space::new(if let Some(size) = size { domain.with_size(size) } else { domain }, metric.clone())
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use opendp_core::{
     Cell, ColumnDomain, DataFrameDomain, DatasetMetric, Error, FrameChunk, Function, HashableAtom,
-    InsertDeleteDistance, MetricOn, Result, Space, StabilityMap, SymmetricDistance, Transformation,
-    VectorDomain, register,
+    MetricOn, Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
 };
 
 /// Keep one column of a frame.
@@ -124,7 +123,8 @@ fn plain<K: HashableAtom>(name: &K) -> String {
 pub(crate) mod tests {
     use super::*;
     use opendp_core::{
-        AtomDomain, Bounds, Codec, Column, ColumnDomain, DataFrame, Domain, HammingDistance, laws,
+        AtomDomain, Bounds, Codec, Column, ColumnDomain, DataFrame, Domain, HammingDistance,
+        InsertDeleteDistance, laws,
     };
 
     /// Rows with hostile cells, of the columns `x`: f64, `y`: String and `z`: i64 that may be missing.

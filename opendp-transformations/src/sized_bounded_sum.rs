@@ -1,9 +1,8 @@
 //! The sum of bounded records, of known number, by its older name.
 
 use opendp_core::{
-    AbsoluteDistance, AtomDomain, Bounds, ChangeOneDistance, DatasetMetric, HammingDistance,
-    InsertDeleteDistance, MetricOn, Result, Space, SymmetricDistance, Transformation, VectorDomain,
-    register,
+    AbsoluteDistance, AtomDomain, Bounds, DatasetMetric, MetricOn, Result, Space, Transformation,
+    VectorDomain,
 };
 
 use crate::stated::{known_size, within_bounds};
@@ -80,14 +79,17 @@ register! {
 mod tests {
     use super::*;
     use crate::symmetric::Records;
-    use opendp_core::{DistanceOn, laws};
+    use opendp_core::{
+        ChangeOneDistance, DistanceOn, HammingDistance, InsertDeleteDistance, SymmetricDistance,
+        laws,
+    };
 
     fn triples(bounds: Option<(i8, i8)>) -> Records<i8> {
         let bounds = bounds.map(|(lower, upper)| Bounds::new(lower, upper).unwrap());
         VectorDomain::new(AtomDomain::new(bounds, None)).with_size(3)
     }
     #[track_caller]
-    fn check<M: DatasetMetric + DistanceOn<Records<i8>>>() {
+    fn check<M: DatasetMetric + Default + DistanceOn<Records<i8>>>() {
         let input = Space::new(triples(None), M::default()).unwrap();
         let bounds = Bounds::new(-20, 30).unwrap();
         let sum = make_sized_bounded_sum(input, None, Some(bounds)).unwrap();

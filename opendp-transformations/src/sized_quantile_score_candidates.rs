@@ -2,9 +2,8 @@
 
 use opendp_core::arith::Number;
 use opendp_core::{
-    Atom, AtomDomain, ChangeOneDistance, DatasetMetric, HammingDistance, InsertDeleteDistance,
-    LInfDistance, MetricOn, RangeDistance, Result, Space, SymmetricDistance, Transformation,
-    VectorDomain, register,
+    Atom, AtomDomain, DatasetMetric, LInfDistance, MetricOn, RangeDistance, Result, Space,
+    Transformation, VectorDomain,
 };
 
 use crate::stated::known_size;
@@ -84,7 +83,7 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opendp_core::laws;
+    use opendp_core::{SymmetricDistance, laws};
 
     type Scores = Transformation<
         VectorDomain<AtomDomain<u8>>,

@@ -2,7 +2,6 @@
 
 use opendp_core::{
     AtomDomain, DataFrameDomain, HashableAtom, MetricOn, Result, SymmetricDistance, Transformation,
-    register,
 };
 
 use crate::split_lines::Text;

@@ -2,7 +2,7 @@
 
 use opendp_core::{
     AtomDomain, Function, Result, Space, StabilityMap, SymmetricDistance, Transformation,
-    VectorDomain, register,
+    VectorDomain,
 };
 
 /// The space of texts of which each line is a record.

@@ -1,8 +1,8 @@
 //! The fields of each line.
 
 use opendp_core::{
-    AtomDomain, DatasetMetric, Error, InsertDeleteDistance, MetricOn, Result, Space,
-    SymmetricDistance, Transformation, VectorDomain, register,
+    AtomDomain, DatasetMetric, Error, MetricOn, Result, Space, SymmetricDistance, Transformation,
+    VectorDomain,
 };
 
 use crate::row_by_row::{each, rows};
@@ -69,7 +69,7 @@ register! {
 mod tests {
     use super::*;
     use crate::checks::check_rows;
-    use opendp_core::{Function, StabilityMap, laws};
+    use opendp_core::{Function, InsertDeleteDistance, StabilityMap, laws};
 
     fn texts(texts: &[&str]) -> Vec<String> {
         texts.iter().map(|text| (*text).to_owned()).collect()

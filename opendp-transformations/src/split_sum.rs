@@ -3,7 +3,7 @@
 use opendp_core::arith::Integer;
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Bounds, Distance, Result, SymmetricDistance, Transformation,
-    VectorDomain, register,
+    VectorDomain,
 };
 
 use crate::stated::bounded;
@@ -57,7 +57,7 @@ where
 
 register! {
     "split_sum.rs": make_bounded_int_split_sum(bounds)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize] = i32;
+        for T in integers = i32;
 }
 
 /// Add up a known number of bounded integers of either sign.
@@ -110,7 +110,7 @@ where
 
 register! {
     "split_sum.rs": make_sized_bounded_int_split_sum(size, bounds)
-        for T in [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize] = i32;
+        for T in integers = i32;
 }
 
 #[cfg(test)]
@@ -120,7 +120,7 @@ mod tests {
     use opendp_core::{DatasetMetric, DistanceOn, StabilityMap, laws};
 
     #[track_caller]
-    fn check<M: DatasetMetric + DistanceOn<Records<i8>>>(
+    fn check<M: DatasetMetric + Default + DistanceOn<Records<i8>>>(
         bounds: (i8, i8),
         make: impl Fn(
             Bounds<i8>,

@@ -2,8 +2,7 @@
 
 use opendp_core::{
     Chunk, DataFrame, DataFrameDomain, DatasetMetric, Error, FrameChunk, Function, HashableAtom,
-    InsertDeleteDistance, MetricOn, Result, Space, StabilityMap, SymmetricDistance, Transformation,
-    register,
+    MetricOn, Result, Space, StabilityMap, SymmetricDistance, Transformation,
 };
 
 use crate::select_column::{absent, column};
@@ -98,7 +97,8 @@ register! {
 mod tests {
     use super::*;
     use opendp_core::{
-        AtomDomain, ChangeOneDistance, Column, ColumnDomain, Domain, HammingDistance, laws,
+        AtomDomain, ChangeOneDistance, Column, ColumnDomain, Domain, HammingDistance,
+        InsertDeleteDistance, laws,
     };
 
     fn row(x: f64, flag: bool, y: i32) -> DataFrame<String> {

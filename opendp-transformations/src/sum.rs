@@ -2,9 +2,8 @@
 
 use opendp_core::arith::Number;
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, ChangeOneDistance, DatasetMetric, Distance,
-    HammingDistance, InsertDeleteDistance, MetricOn, Result, Space, SymmetricDistance,
-    Transformation, VectorDomain, register,
+    AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Distance, MetricOn, Result, Space,
+    SymmetricDistance, Transformation, VectorDomain,
 };
 
 use crate::symmetric::{Aggregate, Records, through_symmetric};
@@ -132,13 +131,15 @@ floats!(f32 f64);
 mod tests {
     use super::*;
     use opendp_core::arith::InfCast;
-    use opendp_core::{Bounds, DistanceOn, laws};
+    use opendp_core::{
+        Bounds, ChangeOneDistance, DistanceOn, HammingDistance, InsertDeleteDistance, laws,
+    };
 
     #[track_caller]
     fn check<T, M>(lower: T, upper: T, alphabet: &[T], size: Option<usize>)
     where
         T: Summand,
-        M: DatasetMetric + DistanceOn<Records<T>>,
+        M: DatasetMetric + Default + DistanceOn<Records<T>>,
         T::Total: InfCast<T::Total>,
     {
         let domain = VectorDomain::new(AtomDomain::bounded(Bounds::new(lower, upper).unwrap()));

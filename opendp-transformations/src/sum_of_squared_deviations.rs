@@ -2,9 +2,8 @@
 
 use opendp_core::arith::Float;
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, ChangeOneDistance, DatasetMetric, Distance,
-    HammingDistance, InsertDeleteDistance, MetricOn, Result, Space, SymmetricDistance,
-    Transformation, VectorDomain, register,
+    AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Distance, MetricOn, Result, Space,
+    Transformation, VectorDomain,
 };
 
 use crate::deviations::deviations;

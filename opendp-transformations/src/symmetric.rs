@@ -1,12 +1,17 @@
 //! Aggregates are built under the symmetric distance once, for all dataset metrics.
 
+use opendp_core::arith::InfCast;
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, Domain, Metric, Result, Space, StabilityMap,
+    AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Domain, Metric, Result, Space, StabilityMap,
     SymmetricDistance, Transformation, VectorDomain,
 };
 
+use crate::Tally;
+
 /// Data sets whose records are atoms.
 pub(crate) type Records<T> = VectorDomain<AtomDomain<T>>;
+/// Numbers that differ by so much.
+pub(crate) type Number<T> = Space<AtomDomain<T>, AbsoluteDistance<T>>;
 /// An aggregate of records under the symmetric distance.
 pub(crate) type Aggregate<T, DO, MO> = Transformation<Records<T>, SymmetricDistance, DO, MO>;
 
@@ -33,6 +38,22 @@ where
 pub(crate) fn to_symmetric<M: DatasetMetric>(metric: &M) -> StabilityMap<M, SymmetricDistance> {
     let metric = metric.clone();
     StabilityMap::new(move |d_in: &u32| metric.to_symmetric(*d_in))
+}
+
+/// The largest change of a count that each record added or removed changes by one at most:
+/// `d_out = d`, cast and rounded up, where `d` is the symmetric distance.
+pub(crate) fn one_each<M: DatasetMetric, MO: Metric>(metric: &M) -> StabilityMap<M, MO>
+where
+    MO::Distance: InfCast<u32>,
+{
+    let metric = metric.clone();
+    StabilityMap::new(move |d_in: &u32| MO::Distance::inf_cast(metric.to_symmetric(*d_in)?))
+}
+/// A count, and how far it moves if each record added or removed changes it by one at most.
+pub(crate) fn a_count<M: DatasetMetric, T: Tally>(
+    metric: &M,
+) -> Result<(Number<T>, StabilityMap<M, AbsoluteDistance<T>>)> {
+    Ok((Space::new(AtomDomain::non_nan(), AbsoluteDistance::new())?, one_each(metric)))
 }
 
 /// Count the rows of a chunk.

@@ -62,18 +62,41 @@ impl<K: Key, V: Default + Copy> Table<K, V> {
             change(self.others.entry(key.clone()).or_default());
         }
     }
+    /// Show all keys and values, in no particular order.
+    pub(crate) fn visit(&self, show: &mut dyn FnMut(K, V)) {
+        self.words.visit(&mut |word, value| {
+            if let Some(key) = K::from_word(word) {
+                show(key, value);
+            }
+        });
+        self.doubles.visit(&mut |word, value| {
+            if let Some(key) = K::from_double_word(word) {
+                show(key, value);
+            }
+        });
+        for (key, value) in &self.others {
+            show(key.clone(), *value);
+        }
+    }
     /// List keys and values, in no particular order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (K, V)> {
-        let words = self.words.iter().filter_map(|(word, v)| Some((K::from_word(word)?, v)));
-        let doubles = self.doubles.iter();
-        let doubles = doubles.filter_map(|(word, v)| Some((K::from_double_word(word)?, v)));
-        words.chain(doubles).chain(self.others.iter().map(|(key, value)| (key.clone(), *value)))
+    pub(crate) fn list(&self) -> Vec<(K, V)> {
+        let mut all = Vec::with_capacity(self.len());
+        self.visit(&mut |key, value| all.push((key, value)));
+        all
+    }
+    /// Add the keys of another table, with what `add` makes of both values.
+    pub(crate) fn merge(&mut self, other: Self, add: fn(&mut V, V)) {
+        self.words.merge(&other.words, add);
+        self.doubles.merge(&other.doubles, add);
+        for (key, more) in other.others {
+            add(self.others.entry(key).or_default(), more);
+        }
     }
 }
 
 impl<K: Key, V: Default + Copy + Serialize> Serialize for Table<K, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter())
+        self.list().serialize(serializer)
     }
 }
 impl<'de, K: Key, V: Default + Copy + Deserialize<'de>> Deserialize<'de> for Table<K, V> {
@@ -193,9 +216,18 @@ impl<W: Word, V: Default + Copy> Words<W, V> {
         }
         (self.places, self.shift) = (larger.places, larger.shift);
     }
-    fn iter(&self) -> impl Iterator<Item = (W, V)> {
-        let filled = self.places.iter().filter(|(word, _)| *word != W::ZERO).copied();
-        self.zero.iter().map(|value| (W::ZERO, *value)).chain(filled)
+    fn visit(&self, show: &mut dyn FnMut(W, V)) {
+        if let Some(value) = self.zero {
+            show(W::ZERO, value);
+        }
+        for (word, value) in &self.places {
+            if *word != W::ZERO {
+                show(*word, *value);
+            }
+        }
+    }
+    fn merge(&mut self, other: &Self, add: fn(&mut V, V)) {
+        other.visit(&mut |word, more| add(self.entry(word), more));
     }
 }
 
@@ -215,11 +247,11 @@ mod tests {
         let mut expected = BTreeMap::new();
         rows.iter().for_each(|row| *expected.entry(row.clone()).or_default() += 1);
         assert_eq!(table.len(), expected.len());
-        assert_eq!(table.iter().collect::<BTreeMap<_, u64>>(), expected);
+        assert_eq!(table.list().into_iter().collect::<BTreeMap<_, u64>>(), expected);
         assert!(expected.iter().all(|(key, count)| table.lookup(key) == *count));
         let bytes = serde_json::to_vec(&table).unwrap();
         let again: Table<K, u64> = serde_json::from_slice(&bytes).unwrap();
-        assert_eq!(again.iter().collect::<BTreeMap<_, u64>>(), expected);
+        assert_eq!(again.list().into_iter().collect::<BTreeMap<_, u64>>(), expected);
     }
 
     #[test]

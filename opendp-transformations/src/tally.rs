@@ -1,7 +1,7 @@
 //! Numbers that count.
 
 use opendp_core::arith::{InfCast, Number};
-use opendp_core::{Atom, Distance};
+use opendp_core::{Atom, Distance, Result};
 
 /// A number type that counts: every integer from zero up to its largest count is one of its values.
 pub trait Tally: Atom + Number + Distance + InfCast<u32> {
@@ -13,6 +13,11 @@ pub trait Tally: Atom + Number + Distance + InfCast<u32> {
     /// assert_eq!(f64::saturating_count(u64::MAX), 9_007_199_254_740_992.0);
     /// ```
     fn saturating_count(count: u64) -> Self;
+}
+
+/// Make a number of a count.
+pub(crate) fn tally<T: Tally>(count: u64) -> Result<T> {
+    Ok(T::saturating_count(count))
 }
 
 macro_rules! integers {

@@ -3,7 +3,7 @@
 use opendp_core::{
     AtomDomain, ChangeOneDistance, DatasetMetric, Domain, HammingDistance, InsertDeleteDistance,
     MetricOn, OptionDomain, Result, Space, StabilityMap, SymmetricDistance, Transformation,
-    VectorDomain, register,
+    VectorDomain,
 };
 
 use crate::identity::copy;

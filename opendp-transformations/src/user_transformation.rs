@@ -1,9 +1,7 @@
 //! Transformations of which only their users know why they are stable.
 
 use opendp_core::erased::{AnyDomain, AnyMetric};
-use opendp_core::{
-    Domain, Function, Metric, Result, Space, StabilityMap, Transformation, register,
-};
+use opendp_core::{Domain, Function, Metric, Result, Space, StabilityMap, Transformation};
 
 /// Make a transformation of a function and a stability map that its user vouches for.
 ///
@@ -64,11 +62,7 @@ register! {
 
 #[cfg(test)]
 mod tests {
-    use opendp_core::erased::AnyValue;
-    use opendp_core::{
-        Arg, Args, AtomDomain, Constructed, HammingDistance, Made, Registration, SymmetricDistance,
-        TheDomain, TheMetric, UserDistance, UserDomain, VectorDomain, laws,
-    };
+    use opendp_core::{AtomDomain, SymmetricDistance, VectorDomain, laws};
 
     use super::*;
 
@@ -83,26 +77,6 @@ mod tests {
         let map = StabilityMap::from_constant(claim);
         make_user_transformation(rows(), rows(), Function::map(function), map).unwrap()
     }
-    fn construct(args: &Args) -> Result<Constructed> {
-        let mut all = Registration::all();
-        let made = all.find(|r| r.names.contains(&"make_user_transformation")).unwrap();
-        (made.construct)(args)
-    }
-    fn pair(domain: Constructed, metric: Constructed) -> Arg {
-        Arg::Pair(domain.domain().unwrap(), metric.metric().unwrap())
-    }
-    fn args(input: Arg, output: Arg) -> Args {
-        let length = Function::map(|rows: &Vec<i32>| Ok(rows.len() as i32));
-        Args::new()
-            .with("input", input)
-            .with("output", output)
-            .with("function", Constructed::from(length.erase()))
-            .with_value("stability_map", map().erase())
-    }
-    fn map() -> StabilityMap<SymmetricDistance, UserDistance> {
-        StabilityMap::new(|d: &u32| Ok(f64::from(*d)))
-    }
-
     #[test]
     fn the_laws_try_promises_out() {
         let try_out = |made: &_| laws::stable(made, &laws::vectors(&[0, 1], 3));
@@ -113,31 +87,5 @@ mod tests {
         };
         assert!(try_out(&honest).is_ok());
         assert!(try_out(&alternate(1)).is_err());
-    }
-    #[test]
-    fn is_made_of_values_whose_types_are_erased() {
-        let output = || {
-            let domain = UserDomain::new("lengths", |x| x.downcast_ref::<i32>().is_ok());
-            pair(TheDomain(domain).erased(), TheMetric(UserDistance::new("rows")).erased())
-        };
-        let input = Arg::from(&rows().erase());
-        let made = construct(&args(input, output())).unwrap().transformation().unwrap();
-        let length = made.invoke(&AnyValue::new(vec![5, 6, 7])).unwrap();
-        assert_eq!(length.downcast::<i32>().unwrap(), 3);
-        let d_in = made.input().metric().decode(&2.into()).unwrap();
-        assert_eq!(*made.map(&d_in).unwrap().downcast_ref::<f64>().unwrap(), 2.0);
-        assert!(made.output().domain().is::<UserDomain>());
-    }
-    #[test]
-    fn pairs_of_the_house_are_checked_though_their_types_are_erased() {
-        let with = |metric| {
-            let domain = || TheDomain(VectorDomain::new(AtomDomain::<i32>::default())).erased();
-            construct(&args(pair(domain(), metric), Arg::from(&rows().erase())))
-        };
-        assert!(with(TheMetric(SymmetricDistance).erased()).is_ok());
-        // The size of the data is not known.
-        let error = with(TheMetric(HammingDistance).erased()).unwrap_err();
-        assert_eq!(error.kind(), "MetricSpace", "{error}");
-        assert!(with(TheMetric(UserDistance::new("rows")).erased()).is_ok());
     }
 }

@@ -2,9 +2,8 @@
 
 use opendp_core::arith::Float;
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, Bounds, ChangeOneDistance, DatasetMetric, Distance,
-    HammingDistance, InsertDeleteDistance, MetricOn, Result, Space, SymmetricDistance,
-    Transformation, VectorDomain, register,
+    AbsoluteDistance, Atom, AtomDomain, Bounds, DatasetMetric, Distance, MetricOn, Result, Space,
+    Transformation, VectorDomain,
 };
 
 use crate::deviations::deviations;
@@ -157,13 +156,16 @@ register! {
 mod tests {
     use super::*;
     use crate::symmetric::Records;
-    use opendp_core::{DistanceOn, laws};
+    use opendp_core::{
+        ChangeOneDistance, DistanceOn, HammingDistance, InsertDeleteDistance, SymmetricDistance,
+        laws,
+    };
 
     fn triples() -> Records<f32> {
         VectorDomain::new(AtomDomain::non_nan()).with_size(3)
     }
     #[track_caller]
-    fn check<M: DatasetMetric + DistanceOn<Records<f32>>>() {
+    fn check<M: DatasetMetric + Default + DistanceOn<Records<f32>>>() {
         let input = Space::new(triples(), M::default()).unwrap();
         let bounds = Bounds::new(-0.1, 0.3).unwrap();
         let made = make_sized_bounded_variance(input, Some(3), Some(bounds), 1).unwrap();

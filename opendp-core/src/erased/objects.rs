@@ -2,9 +2,12 @@
 
 use serde_json::Value as Json;
 
+use super::space::ErasedSpace;
 use super::{AnyDistance, AnyDomain, AnyMeasure, AnyMetric, AnyValue};
+use crate::function::Stage;
+use crate::map::{ErasedMap, ErasedPrivacyMap};
 use crate::{
-    Carrier, Codec, Domain, Error, Function, Measure, Measurement, Metric, Odometer, Result, Space,
+    Accuracy, Carrier, Codec, Domain, Error, Function, Measure, Measurement, Metric, Odometer, Result, Space,
     Transformation,
 };
 
@@ -20,24 +23,42 @@ pub type AnyFunction = Function<AnyValue, AnyValue>;
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, MO> {
     /// Erase all types. The stages run as fast as before: dispatch is once a chunk.
     pub fn erase(&self) -> AnyTransformation {
-        Transformation {
-            input: self.input.erase(),
-            output: self.output.erase(),
-            function: self.function.erase(),
-            map: self.map.erase(),
-        }
+        erased(&self.input, &self.output, self.function.stage(), self.map.bound())
+    }
+}
+fn erased(
+    input: &dyn ErasedSpace,
+    output: &dyn ErasedSpace,
+    stage: &Stage,
+    map: &dyn ErasedMap,
+) -> AnyTransformation {
+    Transformation {
+        input: input.erased(),
+        output: output.erased(),
+        function: Function::of(stage.clone()),
+        map: map.erased(),
     }
 }
 impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, TO> {
     /// Erase all types.
     pub fn erase(&self) -> AnyMeasurement {
-        Measurement {
-            input: self.input.erase(),
-            measure: AnyMeasure::new(self.measure.clone()),
-            function: self.function.erase(),
-            map: self.map.erase(),
-            accuracy: self.accuracy.clone(),
-        }
+        let measure = AnyMeasure::new(self.measure.clone());
+        erased_measurement(measure, &self.input, self.function.stage(), &self.map, &self.accuracy)
+    }
+}
+fn erased_measurement(
+    measure: AnyMeasure,
+    input: &dyn ErasedSpace,
+    stage: &Stage,
+    map: &dyn ErasedPrivacyMap,
+    accuracy: &Option<Accuracy>,
+) -> AnyMeasurement {
+    Measurement {
+        input: input.erased(),
+        measure,
+        function: Function::of(stage.clone()),
+        map: map.erased(),
+        accuracy: accuracy.clone(),
     }
 }
 impl AnyTransformation {

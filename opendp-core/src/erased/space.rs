@@ -293,6 +293,15 @@ impl<D: Domain, M: Metric> Space<D, M> {
         Space::of(self.domain.clone(), self.metric.erased())
     }
 }
+/// A dyn-compatible view of a space.
+pub(crate) trait ErasedSpace {
+    fn erased(&self) -> Space<AnyDomain, AnyMetric>;
+}
+impl<D: Domain, M: Metric> ErasedSpace for Space<D, M> {
+    fn erased(&self) -> Space<AnyDomain, AnyMetric> {
+        self.erase()
+    }
+}
 impl Space<AnyDomain, AnyMetric> {
     /// Recover the types of the domain and the metric.
     ///

@@ -21,6 +21,8 @@ trait ErasedValue: Any + Send + Sync {
     fn append(&mut self, chunk: AnyChunk<'_>) -> Result<()>;
     fn copy(&self) -> Arc<dyn ErasedValue>;
     fn empty(&self) -> Arc<dyn ErasedValue>;
+    /// Move to an empty `Option` of this type.
+    fn move_to(self: Arc<Self>, place: &mut dyn Any);
     fn bind(&self, turn: &Turn) -> AnyValue;
     fn apart(&self) -> Option<(AnyValue, AnyValue)>;
 }
@@ -49,6 +51,12 @@ impl<T: Carrier> ErasedValue for T {
     }
     fn empty(&self) -> Arc<dyn ErasedValue> {
         new_buffer::<T>()
+    }
+    fn move_to(self: Arc<Self>, place: &mut dyn Any) {
+        if let Some(place) = place.downcast_mut() {
+            // The only owner moves the value out; another one copies it.
+            *place = Some(Arc::unwrap_or_clone(self));
+        }
     }
     fn bind(&self, turn: &Turn) -> AnyValue {
         AnyValue::new(self.clone().bound_to(turn))
@@ -101,20 +109,22 @@ impl AnyValue {
     /// # Errors
     /// `FailedCast` when the value has another type.
     pub fn downcast<T: Carrier>(self) -> Result<T> {
-        let mut itself = Some(self);
-        let any: &mut dyn Any = &mut itself;
-        if let Some(erased) = any.downcast_mut::<Option<T>>().and_then(Option::take) {
-            return Ok(erased);
+        AnyValue::downcast_result(Ok(self))
+    }
+    /// Take the value out of a result.
+    pub(crate) fn downcast_result<T: Carrier>(value: Result<Self>) -> Result<T> {
+        let mut place: Option<T> = None;
+        let moved = move_value(value, TypeId::of::<T>(), &mut place, T::type_name);
+        match place {
+            Some(value) => Ok(value),
+            None => Err(moved.err().unwrap_or_else(mixed_up)),
         }
-        let value = itself.unwrap_or_else(AnyValue::buffer);
-        if !value.inside().is::<T>() {
-            return Err(value.another(T::type_name()));
-        }
-        // The only owner moves the value out; another one copies it.
-        let arc = value.0.map(|value| value as Arc<dyn Any + Send + Sync>);
-        match arc.map(Arc::downcast::<T>) {
-            Some(Ok(value)) => Ok(Arc::unwrap_or_clone(value)),
-            _ => Err(AnyValue::buffer().another(T::type_name())),
+    }
+    /// Erase the type of the value of a result.
+    pub(crate) fn of_result<T: Carrier>(value: Result<T>) -> Result<Self> {
+        match value {
+            Ok(value) => Ok(AnyValue::new(value)),
+            Err(error) => Err(error),
         }
     }
     /// Borrow the value as a `T` to append to: an untyped buffer becomes an empty `T`.
@@ -151,6 +161,24 @@ impl AnyValue {
         Error::Downcast { expected, found: self.inner_type() }
     }
 }
+/// Move a value to an empty `Option` of its type.
+fn move_value(
+    value: Result<AnyValue>,
+    id: TypeId,
+    place: &mut dyn Any,
+    expected: fn() -> TypeName,
+) -> Result<()> {
+    let value = value?;
+    if let Some(place) = place.downcast_mut() {
+        *place = Some(value);
+        return Ok(());
+    }
+    match value.0 {
+        Some(inner) if (*inner).type_id() == id => inner.move_to(place),
+        other => return Err(AnyValue(other).another(expected())),
+    }
+    Ok(())
+}
 #[cold]
 fn mixed_up() -> Error {
     Error::FailedFunction("a buffer changed its type while a function ran".into())
@@ -179,6 +207,29 @@ impl Codec for AnyValue {
     }
 }
 
+/// A borrow of a value of a type known only at run time.
+#[derive(Clone, Copy)]
+pub(crate) struct AnyRef<'a>(&'a dyn ErasedValue);
+impl<'a> AnyRef<'a> {
+    pub(crate) fn of<T: Carrier>(value: &'a T) -> Self {
+        AnyRef(value)
+    }
+    /// All rows.
+    pub(crate) fn chunk(self) -> AnyChunk<'a> {
+        match (self.0 as &dyn Any).downcast_ref::<AnyValue>() {
+            Some(erased) => erased.chunk(),
+            None => AnyChunk { value: Some(self.0), start: 0, end: self.0.rows() },
+        }
+    }
+    /// A copy, or the same value once more if it is erased already.
+    pub(crate) fn to_value(self) -> AnyValue {
+        match (self.0 as &dyn Any).downcast_ref::<AnyValue>() {
+            Some(erased) => erased.clone(),
+            None => AnyValue(Some(self.0.copy())),
+        }
+    }
+}
+
 /// A run of rows of a value of a type known only at run time, or a borrow of the whole value.
 #[derive(Clone, Copy)]
 pub struct AnyChunk<'a> {
@@ -190,13 +241,7 @@ pub struct AnyChunk<'a> {
 impl<'a> AnyChunk<'a> {
     /// Borrow all rows of a value.
     pub(crate) fn of<T: Carrier>(value: &'a T) -> Self {
-        AnyChunk::of_erased(value)
-    }
-    fn of_erased(value: &'a dyn ErasedValue) -> Self {
-        match (value as &dyn Any).downcast_ref::<AnyValue>() {
-            Some(erased) => erased.chunk(),
-            None => AnyChunk { value: Some(value), start: 0, end: value.rows() },
-        }
+        AnyRef::of(value).chunk()
     }
     /// Look inside.
     pub(crate) fn typed<T: Carrier>(self) -> Result<T::Chunk<'a>> {

@@ -79,12 +79,12 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub struct Partial<I: Carrier, O: Carrier> {
-    state: Box<dyn State>,
+    state: AnyState,
     fold: Arc<dyn FoldStage>,
     types: PhantomData<fn(&I) -> O>,
 }
 impl<I: Carrier, O: Carrier> Partial<I, O> {
-    pub(super) fn new(state: Box<dyn State>, fold: &Arc<dyn FoldStage>) -> Self {
+    pub(super) fn new(state: AnyState, fold: &Arc<dyn FoldStage>) -> Self {
         Partial { state, fold: fold.clone(), types: PhantomData }
     }
     /// Add a chunk of rows.
@@ -99,21 +99,24 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     /// # Errors
     /// `FailedFunction` when the other is of another function.
     pub fn merge(&mut self, other: Self) -> Result<()> {
-        self.state.merge(other.state)
+        if !Arc::ptr_eq(&self.fold, &other.fold) {
+            same_label(self.fold.label(), other.fold.label())?;
+        }
+        self.fold.merge(&mut *self.state, other.state)
     }
     /// Write as bytes.
     ///
     /// # Errors
     /// When a state does not serialize.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        self.state.save()
+        seal(self.fold.label(), self.fold.save(&*self.state)?)
     }
     /// Give the value of the rows seen.
     ///
     /// # Errors
     /// Those of the stages.
     pub fn finish(self) -> Result<O> {
-        self.state.finish()?.downcast()
+        self.fold.finish(self.state)?.downcast()
     }
 }
 impl<I: Carrier, O: Carrier> fmt::Debug for Partial<I, O> {
@@ -122,10 +125,21 @@ impl<I: Carrier, O: Carrier> fmt::Debug for Partial<I, O> {
     }
 }
 
+/// The state of one run, of which only its fold knows the type.
+pub(crate) type AnyState = Box<dyn Any + Send + Sync>;
+
 /// A definition, shared by all runs. It is compiled once: only [`Leaf`] depends on types.
+///
+/// A state that another fold has made is refused.
 pub(crate) trait FoldStage: Send + Sync {
-    fn start(&self) -> Box<dyn State>;
-    fn load(&self, bytes: &[u8]) -> Result<Box<dyn State>>;
+    /// See [`Fold::label`].
+    fn label(&self) -> String;
+    fn start(&self) -> AnyState;
+    fn absorb(&self, state: &mut dyn Any, chunk: AnyChunk<'_>) -> Result<()>;
+    fn merge(&self, state: &mut dyn Any, other: AnyState) -> Result<()>;
+    fn finish(&self, state: AnyState) -> Result<AnyValue>;
+    fn save(&self, state: &dyn Any) -> Result<Box<RawValue>>;
+    fn load(&self, state: &RawValue) -> Result<AnyState>;
     /// See [`Fold::projects`].
     fn projects(&self, set: &dyn Any) -> bool {
         let _ = set;
@@ -134,59 +148,66 @@ pub(crate) trait FoldStage: Send + Sync {
     /// See [`Fold::in_order`].
     fn in_order(&self) -> bool;
 }
-/// The state of one run.
-pub(crate) trait State: Any + Send + Sync {
-    fn absorb(&mut self, chunk: AnyChunk<'_>) -> Result<()>;
-    fn merge(&mut self, other: Box<dyn State>) -> Result<()>;
-    fn finish(self: Box<Self>) -> Result<AnyValue>;
-    fn save(&self) -> Result<Vec<u8>>;
-}
 
-/// A single fold.
-pub(crate) struct Leaf<F, I, O>(Arc<F>, PhantomData<fn(&I) -> O>);
-struct LeafState<F: Fold<I, O>, I: Carrier, O: Carrier> {
-    fold: Arc<F>,
-    state: F::State,
+/// A single fold. Its states are options, so that they can be taken out of a box.
+struct Leaf<F, I, O>(F, PhantomData<fn(&I) -> O>);
+/// Erase the types of a fold.
+pub(crate) fn leaf<F: Fold<I, O>, I: Carrier, O: Carrier>(fold: F) -> Arc<dyn FoldStage> {
+    Arc::new(Leaf(fold, PhantomData))
 }
-impl<F: Fold<I, O>, I: Carrier, O: Carrier> Leaf<F, I, O> {
-    pub(crate) fn new(fold: F) -> Self {
-        Leaf(Arc::new(fold), PhantomData)
+fn boxed<S: Send + Sync + 'static>(state: S) -> AnyState {
+    Box::new(Some(state))
+}
+fn open<S: 'static>(state: &mut dyn Any) -> Option<&mut S> {
+    match state.downcast_mut() {
+        Some(Some(state)) => Some(state),
+        _ => None,
     }
-    fn state(&self, state: F::State) -> Box<dyn State> {
-        Box::new(LeafState { fold: self.0.clone(), state })
+}
+fn take<S: 'static>(mut state: AnyState) -> Option<S> {
+    let state: &mut dyn Any = &mut *state;
+    match state.downcast_mut::<Option<S>>() {
+        Some(state) => state.take(),
+        None => None,
     }
 }
 impl<F: Fold<I, O>, I: Carrier, O: Carrier> FoldStage for Leaf<F, I, O> {
-    fn start(&self) -> Box<dyn State> {
-        self.state(self.0.start())
+    fn label(&self) -> String {
+        self.0.label()
     }
-    fn load(&self, bytes: &[u8]) -> Result<Box<dyn State>> {
-        let state = open(bytes, self.0.label())?;
-        Ok(self.state(serde_json::from_str(state.get()).map_err(|_| foreign())?))
+    fn start(&self) -> AnyState {
+        boxed(self.0.start())
+    }
+    fn absorb(&self, state: &mut dyn Any, chunk: AnyChunk<'_>) -> Result<()> {
+        let Some(state) = open(state) else { return Err(foreign()) };
+        self.0.absorb(state, I::view(chunk)?)
+    }
+    fn merge(&self, state: &mut dyn Any, other: AnyState) -> Result<()> {
+        let Some(other) = take(other) else { return Err(foreign()) };
+        let Some(state) = open(state) else { return Err(foreign()) };
+        self.0.merge(state, other)
+    }
+    fn finish(&self, state: AnyState) -> Result<AnyValue> {
+        let Some(state) = take(state) else { return Err(foreign()) };
+        AnyValue::of_result(self.0.finish(state))
+    }
+    fn save(&self, state: &dyn Any) -> Result<Box<RawValue>> {
+        match state.downcast_ref::<Option<F::State>>() {
+            Some(Some(state)) => written(serde_json::value::to_raw_value(state)),
+            _ => Err(foreign()),
+        }
+    }
+    fn load(&self, state: &RawValue) -> Result<AnyState> {
+        match serde_json::from_str::<F::State>(state.get()) {
+            Ok(state) => Ok(boxed(state)),
+            Err(_) => Err(foreign()),
+        }
     }
     fn projects(&self, set: &dyn Any) -> bool {
         self.0.projects(set)
     }
     fn in_order(&self) -> bool {
         self.0.in_order()
-    }
-}
-impl<F: Fold<I, O>, I: Carrier, O: Carrier> State for LeafState<F, I, O> {
-    fn absorb(&mut self, chunk: AnyChunk<'_>) -> Result<()> {
-        self.fold.absorb(&mut self.state, I::view(chunk)?)
-    }
-    fn merge(&mut self, other: Box<dyn State>) -> Result<()> {
-        let other = same::<Self>(other)?;
-        if !Arc::ptr_eq(&self.fold, &other.fold) {
-            same_label(self.fold.label(), other.fold.label())?;
-        }
-        self.fold.merge(&mut self.state, other.state)
-    }
-    fn finish(self: Box<Self>) -> Result<AnyValue> {
-        self.fold.finish(self.state).map(AnyValue::new)
-    }
-    fn save(&self) -> Result<Vec<u8>> {
-        seal(self.fold.label(), serde_json::value::to_raw_value(&self.state))
     }
 }
 
@@ -196,15 +217,17 @@ struct Saved {
     fold: String,
     state: Box<RawValue>,
 }
-fn seal(fold: String, state: serde_json::Result<Box<RawValue>>) -> Result<Vec<u8>> {
-    state
-        .and_then(|state| serde_json::to_vec(&Saved { fold, state }))
-        .map_err(|_| Error::FailedFunction("the state of a fold does not serialize".into()))
+fn seal(fold: String, state: Box<RawValue>) -> Result<Vec<u8>> {
+    written(serde_json::to_vec(&Saved { fold, state }))
 }
-fn open(bytes: &[u8], label: String) -> Result<Box<RawValue>> {
+fn written<T>(bytes: serde_json::Result<T>) -> Result<T> {
+    bytes.map_err(|_| Error::FailedFunction("the state of a fold does not serialize".into()))
+}
+/// Take up a state that was written by [`Partial::to_bytes`].
+pub(crate) fn load(fold: &dyn FoldStage, bytes: &[u8]) -> Result<AnyState> {
     let saved: Saved = serde_json::from_slice(bytes).map_err(|_| foreign())?;
-    same_label(saved.fold, label)?;
-    Ok(saved.state)
+    same_label(saved.fold, fold.label())?;
+    fold.load(&saved.state)
 }
 fn same_label(left: String, right: String) -> Result<()> {
     if left == right { Ok(()) } else { Err(foreign()) }
@@ -215,58 +238,72 @@ pub(crate) struct AfterRows(pub(crate) Arc<dyn RowsStage>, pub(crate) Arc<dyn Fo
 struct AfterRowsState {
     rows: Box<dyn Run>,
     buffer: AnyValue,
-    inner: Box<dyn State>,
+    inner: AnyState,
 }
 impl AfterRows {
-    fn state(&self, inner: Box<dyn State>) -> Box<dyn State> {
-        Box::new(AfterRowsState { rows: self.0.start(), buffer: AnyValue::buffer(), inner })
+    fn state(&self, inner: AnyState) -> AnyState {
+        boxed(AfterRowsState { rows: self.0.start(), buffer: AnyValue::buffer(), inner })
     }
 }
 impl FoldStage for AfterRows {
-    fn start(&self) -> Box<dyn State> {
+    fn label(&self) -> String {
+        self.1.label()
+    }
+    fn start(&self) -> AnyState {
         self.state(self.1.start())
     }
-    fn load(&self, bytes: &[u8]) -> Result<Box<dyn State>> {
-        Ok(self.state(self.1.load(bytes)?))
+    fn absorb(&self, state: &mut dyn Any, chunk: AnyChunk<'_>) -> Result<()> {
+        let state: &mut AfterRowsState = open(state).ok_or_else(foreign)?;
+        state.buffer.reset();
+        state.rows.append(chunk, &mut state.buffer)?;
+        self.1.absorb(&mut *state.inner, state.buffer.chunk())
+    }
+    fn merge(&self, state: &mut dyn Any, other: AnyState) -> Result<()> {
+        let state: &mut AfterRowsState = open(state).ok_or_else(foreign)?;
+        let other: AfterRowsState = take(other).ok_or_else(foreign)?;
+        self.1.merge(&mut *state.inner, other.inner)
+    }
+    fn finish(&self, state: AnyState) -> Result<AnyValue> {
+        let state: AfterRowsState = take(state).ok_or_else(foreign)?;
+        self.1.finish(state.inner)
+    }
+    fn save(&self, state: &dyn Any) -> Result<Box<RawValue>> {
+        match state.downcast_ref::<Option<AfterRowsState>>() {
+            Some(Some(state)) => self.1.save(&*state.inner),
+            _ => Err(foreign()),
+        }
+    }
+    fn load(&self, state: &RawValue) -> Result<AnyState> {
+        Ok(self.state(self.1.load(state)?))
     }
     fn in_order(&self) -> bool {
         self.1.in_order()
     }
 }
-impl State for AfterRowsState {
-    fn absorb(&mut self, chunk: AnyChunk<'_>) -> Result<()> {
-        self.buffer.reset();
-        self.rows.append(chunk, &mut self.buffer)?;
-        self.inner.absorb(self.buffer.chunk())
-    }
-    fn merge(&mut self, other: Box<dyn State>) -> Result<()> {
-        self.inner.merge(same::<Self>(other)?.inner)
-    }
-    fn finish(self: Box<Self>) -> Result<AnyValue> {
-        self.inner.finish()
-    }
-    fn save(&self) -> Result<Vec<u8>> {
-        self.inner.save()
-    }
-}
 
-/// A fold, then any function of its value.
+/// A fold, then any function of its value. Its states are those of the fold.
 pub(crate) struct ThenStage(pub(crate) Arc<dyn FoldStage>, pub(crate) Stage);
-struct ThenStageState {
-    inner: Box<dyn State>,
-    next: Stage,
-}
-impl ThenStage {
-    fn state(&self, inner: Box<dyn State>) -> Box<dyn State> {
-        Box::new(ThenStageState { inner, next: self.1.clone() })
-    }
-}
 impl FoldStage for ThenStage {
-    fn start(&self) -> Box<dyn State> {
-        self.state(self.0.start())
+    fn label(&self) -> String {
+        self.0.label()
     }
-    fn load(&self, bytes: &[u8]) -> Result<Box<dyn State>> {
-        Ok(self.state(self.0.load(bytes)?))
+    fn start(&self) -> AnyState {
+        self.0.start()
+    }
+    fn absorb(&self, state: &mut dyn Any, chunk: AnyChunk<'_>) -> Result<()> {
+        self.0.absorb(state, chunk)
+    }
+    fn merge(&self, state: &mut dyn Any, other: AnyState) -> Result<()> {
+        self.0.merge(state, other)
+    }
+    fn finish(&self, state: AnyState) -> Result<AnyValue> {
+        self.1.call_last(self.0.finish(state)?)
+    }
+    fn save(&self, state: &dyn Any) -> Result<Box<RawValue>> {
+        self.0.save(state)
+    }
+    fn load(&self, state: &RawValue) -> Result<AnyState> {
+        self.0.load(state)
     }
     fn projects(&self, set: &dyn Any) -> bool {
         self.0.projects(set)
@@ -275,25 +312,7 @@ impl FoldStage for ThenStage {
         self.0.in_order()
     }
 }
-impl State for ThenStageState {
-    fn absorb(&mut self, chunk: AnyChunk<'_>) -> Result<()> {
-        self.inner.absorb(chunk)
-    }
-    fn merge(&mut self, other: Box<dyn State>) -> Result<()> {
-        self.inner.merge(same::<Self>(other)?.inner)
-    }
-    fn finish(self: Box<Self>) -> Result<AnyValue> {
-        self.next.call(&self.inner.finish()?)
-    }
-    fn save(&self) -> Result<Vec<u8>> {
-        self.inner.save()
-    }
-}
 
-/// Recover the type of a state, or refuse one of another function.
-fn same<T: State>(state: Box<dyn State>) -> Result<Box<T>> {
-    (state as Box<dyn Any>).downcast().map_err(|_| foreign())
-}
 #[cold]
 fn foreign() -> Error {
     Error::FailedFunction("the partial result is not one of this function".into())

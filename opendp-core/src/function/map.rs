@@ -1,6 +1,6 @@
 //! Stages that take a value whole.
 
-use std::{any::Any, marker::PhantomData};
+use std::{any::Any, marker::PhantomData, sync::Arc};
 
 use super::Stage;
 use crate::erased::AnyValue;
@@ -9,6 +9,21 @@ use crate::{Carrier, Result};
 /// A function of a whole value, between erased values.
 pub(crate) trait MapStage: Any + Send + Sync {
     fn call(&self, input: &AnyValue) -> Result<AnyValue>;
+    /// Call with a value that is used no more.
+    fn call_last(&self, input: AnyValue) -> Result<AnyValue> {
+        self.call(&input)
+    }
+}
+
+/// A function that takes its value for itself.
+pub(crate) struct LastLeaf<I, O>(pub(crate) fn(I) -> Result<O>);
+impl<I: Carrier, O: Carrier> MapStage for LastLeaf<I, O> {
+    fn call(&self, input: &AnyValue) -> Result<AnyValue> {
+        self.call_last(input.clone())
+    }
+    fn call_last(&self, input: AnyValue) -> Result<AnyValue> {
+        AnyValue::of_result((self.0)(input.downcast()?))
+    }
 }
 
 /// A function of a typed value.
@@ -19,8 +34,8 @@ where
     O: Carrier,
     F: Fn(&I) -> Result<O> + Send + Sync + 'static,
 {
-    pub(crate) fn new(function: F) -> Self {
-        MapLeaf(function, PhantomData)
+    pub(crate) fn stage(function: F) -> Stage {
+        Stage::Map(Arc::new(MapLeaf(function, PhantomData)))
     }
     /// Call the function that a stage was made of, without erasing anything.
     pub(crate) fn call_typed(stage: &Stage, input: &I) -> Result<O> {
@@ -39,6 +54,6 @@ where
     F: Fn(&I) -> Result<O> + Send + Sync + 'static,
 {
     fn call(&self, input: &AnyValue) -> Result<AnyValue> {
-        (self.0)(input.downcast_ref()?).map(AnyValue::new)
+        AnyValue::of_result((self.0)(input.downcast_ref()?))
     }
 }

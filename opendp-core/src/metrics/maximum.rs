@@ -165,6 +165,7 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use opendp_core::{ChangeOneDistance, HammingDistance};
 
     #[track_caller]
     fn check(left: &[i32], right: &[i32], largest: i32, range: i32) {

@@ -1,8 +1,8 @@
 use super::*;
 use opendp_core::arith::InfCast;
-use opendp_core::{DistanceOn, laws};
+use opendp_core::{ChangeOneDistance, DistanceOn, HammingDistance, InsertDeleteDistance, laws};
 
-fn space<T: Atom, M: DatasetMetric + MetricOn<Pairs<T>>>(
+fn space<T: Atom, M: DatasetMetric + Default + MetricOn<Pairs<T>>>(
     x: (T, T),
     y: (T, T),
     size: usize,
@@ -15,7 +15,7 @@ fn space<T: Atom, M: DatasetMetric + MetricOn<Pairs<T>>>(
 fn check<T, M>(x: (T, T), y: (T, T), alphabet: &[(T, T)])
 where
     T: Atom + Float + Distance + Into<f64> + InfCast<T>,
-    M: DatasetMetric + DistanceOn<Pairs<T>>,
+    M: DatasetMetric + Default + DistanceOn<Pairs<T>>,
 {
     for (size, ddof) in [(1, 0), (2, 1), (3, 0), (3, 2)] {
         let made = make_covariance::<_, _, Pairwise<T>>(space::<T, M>(x, y, size), ddof).unwrap();

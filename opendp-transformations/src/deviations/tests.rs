@@ -8,7 +8,7 @@ use opendp_core::{
 
 type Spread<M> = Transformation<Records<f64>, M, AtomDomain<f64>, AbsoluteDistance<f64>>;
 
-fn space<T: Atom, M: DatasetMetric + DistanceOn<Records<T>>>(
+fn space<T: Atom, M: DatasetMetric + Default + DistanceOn<Records<T>>>(
     lower: T,
     upper: T,
     size: usize,
@@ -27,7 +27,7 @@ fn variance(lower: f64, upper: f64, size: usize, ddof: usize) -> Spread<Symmetri
 fn check<T, M>(lower: T, upper: T, alphabet: &[T])
 where
     T: Atom + Float + Distance + Into<f64> + InfCast<T>,
-    M: DatasetMetric + DistanceOn<Records<T>>,
+    M: DatasetMetric + Default + DistanceOn<Records<T>>,
 {
     for size in 1..=4 {
         let input = || space::<T, M>(lower, upper, size);

@@ -6,6 +6,7 @@
 )]
 
 mod float_attacks;
+mod user_transformation;
 
 use opendp_core::erased::AnyValue;
 use opendp_core::{
