@@ -4,9 +4,8 @@ use std::cmp::Ordering;
 
 use opendp_core::arith::{Directed, InfCast, Number};
 use opendp_core::{
-    Atom, AtomDomain, ChangeOneDistance, DatasetMetric, Error, Function, HammingDistance,
-    InsertDeleteDistance, MaxDivergence, Measurement, MetricOn, RangeDistance, Result, Space,
-    SymmetricDistance, TheMeasure, VectorDomain, ZeroConcentratedDivergence, register,
+    Atom, AtomDomain, DatasetMetric, Error, Function, MaxDivergence, Measurement, MetricOn,
+    RangeDistance, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence, register,
 };
 use opendp_measurements::{Scale, SelectionMeasure, make_noisy_max};
 use opendp_transformations::{Alpha, make_quantile_score_candidates};
@@ -112,18 +111,11 @@ where
         })
 }
 
-macro_rules! register_at {
-    ($($t:ty)+) => {$(
-        register! {
-            "private_quantile.rs":
-                make_private_quantile(input, output_measure, candidates, alpha, scale)
-                for T in [$t],
-                    M in [SymmetricDistance, InsertDeleteDistance, ChangeOneDistance, HammingDistance],
-                    MO in [MaxDivergence, ZeroConcentratedDivergence];
-        }
-    )+};
+register! {
+    "private_quantile.rs": make_private_quantile(input, output_measure, candidates, alpha, scale)
+        for T in numbers, M in dataset_metrics,
+            MO in [MaxDivergence, ZeroConcentratedDivergence];
 }
-register_at!(i8 i16 i32 i64 i128 u8 u16 u32 u64 usize f32 f64);
 
 /// Sort candidates, none of which is NaN. Equal ones are refused where scores are made.
 fn sorted<T: Number>(mut candidates: Vec<T>) -> Result<Vec<T>> {

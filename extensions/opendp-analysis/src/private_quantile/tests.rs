@@ -1,5 +1,7 @@
 use opendp_core::erased::{AnyDistance, AnyValue};
-use opendp_core::{Args, Registration};
+use opendp_core::{
+    Args, ChangeOneDistance, InsertDeleteDistance, Parameter, Registration, SymmetricDistance,
+};
 use serde_json::json;
 
 use super::*;
@@ -13,7 +15,7 @@ fn quantile<M, MO>(
     scale: f64,
 ) -> Measurement<Records<i32>, M, MO, i32>
 where
-    M: DatasetMetric + MetricOn<Records<i32>>,
+    M: DatasetMetric + Default + MetricOn<Records<i32>>,
     MO: SelectionMeasure,
 {
     let domain = Records::<i32>::default();
@@ -157,21 +159,22 @@ fn no_ratio_of_exact_probabilities_of_neighbours_exceeds_the_loss() {
 }
 #[test]
 fn is_registered_for_every_type_metric_and_measure() {
-    let named = |r: &&Registration| r.names.contains(&"make_private_quantile");
+    let named = |r: &&Registration| r.family.names.contains(&"make_private_quantile");
     let all: Vec<_> = Registration::all().filter(named).collect();
-    assert_eq!(all.len(), 12 * 4 * 2);
+    let signatures: Vec<_> = all.iter().flat_map(|r| r.signatures()).collect();
+    assert_eq!((all.len(), signatures.len()), (12 * 2, 12 * 4 * 2));
     assert!(all[0].documentation().starts_with("Make a measurement that releases a quantile"));
     let input = Space::new(Records::<i32>::default(), SymmetricDistance).unwrap().erase();
     let args = Args::new().with("input", &input).with_value("output_measure", MaxDivergence);
     let args = args.with("candidates", json!([10, 0, 20])).with("alpha", json!(0.5));
     let args = args.with("scale", json!(1e-3));
     let fits = |r: &&&Registration| {
-        let parameters = (r.parameters)();
-        parameters.iter().all(|p| args.get(&p.name).is_some_and(|arg| (p.accepts)(arg)))
+        let fits = |p: &Parameter| args.get(&p.name).is_some_and(|arg| p.accepts(arg));
+        r.signatures().iter().any(|signature| signature.parameters.iter().all(fits))
     };
     let found: Vec<_> = all.iter().filter(fits).collect();
     let [one] = found[..] else { panic!("{} registrations fit", found.len()) };
-    let made = (one.construct)(&args).unwrap().measurement().unwrap();
+    let made = one.construct(&args).unwrap().measurement().unwrap();
     let loss = made.map(&AnyDistance::new(1_u32)).unwrap();
     assert_eq!(loss.downcast_ref::<f64>(), Ok(&1000.0));
     let chosen = made.invoke(&AnyValue::new(vec![9_i32, 10, 11])).unwrap();
