@@ -178,10 +178,10 @@ pub trait Argument: Sized {
     /// # Errors
     /// `FailedCast` when it does not decode.
     fn from_arg(arg: &Arg) -> Result<Self>;
-    /// The type in an argument for which a type of the parameter stands, such as the metric for which
+    /// The name of the type of an argument, where a type of the parameter stands for several, as
     /// [`AnyDatasetMetric`](crate::AnyDatasetMetric) does. The default is that none does.
     #[doc(hidden)]
-    const STOOD_FOR: fn(&Arg) -> Option<TypeId> = |_| None;
+    const STOOD_FOR: fn(&Arg) -> Option<TypeName> = |_| None;
 }
 
 #[cold]
@@ -222,7 +222,8 @@ impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
     fn from_arg(arg: &Arg) -> Result<Self> {
         let (space, checked) = match arg.space() {
             Ok(pair) if pair.domain.inner_id() == TypeId::of::<D>() => {
-                let space = M::view(pair.metric).map(|metric| Space::of(pair.domain.clone(), metric));
+                let space =
+                    M::view(pair.metric).map(|metric| Space::of(pair.domain.clone(), metric));
                 (space, pair.checked)
             }
             Err(Some(value)) => (M::view_space(value), true),
@@ -234,13 +235,18 @@ impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
         }
         Ok(space)
     }
-    const STOOD_FOR: fn(&Arg) -> Option<TypeId> =
+    const STOOD_FOR: fn(&Arg) -> Option<TypeName> =
         if M::STANDS { stood_for::<D, M> } else { |_| None };
 }
-fn stood_for<D: Domain, M: Metric>(arg: &Arg) -> Option<TypeId> {
+fn stood_for<D: Domain, M: Metric>(arg: &Arg) -> Option<TypeName> {
+    let name = |domain: &AnyDomain, metric: &AnyMetric| {
+        TypeName::generic("Space", [domain.inner_type(), metric.inner_type()])
+    };
     match arg.space() {
-        Ok(pair) => Some(pair.metric.inner_id()),
-        Err(value) => M::view_space::<D>(value?).map(|space| space.metric().erased().inner_id()),
+        Ok(pair) => Some(name(pair.domain, pair.metric)),
+        Err(value) => {
+            M::view_space::<D>(value?).map(|space| name(&space.domain, &space.metric.erased()))
+        }
     }
 }
 fn fits(

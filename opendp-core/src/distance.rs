@@ -2,7 +2,7 @@
 
 use std::fmt::{Debug, Display};
 
-use crate::{Codec, Error, Named, Result};
+use crate::{AnyNumber, Codec, Error, Named, Result};
 
 /// A distance between two members of a set, or between two distributions.
 ///
@@ -22,10 +22,15 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     fn check(&self) -> Result<()>;
     /// Write for people.
     fn show(&self) -> String;
+    /// The numbers that it is made of, up to three, where these are all that it is.
+    #[doc(hidden)]
+    fn numbers(&self) -> [Option<AnyNumber>; 3] {
+        [None; 3]
+    }
 }
 
 macro_rules! distances {
-    ($($t:ty)*) => {$(
+    ($($number:ident: $($t:ty)*;)*) => {$($(
         impl Distance for $t {
             fn at_most(&self, other: &Self) -> Result<bool> {
                 compare(self, other)
@@ -36,10 +41,24 @@ macro_rules! distances {
             fn show(&self) -> String {
                 self.to_string()
             }
+            fn numbers(&self) -> [Option<AnyNumber>; 3] {
+                [exact_number!($number self), None, None]
+            }
         }
-    )*};
+    )*)*};
 }
-distances!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64);
+macro_rules! exact_number {
+    (Integer $this:ident) => {
+        i128::try_from(*$this).ok().map(AnyNumber::Integer)
+    };
+    (Float $this:ident) => {
+        Some(AnyNumber::Float(f64::from(*$this)))
+    };
+}
+distances! {
+    Integer: i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize;
+    Float: f32 f64;
+}
 
 fn compare<T: PartialOrd>(left: &T, right: &T) -> Result<bool> {
     match left.partial_cmp(right) {
@@ -70,6 +89,15 @@ macro_rules! tuples {
             fn show(&self) -> String {
                 let ($($a,)*) = self;
                 format!("({})", [$($a.show()),*].join(", "))
+            }
+            fn numbers(&self) -> [Option<AnyNumber>; 3] {
+                let ($($a,)*) = self;
+                let mut numbers = [None; 3];
+                for (place, [first, second, _]) in numbers.iter_mut().zip([$($a.numbers()),*]) {
+                    // A part that is itself made of several has no place of its own.
+                    *place = first.filter(|_| second.is_none());
+                }
+                numbers
             }
         }
     )*};

@@ -92,13 +92,12 @@ pub use measures::{
 };
 pub use metric::{DatasetMetric, DistanceOn, Metric, MetricOn};
 pub use metrics::{
-    AbsoluteDistance, AnyDatasetMetric, ChangeOneDistance, DiscreteDistance, HammingDistance,
-    InsertDeleteDistance, L0PInfDistance, L1Distance, L01InfDistance, L2Distance, L02InfDistance,
-    LInfDistance, LpDistance, RangeDistance, SymmetricDistance, UserDistance,
+    AbsoluteDistance, AnyDatasetMetric, AnyNumber, ChangeOneDistance, DiscreteDistance,
+    HammingDistance, InsertDeleteDistance, L0PInfDistance, L1Distance, L01InfDistance, L2Distance,
+    L02InfDistance, LInfDistance, LpDistance, NumberMetric, OfAnyNumber, RangeDistance,
+    SymmetricDistance, UserDistance,
 };
-pub use registration::{
-    ArgumentType, Family, Generic, Origin, Parameter, Registration, Signature, TypeRef,
-};
+pub use registration::{ArgumentType, Family, Generic, Origin, Parameter, Registration, Signature};
 pub use space::Space;
 pub use transformation::{After, Transformation};
 pub use type_name::{Named, TypeName};

@@ -1,6 +1,7 @@
 //! The house's metrics: distances between data sets, and distances between aggregates.
 
 mod any_dataset;
+mod any_number;
 mod dataset;
 mod discrete;
 mod frame;
@@ -11,6 +12,7 @@ mod text;
 mod user;
 
 pub use any_dataset::AnyDatasetMetric;
+pub use any_number::{AnyNumber, NumberMetric, OfAnyNumber};
 pub(crate) use dataset::same;
 pub use dataset::{
     ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance,

@@ -1,10 +1,8 @@
 //! The seam through which crates offer functions by name.
 
-use std::{any::TypeId, borrow::Cow, fmt};
+use std::{borrow::Cow, fmt};
 
-use crate::{
-    Arg, Args, Argument, Call, Constructed, Kind, MadeType, Named, Result, Spec, TypeName,
-};
+use crate::{Arg, Args, Argument, Call, Constructed, Kind, MadeType, Result, Spec, TypeName};
 
 /// One function at one choice of its type parameters, as a constant that the linker collects.
 ///
@@ -51,24 +49,11 @@ pub struct Generic {
     pub name: &'static str,
     /// The types that it may be. They are several when the code is that of a type which stands for
     /// all of them, as [`AnyDatasetMetric`](crate::AnyDatasetMetric) does for metrics.
-    pub types: &'static [TypeRef],
+    pub types: &'static [fn() -> TypeName],
     /// The name of the type that the code is compiled for.
     pub compiled: fn() -> TypeName,
     /// The name of the type that is meant when nothing decides the parameter.
     pub default: Option<fn() -> TypeName>,
-}
-/// A type, by its name and by its identity within this program.
-#[derive(Clone, Copy, Debug)]
-pub struct TypeRef {
-    /// The name of the type.
-    pub name: fn() -> TypeName,
-    id: fn() -> TypeId,
-}
-impl TypeRef {
-    /// Refer to a type.
-    pub const fn of<T: Named>() -> Self {
-        TypeRef { name: T::type_name, id: TypeId::of::<T> }
-    }
 }
 /// The type of a parameter.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +61,7 @@ pub struct ArgumentType {
     type_name: fn() -> TypeName,
     accepts: fn(&Arg) -> bool,
     decodes: fn(&Arg) -> Result<()>,
-    stood_for: fn(&Arg) -> Option<TypeId>,
+    stood_for: fn(&Arg) -> Option<TypeName>,
 }
 impl ArgumentType {
     /// Describe a type.
@@ -103,8 +88,8 @@ pub struct Parameter {
     /// The value that is meant when it is absent, as a text of JSON.
     pub default: Option<Cow<'static, str>>,
     argument: ArgumentType,
-    /// The one type that may be where the parameter's type stands for several.
-    stands_for: Option<TypeId>,
+    /// Whether the code stands for several types, of which the name of the parameter's type has one.
+    stands: bool,
 }
 impl Parameter {
     /// Describe a parameter of type `A`, with a default as a text of JSON.
@@ -119,12 +104,12 @@ impl Parameter {
         name: Cow<'static, str>,
         default: Option<Cow<'static, str>>,
     ) -> Self {
-        Parameter { name, type_name: (argument.type_name)(), default, argument, stands_for: None }
+        Parameter { name, type_name: (argument.type_name)(), default, argument, stands: false }
     }
     /// Whether an argument is of a kind that fits.
     pub fn accepts(&self, arg: &Arg) -> bool {
         (self.argument.accepts)(arg)
-            && (self.stands_for.is_none() || (self.argument.stood_for)(arg) == self.stands_for)
+            && (!self.stands || (self.argument.stood_for)(arg).as_ref() == Some(&self.type_name))
     }
     /// Check that an argument decodes.
     ///
@@ -150,15 +135,15 @@ pub struct Signature {
 }
 impl Signature {
     /// Choose a type for the next type parameter.
-    fn choose(&self, generic: &Generic, choice: &TypeRef) -> Signature {
+    fn choose(&self, generic: &Generic, choice: fn() -> TypeName) -> Signature {
         let mut chosen = self.clone();
-        let (name, compiled) = ((choice.name)(), (generic.compiled)());
+        let (name, compiled) = (choice(), (generic.compiled)());
         if name != compiled {
             for parameter in &mut chosen.parameters {
                 let type_name = parameter.type_name.replace(&compiled, &name);
                 if type_name != parameter.type_name {
                     parameter.type_name = type_name;
-                    parameter.stands_for = Some((choice.id)());
+                    parameter.stands = true;
                 }
             }
             chosen.output = chosen.output.replace(&compiled, &name);
@@ -205,7 +190,7 @@ impl Registration {
         };
         self.generics.iter().fold(vec![start], |open, generic| {
             let choose = |signature: &Signature| -> Vec<Signature> {
-                generic.types.iter().map(|choice| signature.choose(generic, choice)).collect()
+                generic.types.iter().map(|choice| signature.choose(generic, *choice)).collect()
             };
             open.iter().flat_map(choose).collect()
         })
@@ -274,7 +259,9 @@ pub fn path_of<F>(_: &F) -> &'static str {
 ///
 /// The function is compiled once for each choice. Where one type stands for several others, it is
 /// compiled for that type alone: `M in [SymmetricDistance, HammingDistance] as AnyDatasetMetric`
-/// offers two signatures and compiles one function. Some lists have names:
+/// offers two signatures and compiles one function. Where the types in the middle of a signature are
+/// stood for, `make_it via it_at(input)` names the function that is compiled, which takes the same
+/// type arguments and does the same. Some lists have names:
 ///
 /// | name | types |
 /// |---|---|
@@ -302,17 +289,20 @@ macro_rules! register {
                     module: module_path!(),
                 },
             };
-            $crate::__register!($f [] [$($([$g $types [$($code)?] [$($gd)?]])+)?]);
+            $crate::__register!(($f $f) [] [$($([$g $types [$($code)?] [$($gd)?]])+)?]);
         };
     };
     ($file:literal : $f:ident ($($p:tt)*) $($rest:tt)*) => {
-        $crate::__register_plain!($file $f ($($p)*) $($rest)*);
+        $crate::__register_plain!($file $f $f ($($p)*) $($rest)*);
+    };
+    ($file:literal : $f:ident via $code:ident ($($p:tt)*) $($rest:tt)*) => {
+        $crate::__register_plain!($file $f $code ($($p)*) $($rest)*);
     };
 }
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __register_plain {
-    ($file:literal $f:ident ($($p:ident $(= $d:tt)?),* $(,)?) $($rest:tt)*) => {
+    ($file:literal $f:ident $code:ident ($($p:ident $(= $d:tt)?),* $(,)?) $($rest:tt)*) => {
         const _: () = {
             static FAMILY: $crate::Family = $crate::Family {
                 names: &[stringify!($f)],
@@ -325,14 +315,14 @@ macro_rules! __register_plain {
                     module: module_path!(),
                 },
             };
-            $crate::__register_types!($f $($rest)*);
+            $crate::__register_types!(($f $code) $($rest)*);
         };
     };
 }
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __register_types {
-    ($f:ident $(for $($g:ident in $types:tt $(as $code:ty)? $(= $gd:ty)?),+)? $(,)?;) => {
+    ($f:tt $(for $($g:ident in $types:tt $(as $code:ty)? $(= $gd:ty)?),+)? $(,)?;) => {
         $crate::__register!($f [] [$($([$g $types [$($code)?] [$($gd)?]])+)?]);
     };
 }
@@ -340,25 +330,28 @@ macro_rules! __register_types {
 #[macro_export]
 macro_rules! __register {
     // Every type parameter is chosen: emit one registration.
-    ($f:ident [$([$g:ident ($code:ty) [$($ty:ty),+] [$($gd:ty)?]])*] []) => {
+    (($f:ident $run:ident) [$([$g:ident ($code:ty) [$one:ty $(, $ty:ty)*] [$($gd:ty)?]])*] []) => {
         const _: () = {
             fn construct(call: &$crate::Call<'_>) -> $crate::Result<$crate::Constructed> {
-                $crate::Constructor::call(&$f::<$($code),*>, call)
+                $crate::Constructor::call(&$run::<$($code),*>, call)
             }
             fn path() -> &'static str {
-                $crate::__private::path_of(&$f::<$($code),*>)
+                $crate::__private::path_of(&$f::<$($one),*>)
             }
             $crate::__private::submit! {
                 $crate::Registration {
                     family: &FAMILY,
                     generics: &[$($crate::Generic {
                         name: stringify!($g),
-                        types: &[$($crate::TypeRef::of::<$ty>()),+],
+                        types: &[
+                            <$one as $crate::Named>::type_name
+                            $(, <$ty as $crate::Named>::type_name)*
+                        ],
                         compiled: <$code as $crate::Named>::type_name,
                         default: $crate::__default_type!($($gd)?),
                     }),*],
-                    types: $crate::__private::types_of(&$f::<$($code),*>),
-                    made: $crate::__private::made_of(&$f::<$($code),*>),
+                    types: $crate::__private::types_of(&$run::<$($code),*>),
+                    made: $crate::__private::made_of(&$run::<$($code),*>),
                     construct,
                     path,
                 }
@@ -366,48 +359,48 @@ macro_rules! __register {
         };
     };
     // Choose a type for the first open parameter, once per candidate.
-    ($f:ident $done:tt [$first:tt $($rest:tt)*]) => {
+    ($f:tt $done:tt [$first:tt $($rest:tt)*]) => {
         $crate::__register!(@each $f $done $first [$($rest)*]);
     };
-    (@each $f:ident $done:tt [$g:ident numbers [] $gd:tt] $rest:tt) => {
+    (@each $f:tt $done:tt [$g:ident numbers [] $gd:tt] $rest:tt) => {
         $crate::__register!(@each $f $done
             [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64] [] $gd] $rest);
     };
-    (@each $f:ident $done:tt [$g:ident integers [] $gd:tt] $rest:tt) => {
+    (@each $f:tt $done:tt [$g:ident integers [] $gd:tt] $rest:tt) => {
         $crate::__register!(@each $f $done
             [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize] [] $gd] $rest);
     };
-    (@each $f:ident $done:tt [$g:ident hashable_atoms [] $gd:tt] $rest:tt) => {
+    (@each $f:tt $done:tt [$g:ident hashable_atoms [] $gd:tt] $rest:tt) => {
         $crate::__register!(@each $f $done
             [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String] [] $gd] $rest);
     };
-    (@each $f:ident $done:tt [$g:ident atoms [] $gd:tt] $rest:tt) => {
+    (@each $f:tt $done:tt [$g:ident atoms [] $gd:tt] $rest:tt) => {
         $crate::__register!(@each $f $done
             [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64, bool, String]
             [] $gd] $rest);
     };
-    (@each $f:ident $done:tt [$g:ident castable_atoms [] $gd:tt] $rest:tt) => {
+    (@each $f:tt $done:tt [$g:ident castable_atoms [] $gd:tt] $rest:tt) => {
         $crate::__register!(@each $f $done
             [$g [i32, i64, u32, u64, usize, f32, f64, bool, String] [] $gd] $rest);
     };
-    (@each $f:ident $done:tt [$g:ident dataset_metrics [] $gd:tt] $rest:tt) => {
+    (@each $f:tt $done:tt [$g:ident dataset_metrics [] $gd:tt] $rest:tt) => {
         $crate::__register!(@each $f $done
             [$g [$crate::SymmetricDistance, $crate::InsertDeleteDistance,
                 $crate::ChangeOneDistance, $crate::HammingDistance]
             [$crate::AnyDatasetMetric] $gd] $rest);
     };
-    (@each $f:ident $done:tt [$g:ident unsized_metrics [] $gd:tt] $rest:tt) => {
+    (@each $f:tt $done:tt [$g:ident unsized_metrics [] $gd:tt] $rest:tt) => {
         $crate::__register!(@each $f $done
             [$g [$crate::SymmetricDistance, $crate::InsertDeleteDistance]
             [$crate::AnyDatasetMetric] $gd] $rest);
     };
-    (@each $f:ident $done:tt [$g:ident [$($ty:ty),+ $(,)?] [] $gd:tt] $rest:tt) => {
+    (@each $f:tt $done:tt [$g:ident [$($ty:ty),+ $(,)?] [] $gd:tt] $rest:tt) => {
         $( $crate::__register!(@push $f $done [$g ($ty) [$ty] $gd] $rest); )+
     };
-    (@each $f:ident $done:tt [$g:ident [$($ty:ty),+ $(,)?] [$code:ty] $gd:tt] $rest:tt) => {
+    (@each $f:tt $done:tt [$g:ident [$($ty:ty),+ $(,)?] [$code:ty] $gd:tt] $rest:tt) => {
         $crate::__register!(@push $f $done [$g ($code) [$($ty),+] $gd] $rest);
     };
-    (@push $f:ident [$($done:tt)*] $next:tt $rest:tt) => {
+    (@push $f:tt [$($done:tt)*] $next:tt $rest:tt) => {
         $crate::__register!($f [$($done)* $next] $rest);
     };
 }

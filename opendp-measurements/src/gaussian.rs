@@ -3,11 +3,12 @@
 use num_traits::AsPrimitive;
 
 use opendp_core::arith::{Exact, InfCast, Number};
+use opendp_core::erased::AnyDistance;
 use opendp_core::random::{NoEntropy, RandomSource};
 use opendp_core::{
-    AbsoluteDistance, AtomDomain, Distance, IBig, L2Distance, LpDistance, Measure, Measurement,
-    Metric, MetricOn, PrivacyMap, PrivacyProfile, Result, SmoothedMaxDivergence, Space,
-    VectorDomain, ZeroConcentratedDivergence, register,
+    AbsoluteDistance, AnyNumber, AtomDomain, Distance, IBig, L2Distance, LpDistance, Measure,
+    Measurement, Metric, MetricOn, NumberMetric, OfAnyNumber, PrivacyMap, PrivacyProfile, Result,
+    SmoothedMaxDivergence, Space, VectorDomain, ZeroConcentratedDivergence, register,
 };
 
 use crate::accounting::{
@@ -223,22 +224,24 @@ where
 }
 
 macro_rules! register_at {
-    ($($t:ty: $($q:ty),+;)+) => {$($(
+    ($($t:ty: $($q:ty),+;)+) => {$(
         register! {
             "gaussian.rs": make_gaussian_in
                 as ["make_gaussian", "make_base_gaussian", "make_base_discrete_gaussian"]
                 (input, scale, k = null)
-                for D in [AtomDomain<$t>], M in [AbsoluteDistance<$q>],
+                for D in [AtomDomain<$t>],
+                    M in [$(AbsoluteDistance<$q>),+] as OfAnyNumber<AbsoluteDistance<f64>>,
                     MO in [ZeroConcentratedDivergence, SmoothedMaxDivergence] = ZeroConcentratedDivergence;
         }
         register! {
             "gaussian.rs": make_gaussian_in
                 as ["make_gaussian", "make_base_gaussian", "make_base_discrete_gaussian"]
                 (input, scale, k = null)
-                for D in [VectorDomain<AtomDomain<$t>>], M in [L2Distance<$q>],
+                for D in [VectorDomain<AtomDomain<$t>>],
+                    M in [$(L2Distance<$q>),+] as OfAnyNumber<L2Distance<f64>>,
                     MO in [ZeroConcentratedDivergence, SmoothedMaxDivergence] = ZeroConcentratedDivergence;
         }
-    )+)+};
+    )+};
 }
 // Each type of number, and the types of its distances.
 register_at! {
@@ -317,6 +320,43 @@ where
     fn loss_of_integers(d_in: &Q, scale: Scale) -> Result<PrivacyProfile> {
         profile_of_concentrated(half_square_quotient(*d_in, scale.value())?)
     }
+}
+
+/// The loss depends on the number that a distance is, and not on its type.
+impl<M, MO> GaussianLoss<MO> for OfAnyNumber<M>
+where
+    M: NumberMetric + GaussianLoss<MO, Distance = f64>,
+    M::OfIntegers: GaussianLoss<MO, Distance = i128>,
+    MO: Measure,
+{
+    fn loss(d_in: &AnyDistance, scale: Scale) -> Result<MO::Distance> {
+        match d_in.number()? {
+            AnyNumber::Integer(d_in) => M::OfIntegers::loss(&d_in, scale),
+            AnyNumber::Float(d_in) => M::loss(&d_in, scale),
+        }
+    }
+    fn exact_loss(d_in: &AnyDistance, scale: Scale) -> Result<Vec<Exact>>
+    where
+        MO: Default,
+    {
+        match d_in.number()? {
+            AnyNumber::Integer(d_in) => M::OfIntegers::exact_loss(&d_in, scale),
+            AnyNumber::Float(d_in) => M::exact_loss(&d_in, scale),
+        }
+    }
+    fn loss_of_integers(d_in: &AnyDistance, scale: Scale) -> Result<MO::Distance> {
+        match d_in.number()? {
+            AnyNumber::Integer(d_in) => M::OfIntegers::loss_of_integers(&d_in, scale),
+            AnyNumber::Float(d_in) => M::loss_of_integers(&d_in, scale),
+        }
+    }
+}
+impl<M, MO> GaussianMetric<MO> for OfAnyNumber<M>
+where
+    Self: GaussianLoss<MO>,
+    M: NumberMetric + GaussianMetric<MO>,
+    MO: Measure,
+{
 }
 
 macro_rules! integers {

@@ -6,7 +6,7 @@ use opendp_core::arith::Number;
 use opendp_core::random::{NoEntropy, with_secure};
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Bounds, Function, L1Distance, MaxDivergence, Measure,
-    Measurement, MetricOn, PrivacyMap, Result, Space, VectorDomain, register,
+    Measurement, MetricOn, OfAnyNumber, PrivacyMap, Result, Space, VectorDomain, register,
 };
 
 use crate::laplace_accuracy::discrete_accuracy;
@@ -131,20 +131,22 @@ fn losing<M: LaplaceMetric<MO>, MO: Measure>(scale: Scale) -> PrivacyMap<M, MO> 
 }
 
 macro_rules! register_at {
-    ($($t:ty: $($q:ty),+;)+) => {$($(
+    ($($t:ty: $($q:ty),+;)+) => {$(
         register! {
             "geometric.rs": make_geometric as ["make_geometric", "make_base_geometric"]
                 (input, scale, bounds = null)
-                for D in [AtomDomain<$t>], M in [AbsoluteDistance<$q>],
+                for D in [AtomDomain<$t>],
+                    M in [$(AbsoluteDistance<$q>),+] as OfAnyNumber<AbsoluteDistance<f64>>,
                     MO in [MaxDivergence] = MaxDivergence;
         }
         register! {
             "geometric.rs": make_geometric as ["make_geometric", "make_base_geometric"]
                 (input, scale, bounds = null)
-                for D in [VectorDomain<AtomDomain<$t>>], M in [L1Distance<$q>],
+                for D in [VectorDomain<AtomDomain<$t>>],
+                    M in [$(L1Distance<$q>),+] as OfAnyNumber<L1Distance<f64>>,
                     MO in [MaxDivergence] = MaxDivergence;
         }
-    )+)+};
+    )+};
 }
 // Each type of number, and the types of its distances.
 register_at! {

@@ -3,11 +3,12 @@
 use num_traits::AsPrimitive;
 
 use opendp_core::arith::{Exact, InfCast, Number};
+use opendp_core::erased::AnyDistance;
 use opendp_core::random::{NoEntropy, RandomSource};
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, Distance, IBig, L1Distance, LpDistance, MaxDivergence,
-    Measure, Measurement, Metric, MetricOn, PrivacyMap, PrivacyProfile, Result,
-    SmoothedMaxDivergence, Space, VectorDomain, register,
+    AbsoluteDistance, AnyNumber, Atom, AtomDomain, Distance, IBig, L1Distance, LpDistance,
+    MaxDivergence, Measure, Measurement, Metric, MetricOn, NumberMetric, OfAnyNumber, PrivacyMap,
+    PrivacyProfile, Result, SmoothedMaxDivergence, Space, VectorDomain, register,
 };
 
 use crate::Scale;
@@ -229,22 +230,24 @@ where
 }
 
 macro_rules! register_at {
-    ($($t:ty: $($q:ty),+;)+) => {$($(
+    ($($t:ty: $($q:ty),+;)+) => {$(
         register! {
             "laplace.rs": make_laplace_in
                 as ["make_laplace", "make_base_laplace", "make_base_discrete_laplace"]
                 (input, scale, k = null)
-                for D in [AtomDomain<$t>], M in [AbsoluteDistance<$q>],
+                for D in [AtomDomain<$t>],
+                    M in [$(AbsoluteDistance<$q>),+] as OfAnyNumber<AbsoluteDistance<f64>>,
                     MO in [MaxDivergence, SmoothedMaxDivergence] = MaxDivergence;
         }
         register! {
             "laplace.rs": make_laplace_in
                 as ["make_laplace", "make_base_laplace", "make_base_discrete_laplace"]
                 (input, scale, k = null)
-                for D in [VectorDomain<AtomDomain<$t>>], M in [L1Distance<$q>],
+                for D in [VectorDomain<AtomDomain<$t>>],
+                    M in [$(L1Distance<$q>),+] as OfAnyNumber<L1Distance<f64>>,
                     MO in [MaxDivergence, SmoothedMaxDivergence] = MaxDivergence;
         }
-    )+)+};
+    )+};
 }
 // Each type of number, and the types of its distances.
 register_at! {
@@ -297,6 +300,43 @@ macro_rules! profiles {
     )+};
 }
 profiles!(AbsoluteDistance<Q>, LpDistance<1, Q>);
+
+/// The loss depends on the number that a distance is, and not on its type.
+impl<M, MO> LaplaceLoss<MO> for OfAnyNumber<M>
+where
+    M: NumberMetric + LaplaceLoss<MO, Distance = f64>,
+    M::OfIntegers: LaplaceLoss<MO, Distance = i128>,
+    MO: Measure,
+{
+    fn loss(d_in: &AnyDistance, scale: Scale) -> Result<MO::Distance> {
+        match d_in.number()? {
+            AnyNumber::Integer(d_in) => M::OfIntegers::loss(&d_in, scale),
+            AnyNumber::Float(d_in) => M::loss(&d_in, scale),
+        }
+    }
+    fn exact_loss(d_in: &AnyDistance, scale: Scale) -> Result<Vec<Exact>>
+    where
+        MO: Default,
+    {
+        match d_in.number()? {
+            AnyNumber::Integer(d_in) => M::OfIntegers::exact_loss(&d_in, scale),
+            AnyNumber::Float(d_in) => M::exact_loss(&d_in, scale),
+        }
+    }
+    fn loss_of_integers(d_in: &AnyDistance, scale: Scale) -> Result<MO::Distance> {
+        match d_in.number()? {
+            AnyNumber::Integer(d_in) => M::OfIntegers::loss_of_integers(&d_in, scale),
+            AnyNumber::Float(d_in) => M::loss_of_integers(&d_in, scale),
+        }
+    }
+}
+impl<M, MO> LaplaceMetric<MO> for OfAnyNumber<M>
+where
+    Self: LaplaceLoss<MO>,
+    M: NumberMetric + LaplaceMetric<MO>,
+    MO: Measure,
+{
+}
 
 macro_rules! integers {
     ($($t:ty)*) => {$(

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use opendp_core::random::{Failing, NoEntropy, RandomSource, with_secure};
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Error, Function, IBig, L1Distance, L2Distance, MaxDivergence,
-    Measure, Measurement, MetricOn, PrivacyMap, Result, Space, TheMeasure, VectorDomain,
-    ZeroConcentratedDivergence, register,
+    Measure, Measurement, MetricOn, OfAnyNumber, PrivacyMap, Result, Space, TheMeasure,
+    VectorDomain, ZeroConcentratedDivergence, register,
 };
 
 use crate::numbers::Numbers;
@@ -114,23 +114,26 @@ where
 }
 
 macro_rules! register_at {
-    ($($t:ty: $($q:ty),+;)+) => {$($(
+    ($($t:ty: $($q:ty),+;)+) => {$(
         register! {
             "noise.rs": make_noise(input, output_measure, scale, k = null)
-                for D in [AtomDomain<$t>], M in [AbsoluteDistance<$q>],
+                for D in [AtomDomain<$t>],
+                    M in [$(AbsoluteDistance<$q>),+] as OfAnyNumber<AbsoluteDistance<f64>>,
                     MO in [MaxDivergence, ZeroConcentratedDivergence];
         }
         register! {
             "noise.rs": make_noise(input, output_measure, scale, k = null)
-                for D in [VectorDomain<AtomDomain<$t>>], M in [L1Distance<$q>],
+                for D in [VectorDomain<AtomDomain<$t>>],
+                    M in [$(L1Distance<$q>),+] as OfAnyNumber<L1Distance<f64>>,
                     MO in [MaxDivergence];
         }
         register! {
             "noise.rs": make_noise(input, output_measure, scale, k = null)
-                for D in [VectorDomain<AtomDomain<$t>>], M in [L2Distance<$q>],
+                for D in [VectorDomain<AtomDomain<$t>>],
+                    M in [$(L2Distance<$q>),+] as OfAnyNumber<L2Distance<f64>>,
                     MO in [ZeroConcentratedDivergence];
         }
-    )+)+};
+    )+};
 }
 // Each type of number, and the types of its distances.
 register_at! {

@@ -7,8 +7,8 @@ use super::{AnyDistance, AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use crate::function::Stage;
 use crate::map::{ErasedMap, ErasedPrivacyMap};
 use crate::{
-    Accuracy, Carrier, Codec, Domain, Error, Function, Measure, Measurement, Metric, Odometer, Result, Space,
-    Transformation,
+    Accuracy, Carrier, Codec, Domain, Error, Function, Measure, Measurement, Metric, Odometer,
+    Result, Space, Transformation,
 };
 
 /// A transformation between erased spaces.

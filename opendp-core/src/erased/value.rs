@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value as Json;
 
-use crate::{Carrier, Chunk, Codec, Distance, Error, Named, Result, Turn, TypeName};
+use crate::{AnyNumber, Carrier, Chunk, Codec, Distance, Error, Named, Result, Turn, TypeName};
 
 /// A dyn-compatible view of a carrier.
 trait ErasedValue: Any + Send + Sync {
@@ -312,6 +312,7 @@ trait ErasedDistance: Any + Send + Sync {
     fn text(&self) -> String;
     fn fits(&self, other: &AnyDistance) -> Result<bool>;
     fn valid(&self) -> Result<()>;
+    fn exact_numbers(&self) -> [Option<AnyNumber>; 3];
 }
 impl<Q: Distance> ErasedDistance for Q {
     fn name(&self) -> TypeName {
@@ -328,6 +329,9 @@ impl<Q: Distance> ErasedDistance for Q {
     }
     fn valid(&self) -> Result<()> {
         self.check()
+    }
+    fn exact_numbers(&self) -> [Option<AnyNumber>; 3] {
+        self.numbers()
     }
 }
 
@@ -367,6 +371,9 @@ impl Distance for AnyDistance {
     }
     fn show(&self) -> String {
         self.0.text()
+    }
+    fn numbers(&self) -> [Option<AnyNumber>; 3] {
+        self.0.exact_numbers()
     }
 }
 impl Codec for AnyDistance {

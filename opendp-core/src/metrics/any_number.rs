@@ -1,0 +1,217 @@
+//! Metrics whose distances are numbers, of a type that is chosen at run time.
+
+use std::{any::Any, fmt, marker::PhantomData};
+
+use serde_json::Value as Json;
+
+use super::norm::{AbsoluteDistance, LpDistance};
+use super::partition::L0PInfDistance;
+use crate::erased::{AnyDistance, AnyDomain, AnyMetric};
+use crate::{Distance, Domain, Error, Metric, MetricOn, Named, Result, Space, TypeName, named};
+
+/// A distance as a number that holds it exactly, whatever its type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AnyNumber {
+    /// An integer of any type but `u128`.
+    Integer(i128),
+    /// A float.
+    Float(f64),
+}
+named!(AnyNumber as "AnyNumber");
+
+/// A metric such as `M`, which has a type of numbers for its distances, but for that type: it is
+/// known only at run time.
+///
+/// It stands for these metrics in registrations, so that a constructor is compiled once for all of
+/// them. Erased, it is the metric that it stands for.
+///
+/// ```
+/// # use opendp_core::{AbsoluteDistance, AtomDomain, OfAnyNumber, Space};
+/// let space = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<u32>::new())?;
+/// type Chosen = OfAnyNumber<AbsoluteDistance<f64>>;
+/// let chosen = space.erase().typed::<AtomDomain<i32>, Chosen>()?;
+/// assert_eq!(chosen.erase(), space.erase());
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub struct OfAnyNumber<M> {
+    metric: AnyMetric,
+    like: PhantomData<fn() -> M>,
+}
+impl<M> OfAnyNumber<M> {
+    fn new(metric: AnyMetric) -> Self {
+        OfAnyNumber { metric, like: PhantomData }
+    }
+}
+
+/// A metric of which there is one for each type of numbers; this is the one for `f64`.
+pub trait NumberMetric: Metric + Default {
+    /// The one for `i128`.
+    type OfIntegers: Metric;
+    /// Whether a metric is one of these.
+    fn has(metric: &AnyMetric) -> bool;
+    /// The domain and the metric of a space, if the metric is one of these.
+    fn of_space<D: Domain>(space: &dyn Any) -> Option<Space<AnyDomain, AnyMetric>>;
+}
+fn parts<D: Domain, M: Metric>(space: &dyn Any) -> Option<Space<AnyDomain, AnyMetric>> {
+    space.downcast_ref::<Space<D, M>>().map(Space::erase)
+}
+macro_rules! number_metrics {
+    ($(|$q:ident| $metric:ty, $like:ty, $integers:ty;)*) => {$(
+        impl NumberMetric for $like {
+            type OfIntegers = $integers;
+            fn has(metric: &AnyMetric) -> bool {
+                number_metrics!(@any $q $metric, It => metric.is::<It>())
+            }
+            fn of_space<D: Domain>(space: &dyn Any) -> Option<Space<AnyDomain, AnyMetric>> {
+                number_metrics!(@first $q $metric, It => parts::<D, It>(space))
+            }
+        }
+    )*};
+    (@any $q:ident $metric:ty, $it:ident => $test:expr) => {
+        number_metrics!(@each $q $metric, $it => $test; false, ||;
+            i8 i16 i32 i64 i128 isize u8 u16 u32 u64 usize f32 f64)
+    };
+    (@first $q:ident $metric:ty, $it:ident => $test:expr) => {
+        number_metrics!(@or $q $metric, $it => $test;
+            i8 i16 i32 i64 i128 isize u8 u16 u32 u64 usize f32 f64)
+    };
+    (@each $q:ident $metric:ty, $it:ident => $test:expr; $none:expr, ||; $($t:ident)*) => {
+        $none $(|| { type $q = $t; type $it = $metric; $test })*
+    };
+    (@or $q:ident $metric:ty, $it:ident => $test:expr; $($t:ident)*) => {
+        None $(.or_else(|| { type $q = $t; type $it = $metric; $test }))*
+    };
+}
+number_metrics! {
+    |Q| AbsoluteDistance<Q>, AbsoluteDistance<f64>, AbsoluteDistance<i128>;
+    |Q| LpDistance<1, Q>, LpDistance<1, f64>, LpDistance<1, i128>;
+    |Q| LpDistance<2, Q>, LpDistance<2, f64>, LpDistance<2, i128>;
+    |Q| L0PInfDistance<1, AbsoluteDistance<Q>>, L0PInfDistance<1, AbsoluteDistance<f64>>,
+        L0PInfDistance<1, AbsoluteDistance<i128>>;
+    |Q| L0PInfDistance<2, AbsoluteDistance<Q>>, L0PInfDistance<2, AbsoluteDistance<f64>>,
+        L0PInfDistance<2, AbsoluteDistance<i128>>;
+}
+
+impl<M: NumberMetric> Metric for OfAnyNumber<M> {
+    type Distance = AnyDistance;
+    const STANDS: bool = true;
+    fn to_json(&self) -> Json {
+        self.metric.to_json()
+    }
+    fn settle(&self, distance: AnyDistance) -> Result<AnyDistance> {
+        self.metric.settle(distance)
+    }
+    fn erased(&self) -> AnyMetric {
+        self.metric.clone()
+    }
+    fn view(metric: &AnyMetric) -> Option<Self> {
+        M::has(metric).then(|| OfAnyNumber::new(metric.clone()))
+    }
+    fn view_space<D: Domain>(space: &dyn Any) -> Option<Space<D, Self>> {
+        let Space { domain, metric, .. } = M::of_space::<D>(space)?;
+        Some(Space::of(domain, OfAnyNumber::new(metric)))
+    }
+}
+/// Whether a metric is one on a domain does not depend on the type of its distances.
+impl<D: Domain, M: NumberMetric + MetricOn<D>> MetricOn<D> for OfAnyNumber<M> {
+    fn check(&self, domain: &D) -> Result<()> {
+        M::default().check(domain)
+    }
+}
+impl<M: NumberMetric> Named for OfAnyNumber<M> {
+    fn type_name() -> TypeName {
+        M::type_name().replace(&f64::type_name(), &AnyNumber::type_name())
+    }
+}
+impl<M> Clone for OfAnyNumber<M> {
+    fn clone(&self) -> Self {
+        OfAnyNumber::new(self.metric.clone())
+    }
+}
+impl<M> PartialEq for OfAnyNumber<M> {
+    fn eq(&self, other: &Self) -> bool {
+        self.metric == other.metric
+    }
+}
+impl<M> fmt::Debug for OfAnyNumber<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.metric.fmt(f)
+    }
+}
+
+impl AnyDistance {
+    /// The number that a distance is.
+    ///
+    /// # Errors
+    /// `FailedCast` when it is not one number, or is a `u128`.
+    pub fn number(&self) -> Result<AnyNumber> {
+        match self.numbers() {
+            [Some(number), None, None] => Ok(number),
+            _ => Err(not_numbers(self, "a number")),
+        }
+    }
+    /// The three numbers that a distance is made of.
+    ///
+    /// # Errors
+    /// `FailedCast` when it is not made of three numbers.
+    pub fn three_numbers(&self) -> Result<[AnyNumber; 3]> {
+        match self.numbers() {
+            [Some(first), Some(second), Some(third)] => Ok([first, second, third]),
+            _ => Err(not_numbers(self, "three numbers")),
+        }
+    }
+}
+#[cold]
+fn not_numbers(found: &AnyDistance, expected: &str) -> Error {
+    Error::FailedCast(format!("expected {expected}, found {}", found.show()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AtomDomain, MapDomain};
+
+    type Chosen = OfAnyNumber<AbsoluteDistance<f64>>;
+    type Parts = OfAnyNumber<L0PInfDistance<1, AbsoluteDistance<f64>>>;
+
+    #[test]
+    fn stands_for_the_metrics_of_its_kind_and_no_others() {
+        let space =
+            Space::new(AtomDomain::<i8>::default(), AbsoluteDistance::<u64>::new()).unwrap();
+        let chosen = Chosen::view_space::<AtomDomain<i8>>(&space).unwrap();
+        assert_eq!(chosen.erase(), space.erase());
+        assert_eq!(chosen.metric().to_json(), space.metric().to_json());
+        assert!(Chosen::view_space::<AtomDomain<i16>>(&space).is_none());
+        let lp = LpDistance::<1, f64>::new();
+        assert!(Chosen::view(&lp.erased()).is_none() && Parts::view(&lp.erased()).is_none());
+    }
+    #[test]
+    fn refuses_the_domains_that_the_others_refuse() {
+        let metric = Chosen::view(&AbsoluteDistance::<f32>::new().erased()).unwrap();
+        assert!(Space::new(AtomDomain::<f64>::non_nan(), metric.clone()).is_ok());
+        let error = Space::new(AtomDomain::<f64>::default(), metric).unwrap_err();
+        assert_eq!(error.kind(), "MetricSpace");
+    }
+    #[test]
+    fn is_named_for_what_it_leaves_open() {
+        let names = [Chosen::type_name(), Parts::type_name()].map(|name| name.to_string());
+        assert_eq!(
+            names,
+            ["AbsoluteDistance<AnyNumber>", "L01InfDistance<AbsoluteDistance<AnyNumber>>"]
+        );
+    }
+    #[test]
+    fn reads_distances_exactly() {
+        let number = |distance: AnyDistance| distance.number();
+        assert_eq!(number(AnyDistance::new(i64::MAX)), Ok(AnyNumber::Integer(i64::MAX.into())));
+        assert_eq!(number(AnyDistance::new(0.1_f32)), Ok(AnyNumber::Float(0.1_f32.into())));
+        assert!(number(AnyDistance::new(u128::MAX)).is_err());
+        assert!(number(AnyDistance::new((1_u32, 0.5))).is_err());
+        let three = AnyDistance::new((1_u32, 2_i8, 2_i8)).three_numbers();
+        assert_eq!(three, Ok([1, 2, 2].map(AnyNumber::Integer)));
+        let counts = MapDomain::new(AtomDomain::<bool>::default(), AtomDomain::<i8>::default());
+        let metric = L0PInfDistance::<1, _>::new(AbsoluteDistance::<i8>::new());
+        let space = Space::new(counts, metric).unwrap().erase();
+        assert!(space.typed::<MapDomain<AtomDomain<bool>, AtomDomain<i8>>, Parts>().is_ok());
+    }
+}
