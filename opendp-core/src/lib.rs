@@ -92,9 +92,9 @@ pub use measures::{
 };
 pub use metric::{DatasetMetric, DistanceOn, Metric, MetricOn};
 pub use metrics::{
-    AbsoluteDistance, AnyDatasetMetric, ChangeOneDistance, DiscreteDistance, HammingDistance, InsertDeleteDistance,
-    L0PInfDistance, L1Distance, L01InfDistance, L2Distance, L02InfDistance, LInfDistance,
-    LpDistance, RangeDistance, SymmetricDistance, UserDistance,
+    AbsoluteDistance, AnyDatasetMetric, ChangeOneDistance, DiscreteDistance, HammingDistance,
+    InsertDeleteDistance, L0PInfDistance, L1Distance, L01InfDistance, L2Distance, L02InfDistance,
+    LInfDistance, LpDistance, RangeDistance, SymmetricDistance, UserDistance,
 };
 pub use registration::{
     ArgumentType, Family, Generic, Origin, Parameter, Registration, Signature, TypeRef,

@@ -2,7 +2,9 @@
 
 use std::{any::TypeId, borrow::Cow, fmt};
 
-use crate::{Arg, Args, Argument, Call, Constructed, Kind, MadeType, Named, Result, Spec, TypeName};
+use crate::{
+    Arg, Args, Argument, Call, Constructed, Kind, MadeType, Named, Result, Spec, TypeName,
+};
 
 /// One function at one choice of its type parameters, as a constant that the linker collects.
 ///
@@ -117,13 +119,7 @@ impl Parameter {
         name: Cow<'static, str>,
         default: Option<Cow<'static, str>>,
     ) -> Self {
-        Parameter {
-            name,
-            type_name: (argument.type_name)(),
-            default,
-            argument,
-            stands_for: None,
-        }
+        Parameter { name, type_name: (argument.type_name)(), default, argument, stands_for: None }
     }
     /// Whether an argument is of a kind that fits.
     pub fn accepts(&self, arg: &Arg) -> bool {

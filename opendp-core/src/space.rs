@@ -104,9 +104,6 @@ impl<D, M: PartialEq> PartialEq for Space<D, M> {
 }
 impl<D, M: fmt::Debug> fmt::Debug for Space<D, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Space")
-            .field("domain", &self.domain)
-            .field("metric", &self.metric)
-            .finish()
+        f.debug_struct("Space").field("domain", &self.domain).field("metric", &self.metric).finish()
     }
 }

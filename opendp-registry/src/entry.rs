@@ -2,9 +2,7 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use opendp_core::{
-    Args, Constructed, Kind, Parameter, Registration, Result, Signature, TypeName,
-};
+use opendp_core::{Args, Constructed, Kind, Parameter, Registration, Result, Signature, TypeName};
 
 type Construct = Arc<dyn Fn(&Args) -> Result<Constructed> + Send + Sync>;
 
@@ -105,7 +103,10 @@ impl Entry {
 impl Entry {
     /// All signatures of a registration.
     pub(crate) fn all_of(registration: &'static Registration) -> impl Iterator<Item = Entry> {
-        registration.signatures().into_iter().map(move |signature| Entry::new(registration, signature))
+        registration
+            .signatures()
+            .into_iter()
+            .map(move |signature| Entry::new(registration, signature))
     }
     fn new(registration: &'static Registration, signature: Signature) -> Entry {
         let family = registration.family;
