@@ -7,7 +7,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Distance, IBig, L2Distance, LpDistance, Measure, Measurement,
     Metric, MetricOn, PrivacyMap, PrivacyProfile, Result, SmoothedMaxDivergence, Space,
-    VectorDomain, ZeroConcentratedDivergence, register,
+    VectorDomain, ZeroConcentratedDivergence,
 };
 
 use crate::accounting::{

@@ -7,7 +7,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Distance, IBig, L1Distance, LpDistance, MaxDivergence,
     Measure, Measurement, Metric, MetricOn, PrivacyMap, PrivacyProfile, Result,
-    SmoothedMaxDivergence, Space, VectorDomain, register,
+    SmoothedMaxDivergence, Space, VectorDomain,
 };
 
 use crate::Scale;
