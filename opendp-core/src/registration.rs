@@ -109,7 +109,8 @@ impl Parameter {
     /// Whether an argument is of a kind that fits.
     pub fn accepts(&self, arg: &Arg) -> bool {
         (self.argument.accepts)(arg)
-            && (!self.stands || (self.argument.stood_for)(arg).as_ref() == Some(&self.type_name))
+            && (!self.stands
+                || (self.argument.stood_for)(arg).is_none_or(|name| name == self.type_name))
     }
     /// Check that an argument decodes.
     ///

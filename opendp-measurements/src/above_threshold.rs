@@ -3,7 +3,7 @@
 use opendp_core::arith::{InfCast, Number};
 use opendp_core::{
     Atom, AtomDomain, Distance, Function, LInfDistance, MaxDivergence, Measurement, PrivacyMap,
-    Result, Space, VectorDomain, register,
+    Result, Space, VectorDomain,
 };
 
 use crate::Scale;

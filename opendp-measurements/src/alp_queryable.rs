@@ -10,7 +10,7 @@ use opendp_core::arith::{Directed, Exact, InfCast, Integer, Number};
 use opendp_core::random::{NoEntropy, RandomSource, with_secure};
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Distance, Error, Function, HashableAtom, L01InfDistance,
-    MapDomain, MaxDivergence, Measurement, PrivacyMap, Queryable, Result, Space, register,
+    MapDomain, MaxDivergence, Measurement, PrivacyMap, Queryable, Result, Space,
 };
 
 use crate::quotient::finite_distance;

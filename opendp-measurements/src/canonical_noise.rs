@@ -3,7 +3,7 @@
 use opendp_core::random::with_secure;
 use opendp_core::{
     AbsoluteDistance, Approximate, AtomDomain, Error, Function, MaxDivergence, Measurement,
-    PrivacyMap, Result, Space, register,
+    PrivacyMap, Result, Space,
 };
 
 use crate::numbers::finite;

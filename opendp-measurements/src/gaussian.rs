@@ -8,7 +8,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 use opendp_core::{
     AbsoluteDistance, AnyNumber, AtomDomain, Distance, IBig, L2Distance, LpDistance, Measure,
     Measurement, Metric, MetricOn, NumberMetric, OfAnyNumber, PrivacyMap, PrivacyProfile, Result,
-    SmoothedMaxDivergence, Space, VectorDomain, ZeroConcentratedDivergence, register,
+    SmoothedMaxDivergence, Space, VectorDomain, ZeroConcentratedDivergence,
 };
 
 use crate::accounting::{

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use opendp_core::arith::{Directed, InfCast, Number};
 use opendp_core::{
     AbsoluteDistance, Approximate, AtomDomain, Distance, HashableAtom, L02InfDistance, MapDomain,
-    Measurement, Result, Space, ZeroConcentratedDivergence, register,
+    Measurement, Result, Space, ZeroConcentratedDivergence,
 };
 
 use crate::gaussian::Gaussian;

@@ -6,7 +6,7 @@ use opendp_core::arith::Number;
 use opendp_core::random::{NoEntropy, with_secure};
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Bounds, Function, L1Distance, MaxDivergence, Measure,
-    Measurement, MetricOn, OfAnyNumber, PrivacyMap, Result, Space, VectorDomain, register,
+    Measurement, MetricOn, OfAnyNumber, PrivacyMap, Result, Space, VectorDomain,
 };
 
 use crate::laplace_accuracy::discrete_accuracy;

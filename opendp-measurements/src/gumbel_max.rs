@@ -7,7 +7,7 @@ use opendp_core::codec::unexpected;
 use opendp_core::random::with_secure;
 use opendp_core::{
     Atom, AtomDomain, Codec, Distance, Error, Function, LInfDistance, MaxDivergence, Measurement,
-    Metric, MetricOn, PrivacyMap, RangeDistance, Result, Space, VectorDomain, named, register,
+    Metric, MetricOn, PrivacyMap, RangeDistance, Result, Space, VectorDomain, named,
 };
 
 use crate::numbers::all_finite;

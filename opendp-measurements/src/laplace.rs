@@ -8,7 +8,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 use opendp_core::{
     AbsoluteDistance, AnyNumber, Atom, AtomDomain, Distance, IBig, L1Distance, LpDistance,
     MaxDivergence, Measure, Measurement, Metric, MetricOn, NumberMetric, OfAnyNumber, PrivacyMap,
-    PrivacyProfile, Result, SmoothedMaxDivergence, Space, VectorDomain, register,
+    PrivacyProfile, Result, SmoothedMaxDivergence, Space, VectorDomain,
 };
 
 use crate::Scale;

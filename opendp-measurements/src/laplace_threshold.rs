@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use opendp_core::arith::{InfCast, Number};
 use opendp_core::{
     AbsoluteDistance, Approximate, AtomDomain, Distance, HashableAtom, L01InfDistance, MapDomain,
-    MaxDivergence, Measurement, Result, Space, register,
+    MaxDivergence, Measurement, Result, Space,
 };
 
 use crate::laplace::Laplace;

@@ -66,6 +66,35 @@
     )
 )]
 
+/// Offer a function to the registry, as [`opendp_core::register!`] does.
+#[cfg(not(test))]
+macro_rules! register {
+    ($($registration:tt)*) => {
+        opendp_core::register! { $($registration)* }
+    };
+}
+/// Mention the types of a registration. The registrations are tested in `tests/it`; to compile them
+/// for the tests of this crate, too, would take minutes.
+#[cfg(test)]
+macro_rules! register {
+    ($file:literal : $f:ident $(as $names:tt)? $parameters:tt; ) => {};
+    ($file:literal : $f:ident $(as $names:tt)? $parameters:tt
+        for $($g:ident in $types:tt $(as $code:ty)? $(= $default:ty)?),+ $(,)?;) => {
+        const _: () = {
+            $(mention!($types);)+
+            $($(let _: Option<$code> = None;)?)+
+            $($(let _: Option<$default> = None;)?)+
+        };
+    };
+}
+#[cfg(test)]
+macro_rules! mention {
+    ([$($t:ty),+ $(,)?]) => {
+        $(let _: Option<$t> = None;)+
+    };
+    ($named:ident) => {};
+}
+
 mod above_threshold;
 pub mod accounting;
 pub mod accuracy;

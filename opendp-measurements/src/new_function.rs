@@ -1,7 +1,7 @@
 //! Post-processing that a user writes.
 
 use opendp_core::erased::AnyValue;
-use opendp_core::{Carrier, Function, Result, register};
+use opendp_core::{Carrier, Function, Result};
 
 /// Take a function for post-processing of a release.
 ///

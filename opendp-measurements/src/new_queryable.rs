@@ -1,7 +1,7 @@
 //! Conversations that a user writes.
 
 use opendp_core::erased::{AnyFunction, AnyValue};
-use opendp_core::{Carrier, Error, Function, Queryable, Result, register};
+use opendp_core::{Carrier, Error, Function, Queryable, Result};
 
 /// Make a function that starts a conversation with a value.
 ///

@@ -6,7 +6,7 @@ use opendp_core::random::{Failing, NoEntropy, RandomSource, with_secure};
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Error, Function, IBig, L1Distance, L2Distance, MaxDivergence,
     Measure, Measurement, MetricOn, OfAnyNumber, PrivacyMap, Result, Space, TheMeasure,
-    VectorDomain, ZeroConcentratedDivergence, register,
+    VectorDomain, ZeroConcentratedDivergence,
 };
 
 use crate::numbers::Numbers;

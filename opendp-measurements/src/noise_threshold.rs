@@ -6,7 +6,7 @@ use opendp_core::arith::{InfCast, Number};
 use opendp_core::{
     AbsoluteDistance, Approximate, AtomDomain, Distance, HashableAtom, L0PInfDistance,
     L01InfDistance, L02InfDistance, MapDomain, MaxDivergence, Measure, Measurement, MetricOn,
-    Result, Space, TheMeasure, ZeroConcentratedDivergence, register,
+    Result, Space, TheMeasure, ZeroConcentratedDivergence,
 };
 
 use crate::{Scale, ThresholdNumber, make_gaussian_threshold, make_laplace_threshold};

@@ -3,7 +3,7 @@
 use opendp_core::arith::Number;
 use opendp_core::{
     Atom, AtomDomain, Error, Function, LInfDistance, MaxDivergence, Measurement, MetricOn,
-    RangeDistance, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence, register,
+    RangeDistance, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence,
 };
 
 use crate::gumbel_max::ScoreMetric;

@@ -8,7 +8,7 @@ use opendp_core::arith::{Directed, Exact, InfCast, fixed};
 use opendp_core::random::{NoEntropy, RandomSource, with_secure};
 use opendp_core::{
     AtomDomain, Codec, DiscreteDistance, Error, Function, HashableAtom, MaxDivergence, Measurement,
-    Named, PrivacyMap, Result, Space, register,
+    Named, PrivacyMap, Result, Space,
 };
 
 use crate::samplers::{Dyadic, bernoulli, bernoulli_constant_time, uniform_below};

@@ -4,7 +4,7 @@ use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 use opendp_core::random::{NoEntropy, RandomSource, with_secure};
 use opendp_core::{
     BitVector, BitVectorDomain, DiscreteDistance, Error, Function, MaxDivergence, Measurement,
-    PrivacyMap, Result, Space, register,
+    PrivacyMap, Result, Space,
 };
 
 use crate::samplers::BernoulliLanes;

@@ -3,7 +3,7 @@
 use opendp_core::arith::Number;
 use opendp_core::{
     Atom, AtomDomain, LInfDistance, MaxDivergence, Measurement, MetricOn, RangeDistance, Result,
-    Space, TheMeasure, VectorDomain, register,
+    Space, TheMeasure, VectorDomain,
 };
 
 use crate::gumbel_max::ScoreMetric;

@@ -128,14 +128,18 @@ pub(crate) fn choose_some<MO: SelectionMeasure, T: Number + Score>(
 
 /// Find the best scores, the best first, and of equal scores the last first.
 fn best<T: Score>(scores: &[T], k: usize, optimize: Optimize) -> Vec<usize> {
-    let before = |i: &usize, j: &usize| {
-        let rising = scores[*i].partial_cmp(&scores[*j]).unwrap_or(Ordering::Equal);
+    first(scores.len(), k, &|i, j| {
+        let rising = scores[i].partial_cmp(&scores[j]).unwrap_or(Ordering::Equal);
         match optimize {
-            Optimize::Max => rising.reverse().then(j.cmp(i)),
-            Optimize::Min => rising.then(j.cmp(i)),
+            Optimize::Max => rising.reverse().then(j.cmp(&i)),
+            Optimize::Min => rising.then(j.cmp(&i)),
         }
-    };
-    let mut indices: Vec<usize> = (0..scores.len()).collect();
+    })
+}
+/// The first `k` of `count` indices in an order.
+fn first(count: usize, k: usize, before: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
+    let before = |i: &usize, j: &usize| before(*i, *j);
+    let mut indices: Vec<usize> = (0..count).collect();
     if k < indices.len() {
         indices.select_nth_unstable_by(k, before);
         indices.truncate(k);

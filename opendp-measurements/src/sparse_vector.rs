@@ -5,7 +5,7 @@ use opendp_core::erased::{AnyDomain, AnyMetric};
 use opendp_core::random::with_secure;
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Distance, Domain, Error, Function, MaxDivergence,
-    Measurement, Metric, PrivacyMap, Queryable, Result, Space, Transformation, register,
+    Measurement, Metric, PrivacyMap, Queryable, Result, Space, Transformation,
 };
 
 use crate::Scale;

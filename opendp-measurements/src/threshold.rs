@@ -114,18 +114,42 @@ where
     K: HashableAtom,
     V: ThresholdNumber,
 {
+    kept_of(threshold, noising::<P, N, V>(scale, k))
+}
+/// Noise for numbers in a row, which is the same for all types of keys.
+type Noising<V> = Box<dyn Fn(&mut [V]) -> Result<(), NoEntropy> + Send + Sync>;
+
+fn noising<const P: usize, N, V>(scale: f64, k: i32) -> Noising<V>
+where
+    N: ThresholdNoise<P, V>,
+    V: ThresholdNumber,
+{
     let prepared = OnceLock::new();
-    Function::map(move |data: &HashMap<K, V>| {
-        let kept = if scale == 0.0 {
+    Box::new(move |numbers| {
+        if scale == 0.0 {
             // There is nothing to draw, and this source has nothing to give.
-            let source = &mut Failing::default();
-            reaching(data, threshold, |x| N::add(x, None, 0.0, k, source))
-        } else {
-            let table = prepared.get_or_init(|| N::prepare(scale)).as_ref();
-            with_secure(|source| reaching(data, threshold, |x| N::add(x, table, scale, k, source)))
-        };
-        Ok(in_no_order(kept?))
+            return each(numbers, |x| N::add(x, None, 0.0, k, &mut Failing::default()));
+        }
+        let table = prepared.get_or_init(|| N::prepare(scale)).as_ref();
+        with_secure(|source| each(numbers, |x| N::add(x, table, scale, k, source)))
     })
+}
+fn each<V: Copy>(
+    numbers: &mut [V],
+    mut add: impl FnMut(V) -> Result<V, NoEntropy>,
+) -> Result<(), NoEntropy> {
+    for number in numbers {
+        *number = add(*number)?;
+    }
+    Ok(())
+}
+/// The function, which is the same for all kinds of noise.
+fn kept_of<K, V>(threshold: V, noising: Noising<V>) -> Function<HashMap<K, V>, HashMap<K, V>>
+where
+    K: HashableAtom,
+    V: ThresholdNumber,
+{
+    Function::map(move |data: &HashMap<K, V>| Ok(reaching(data, threshold, &*noising)?))
 }
 /// The privacy map, which is the same for all types of keys.
 fn losing<const P: usize, N, V, Q, MO>(
@@ -144,40 +168,48 @@ where
     PrivacyMap::new(move |d_in: &(u32, Q, Q)| loss::<P, N, V, Q>(*d_in, scale, threshold, lattice))
 }
 
-/// Add noise to each number other than 0 and keep those that reach the threshold.
-fn reaching<K, V>(
-    data: &HashMap<K, V>,
-    threshold: V,
-    mut add: impl FnMut(V) -> Result<V, NoEntropy>,
-) -> Result<Vec<(K, V)>, NoEntropy>
-where
-    K: HashableAtom,
-    V: ThresholdNumber,
-{
-    let mut kept = Vec::new();
-    // To the metric, a key of the number 0 is one that is not there.
-    for (key, number) in data.iter().filter(|(_, number)| **number != V::zero()) {
-        let noisy = add(*number)?;
-        if noisy.reaches(threshold) {
-            kept.push((key.clone(), noisy));
-        }
-    }
-    Ok(kept)
-}
-
-/// Put what is released into a map whose layout tells nothing else.
+/// Add noise to each number other than 0 and keep those that reach the threshold, in a map whose
+/// layout tells nothing else.
 ///
 /// The order in which a map lists its keys, and its capacity, depend on its past: on how many keys
 /// were there and when each came. The new map has the capacity that its own keys need, and they come
 /// in the order of their hashes.
-fn in_no_order<K: HashableAtom, V>(kept: Vec<(K, V)>) -> HashMap<K, V> {
+fn reaching<K, V>(
+    data: &HashMap<K, V>,
+    threshold: V,
+    noising: &dyn Fn(&mut [V]) -> Result<(), NoEntropy>,
+) -> Result<HashMap<K, V>, NoEntropy>
+where
+    K: HashableAtom,
+    V: ThresholdNumber,
+{
+    let mut entries = Vec::with_capacity(data.len());
+    let mut numbers = Vec::with_capacity(data.len());
+    for (key, number) in data {
+        // To the metric, a key of the number 0 is one that is not there.
+        if *number != V::zero() {
+            entries.push(key);
+            numbers.push(*number);
+        }
+    }
+    noising(&mut numbers)?;
     let mut released = HashMap::new();
-    let mut kept: Vec<(u64, (K, V))> =
-        kept.into_iter().map(|entry| (released.hasher().hash_one(&entry.0), entry)).collect();
-    kept.sort_unstable_by_key(|(hash, _)| *hash);
-    released.reserve(kept.len());
-    released.extend(kept.into_iter().map(|(_, entry)| entry));
-    released
+    let mut hashes = Vec::new();
+    for (place, number) in numbers.iter().enumerate() {
+        if number.reaches(threshold) {
+            hashes.push((released.hasher().hash_one(entries[place]), place));
+        }
+    }
+    sort(&mut hashes);
+    released.reserve(hashes.len());
+    for (_, place) in hashes {
+        released.insert(entries[place].clone(), numbers[place]);
+    }
+    Ok(released)
+}
+/// Sort places by the hashes of what is there.
+fn sort(places: &mut [(u64, usize)]) {
+    places.sort_unstable();
 }
 
 /// The privacy map. The proof is that of `make_laplace_threshold`.

@@ -3,7 +3,6 @@
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
     Carrier, Domain, Function, Measure, Measurement, Metric, PrivacyMap, Result, Space, TheMeasure,
-    register,
 };
 
 /// Make a measurement of a function and a privacy map that its user vouches for.

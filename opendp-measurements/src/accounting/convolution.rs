@@ -5,11 +5,10 @@
 //! normalised, with `t` chosen so that the mean of the sum is at the epsilon in question. The tilt
 //! commutes with convolution. Errors are then relative to delta itself, whatever its size.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 
 use opendp_core::{Error, Result};
-use realfft::num_complex::Complex;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use opendp_fourier::{Complex, Failed, Transform};
 
 use super::discrete_loss::DiscreteLoss;
 use super::elementary::{U, exp, exp_m1, ln, ln_1p, sum};
@@ -39,17 +38,7 @@ pub(crate) struct Convolution {
     suffixes: Vec<(f64, f64)>,
 }
 
-type Forward = Arc<dyn RealToComplex<f64>>;
-type Backward = Arc<dyn ComplexToReal<f64>>;
-
-fn plans(n: usize) -> (Forward, Backward) {
-    static PLANNER: OnceLock<Mutex<RealFftPlanner<f64>>> = OnceLock::new();
-    let planner = PLANNER.get_or_init(|| Mutex::new(RealFftPlanner::new()));
-    let mut planner = planner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    (planner.plan_fft_forward(n), planner.plan_fft_inverse(n))
-}
-
-fn failed() -> Error {
+fn failed(_: Failed) -> Error {
     Error::FailedMap("the Fourier transform of a loss distribution failed".into())
 }
 
@@ -79,14 +68,14 @@ impl Convolution {
         limit: f64,
     ) -> Result<Convolution> {
         let step = parts.first().map_or(1.0, |(part, _)| part.step);
-        let (forward, backward) = plans(n);
+        let transform = Transform::of_length(n);
         let bins = n / 2 + 1;
-        let mut product: Vec<Complex<f64>> = vec![Complex::new(1.0, 0.0); bins];
+        let mut product: Vec<Complex> = vec![Complex::new(1.0, 0.0); bins];
         let mut errors = vec![0.0f64; bins];
         let mut bounds = vec![1.0f64; bins];
         let (mut scale, mut scale_error, mut shift) = (0.0, 0.0, 0.0);
         let (mut lost, mut finite_log) = (0.0, 0.0);
-        let mut spectrum = forward.make_output_vec();
+        let mut spectrum = transform.spectrum();
         let mut folded = vec![0.0f64; n];
         for (part, count) in parts {
             let power = *count as f64;
@@ -109,7 +98,7 @@ impl Convolution {
                 folded[place] += value;
             }
             own_error += total * U * (tilted.len() / n + 2) as f64;
-            forward.process(&mut folded, &mut spectrum).map_err(|_| failed())?;
+            transform.forward(&mut folded, &mut spectrum).map_err(failed)?;
             let error = own_error + transform_error(n) * total;
             if !(error < 1e-6) {
                 return Err(Error::FailedMap("a loss distribution is too wide to compose".into()));
@@ -148,8 +137,8 @@ impl Convolution {
         // The first and the last frequency of a real transform are real.
         product[0].im = 0.0;
         product[bins - 1].im = 0.0;
-        let mut cyclic = backward.make_output_vec();
-        backward.process(&mut product, &mut cyclic).map_err(|_| failed())?;
+        let mut cyclic = vec![0.0f64; n];
+        transform.backward(&mut product, &mut cyclic).map_err(failed)?;
         let n_inverse = 1.0 / n as f64;
         let error = (total_error + transform_error(n) * total) * n_inverse;
         let middle = (centre / step).round();
@@ -292,7 +281,7 @@ impl Convolution {
 }
 
 /// Raise to a power by squaring: the relative error grows by `sqrt(5) u` for each factor.
-pub(super) fn raise(base: Complex<f64>, mut power: u64) -> Complex<f64> {
+pub(super) fn raise(base: Complex, mut power: u64) -> Complex {
     let (mut result, mut square) = (Complex::new(1.0, 0.0), base);
     loop {
         if power & 1 == 1 {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use realfft::num_complex::Complex;
+use opendp_fourier::Complex;
 
 use super::convolution::raise;
 use super::elementary::{CIS_ERROR, CIS_LIMIT, U, cis, exp, exp_m1, ln};
@@ -42,7 +42,7 @@ pub(super) struct Inversion {
     centre: (f64, f64),
     spacing: f64,
     /// `G(n h) e^(-i n h centre) / M(t)` for n from 1.
-    waves: Vec<Complex<f64>>,
+    waves: Vec<Complex>,
     /// Bounds the error of the sum of the waves.
     error: f64,
     /// The sum of the moduli of the waves, and the same times their frequencies.

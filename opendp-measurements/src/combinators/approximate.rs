@@ -4,7 +4,7 @@ use opendp_core::arith::Exact;
 use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
 use opendp_core::{
     Approximate, Carrier, Domain, MaxDivergence, Measure, Measurement, Metric, PrivacyMap,
-    RenyiDivergence, Result, SmoothedMaxDivergence, ZeroConcentratedDivergence, register,
+    RenyiDivergence, Result, SmoothedMaxDivergence, ZeroConcentratedDivergence,
 };
 
 /// Make a measurement state its loss as one that holds except with probability 0, so that it joins

@@ -3,7 +3,6 @@
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
     After, Carrier, Domain, Function, Measure, Measurement, Metric, Result, Transformation,
-    register,
 };
 
 /// Chain a transformation after another one.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
     Carrier, Domain, Error, Function, Interaction, Ledger, Measure, Measurement, Metric,
-    PrivacyMap, Result, Turns, register,
+    PrivacyMap, Result, Turns,
 };
 
 /// Make a measurement that releases the answers of several measurements on the same data.

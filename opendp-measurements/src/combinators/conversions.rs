@@ -440,7 +440,7 @@ fn a_sample_loses_less() {
     assert!(linear.map(&4).unwrap() <= 2.0 * linear.map(&2).unwrap() * (1.0 + 1e-15));
     let huge = make_population_amplification(pure(|d| f64::from(d.min(1)) * 1e6), 100).unwrap();
     assert!(huge.map(&2).unwrap() <= 1e6);
-    let once = |d: u32| (f64::from(d.min(1)), 1e-6);
+    let once = |d: u32| (f64::from(d.min(1)), 1e-6 * f64::from(d.min(1)));
     let pairs = on_sample(ChangeOneDistance, Some(10), Approximate(MaxDivergence), once);
     let (epsilon, delta) = make_population_amplification(pairs, 100).unwrap().map(&1).unwrap();
     check(epsilon, (0.1 * 1_f64.exp_m1()).ln_1p());

@@ -4,7 +4,7 @@ use opendp_core::arith::Directed;
 use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
 use opendp_core::{
     Approximate, Carrier, Domain, Error, MaxDivergence, Measure, Measurement, Metric, PrivacyMap,
-    PrivacyProfile, Result, SmoothedMaxDivergence, register,
+    PrivacyProfile, Result, SmoothedMaxDivergence,
 };
 
 /// A measure whose losses have an epsilon at each delta.

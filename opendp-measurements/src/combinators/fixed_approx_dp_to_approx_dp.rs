@@ -1,9 +1,7 @@
 //! From one pair of epsilon and delta to a delta for each epsilon.
 
 use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
-use opendp_core::{
-    Approximate, Carrier, Domain, MaxDivergence, Measurement, Metric, Result, register,
-};
+use opendp_core::{Approximate, Carrier, Domain, MaxDivergence, Measurement, Metric, Result};
 
 use super::profiled::{Profiled, to_profile};
 

@@ -8,7 +8,7 @@ use opendp_core::arith::Exact;
 use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
 use opendp_core::{
     Approximate, Carrier, Domain, Error, MaxDivergence, Measurement, PrivacyMap, RenyiDivergence,
-    Result, Sampled, SmoothedMaxDivergence, ZeroConcentratedDivergence, register,
+    Result, Sampled, SmoothedMaxDivergence, ZeroConcentratedDivergence,
 };
 
 pub use growth::{GroupMeasure, Growth};

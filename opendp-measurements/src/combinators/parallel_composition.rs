@@ -1,13 +1,15 @@
 //! Releases of the parts of a data set, which cost as much as one of them.
 
-use std::sync::Arc;
+use std::{marker::PhantomData, sync::Arc};
 
 use opendp_core::arith::Exact;
-use opendp_core::erased::AnyValue;
+use opendp_core::erased::{
+    AnyDistance, AnyDomain, AnyMeasure, AnyMeasurement, AnyMetric, AnyValue,
+};
 use opendp_core::{
-    AtomDomain, Carrier, DatasetMetric, Domain, Error, Function, InsertDeleteDistance,
-    MaxDivergence, Measure, Measurement, Metric, MetricOn, PrivacyMap, Result, Space,
-    SymmetricDistance, VectorDomain, ZeroConcentratedDivergence, register,
+    Arg, Argument, AtomDomain, Carrier, Constructed, DatasetMetric, Domain, Error, Function,
+    MaxDivergence, Measure, Measurement, Metric, MetricOn, Named, PrivacyMap, Result, Space,
+    TypeName, VectorDomain, ZeroConcentratedDivergence,
 };
 
 use super::composition::{in_turn, same};
@@ -21,7 +23,7 @@ use super::parts::Parts;
 /// * `measurements` - one measurement for each part
 ///
 /// # Precondition
-/// The measurements start from `input`, and have the same measure. The size of data sets is not
+/// The measurements start from `input`, have the same measure, and lose nothing at distance 0. The size of data sets is not
 /// part of the domain, and `part` decides each row by itself. The number of parts is public: it is
 /// that of the measurements, which is that of the categories, or one more than that of the edges.
 ///
@@ -41,7 +43,8 @@ use super::parts::Parts;
 /// so `sum_i d(x_i, y_i) <= d(x, y)`. Under the insert-delete distance, take the edits that turn `x`
 /// into `y`: those of rows of part `i` turn `x_i` into `y_i`, and each edit is of one row. So there
 /// are `d_i = d(x_i, y_i)` whose sum is at most `d_in`. A part with `d_i = 0` has the same multiset
-/// (or sequence) of rows, so that its release has the same distribution, and loses nothing. At most
+/// (or sequence) of rows. It loses `map_i(0) = 0`, which is checked: a release to which the order of
+/// rows counts loses something under the symmetric distance, in as many parts as there are. At most
 /// `min(k, d_in)` parts are left. Each loses at most `map_i(d_i)`, they draw independent randomness,
 /// and all of them together lose what the measure composes of these losses. The splits with sums
 /// below `d_in` are covered because each part's bound is taken as the largest of `map_i(1), ...,
@@ -53,7 +56,8 @@ use super::parts::Parts;
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no measurements, or not as many as parts, when the measure does not compose, when the
-///   metric counts replaced rows, or the domain fixes the number of rows
+///   metric counts replaced rows, the domain fixes the number of rows, or a measurement has a loss at
+///   distance 0
 /// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when a measurement does not fit
 /// * those of the measurements and of their maps
 ///
@@ -93,22 +97,112 @@ where
     MO: Measure<Distance = f64>,
     TO: Carrier,
 {
+    let members = measurements.iter().map(Measurement::erase).collect();
+    parallel(input, part, members)
+}
+/// What documents name: the members come without types, and leave without them.
+mod registered {
+    use super::*;
+
+    fn make_parallel_composition<E, M, MO, TO>(
+        input: Space<VectorDomain<E>, M>,
+        part: Parts<E::Carrier>,
+        measurements: Members<E, M, MO, TO>,
+    ) -> Result<Measurement<VectorDomain<E>, M, MO, Vec<TO>>>
+    where
+        E: Domain,
+        VectorDomain<E>: Domain<Carrier = Vec<E::Carrier>>,
+        M: DatasetMetric + MetricOn<VectorDomain<E>> + Metric<Distance = u32>,
+        MO: Measure<Distance = f64>,
+        TO: Carrier,
+    {
+        parallel(input, part, measurements.members)
+    }
+    register! {
+        "parallel_composition.rs": make_parallel_composition(input, part, measurements)
+            for E in [
+                    AtomDomain<bool>, AtomDomain<i32>, AtomDomain<i64>, AtomDomain<u32>,
+                    AtomDomain<u64>, AtomDomain<f32>, AtomDomain<f64>, AtomDomain<String>,
+                ],
+                M in unsized_metrics,
+                MO in [MaxDivergence, ZeroConcentratedDivergence],
+                TO in [AnyValue];
+    }
+}
+
+/// What knows the types. The rest is done with erased members, once for all types.
+fn parallel<E, M, MO, TO>(
+    input: Space<VectorDomain<E>, M>,
+    part: Parts<E::Carrier>,
+    members: Vec<AnyMeasurement>,
+) -> Result<Measurement<VectorDomain<E>, M, MO, Vec<TO>>>
+where
+    E: Domain,
+    VectorDomain<E>: Domain<Carrier = Vec<E::Carrier>>,
+    M: DatasetMetric + MetricOn<VectorDomain<E>> + Metric<Distance = u32>,
+    MO: Measure<Distance = f64>,
+    TO: Carrier,
+{
+    let sized = input.metric().sized() || input.domain().size().is_some();
+    let measure = fitting(&input.erase(), sized, part.count(), &members)?;
+    let measure = measure.downcast_ref::<MO>()?.clone();
+    let (members, all) = (Arc::new(members), measure.clone());
+    let losses =
+        Losses { members: members.clone(), compose: Arc::new(move |losses| all.compose(losses)) };
+    let mut map = PrivacyMap::new(losses.clone().worst());
+    if measure.parts() == Ok(1) {
+        map = map.with_exact(losses.clone().worst_exact());
+    }
+    let (count, interaction) = (members.len(), measure.interaction());
+    let function = Function::map(move |data: &Vec<E::Carrier>| {
+        let parts = split::<E>(&part, count, data);
+        let answers = in_turn(
+            interaction,
+            members.iter().zip(&parts).map(|(member, rows)| || member.invoke(rows)),
+        )?;
+        answers.into_iter().map(AnyValue::downcast).collect()
+    });
+    Ok(Measurement::new(input, measure, function, map).with_accuracy(losses.accuracy()))
+}
+
+/// The rows of each part.
+fn split<E>(part: &Parts<E::Carrier>, count: usize, data: &[E::Carrier]) -> Vec<AnyValue>
+where
+    E: Domain,
+    VectorDomain<E>: Domain<Carrier = Vec<E::Carrier>>,
+{
+    let mut parts = vec![Vec::new(); count];
+    for row in data {
+        if let Some(rows) = part.of(row).and_then(|place| parts.get_mut(place)) {
+            rows.push(row.clone());
+        }
+    }
+    parts.into_iter().map(AnyValue::new::<Vec<E::Carrier>>).collect()
+}
+
+/// Check that members fit each other and a space, and say what their measure is.
+fn fitting(
+    input: &Space<AnyDomain, AnyMetric>,
+    sized: bool,
+    parts: Option<usize>,
+    members: &[AnyMeasurement],
+) -> Result<AnyMeasure> {
     let no = |reason: &str| Err(Error::MakeMeasurement(reason.into()));
-    let Some(first) = measurements.first() else {
+    let Some(first) = members.first() else {
         return no("measurements: expected one for each part, found none");
     };
-    if let Some(parts) = part.count()
-        && parts != measurements.len()
+    if let Some(parts) = parts
+        && parts != members.len()
     {
         return Err(Error::MakeMeasurement(format!(
             "measurements: expected one for each of {parts} parts, found {}",
-            measurements.len()
+            members.len()
         )));
     }
-    if input.metric().sized() || input.domain().size().is_some() {
+    if sized {
         return no(
             "input: expected data sets of any size, under a distance that counts rows added \
-                   and removed, because the sizes of parts are not public",
+             and removed, because the sizes of parts are not public",
         );
     }
     let measure = first.measure().clone();
@@ -120,65 +214,61 @@ where
         input.clone(),
         measure.clone(),
         Function::map(|_| Err(Error::NotImplemented("it only says what fits".into()))),
-        PrivacyMap::new(|_| Ok(f64::INFINITY)),
+        PrivacyMap::new(|_| Err(Error::NotImplemented("it only says what fits".into()))),
     );
-    for (member, place) in measurements.iter().zip(0..) {
-        same(&expected, member).map_err(|error| error.at(format!("measurements[{place}]")))?;
-    }
-    let measurements = Arc::new(measurements);
-    let (members, interaction) = (measurements.clone(), measure.interaction());
-    let function = Function::map(move |data: &Vec<E::Carrier>| {
-        let mut parts = vec![Vec::new(); members.len()];
-        for row in data {
-            if let Some(rows) = part.of(row).and_then(|place| parts.get_mut(place)) {
-                rows.push(row.clone());
-            }
+    for (member, place) in members.iter().zip(0..) {
+        let at = |error: Error| error.at(format!("measurements[{place}]"));
+        same(&expected, member).map_err(at)?;
+        if !(loss_of(member, 0).map_err(at)? <= 0.0) {
+            return Err(Error::MakeMeasurement(format!(
+                "measurements[{place}]: expected one whose map is 0 at distance 0; this one may lose \
+                 something to the order of the rows, and so may every part"
+            )));
         }
-        in_turn(
-            interaction,
-            members.iter().zip(&parts).map(|(member, rows)| || member.invoke(rows)),
-        )
-    });
-    let (members, total) = (measurements.clone(), measure.clone());
-    let worst = move |d_in: &u32| {
-        worst_split(&total, members.len(), *d_in, |place, d| members[place].map(&d))
-    };
-    let mut map = PrivacyMap::new(worst.clone());
-    if measure.parts() == Ok(1) {
-        let members = measurements.clone();
-        map = map.with_exact(move |d_in| match d_in {
-            1 => worst_of(&members).map(|worst| vec![worst]),
-            _ => Ok(vec![Exact::from_f64(worst(d_in)?)?]),
-        });
     }
-    let accuracy = move |alpha| {
-        let each = measurements.iter().map(|member| member.accuracy(alpha));
-        Ok(each.collect::<Result<Vec<_>>>()?.concat())
-    };
-    Ok(Measurement::new(input, measure, function, map).with_accuracy(accuracy))
+    Ok(measure)
 }
-register! {
-    "parallel_composition.rs": make_parallel_composition(input, part, measurements)
-        for E in [
-                AtomDomain<bool>, AtomDomain<i32>, AtomDomain<i64>, AtomDomain<u32>,
-                AtomDomain<u64>, AtomDomain<f32>, AtomDomain<f64>, AtomDomain<String>,
-            ],
-            M in [SymmetricDistance, InsertDeleteDistance],
-            MO in [MaxDivergence, ZeroConcentratedDivergence],
-            TO in [AnyValue];
+fn loss_of(member: &AnyMeasurement, d_in: u32) -> Result<f64> {
+    member.map(&AnyDistance::new(d_in))?.downcast_ref().copied()
 }
 
+/// Composes losses in a measure.
+type Compose = dyn Fn(&[f64]) -> Result<f64> + Send + Sync;
+
+/// What the members of a parallel composition lose.
+#[derive(Clone)]
+struct Losses {
+    members: Arc<Vec<AnyMeasurement>>,
+    compose: Arc<Compose>,
+}
+impl Losses {
+    /// The map.
+    fn worst(self) -> impl Fn(&u32) -> Result<f64> {
+        move |d_in| {
+            let one = |place: usize, d| loss_of(&self.members[place], d);
+            worst_split(&*self.compose, self.members.len(), *d_in, &one)
+        }
+    }
+    /// The exact map, in a measure whose losses are one number.
+    fn worst_exact(self) -> impl Fn(&u32) -> Result<Vec<Exact>> {
+        let (members, worst) = (self.members.clone(), self.worst());
+        move |d_in| match d_in {
+            1 => Ok(vec![worst_of(&members)?]),
+            _ => Ok(vec![Exact::from_f64(worst(d_in)?)?]),
+        }
+    }
+    fn accuracy(self) -> impl Fn(f64) -> Result<Vec<Option<f64>>> {
+        move |alpha| {
+            let each = self.members.iter().map(|member| member.accuracy(alpha));
+            Ok(each.collect::<Result<Vec<_>>>()?.concat())
+        }
+    }
+}
 /// The largest exact loss of a member for one row.
-fn worst_of<DI, MI, MO, TO>(members: &[Measurement<DI, MI, MO, TO>]) -> Result<Exact>
-where
-    DI: Domain,
-    MI: Metric<Distance = u32>,
-    MO: Measure,
-    TO: Carrier,
-{
+fn worst_of(members: &[AnyMeasurement]) -> Result<Exact> {
     let mut worst = Exact::ZERO;
     for member in members {
-        for loss in member.exact_map(&1)? {
+        for loss in member.exact_map(&AnyDistance::new(1_u32))? {
             if worst < loss {
                 worst = loss;
             }
@@ -191,11 +281,11 @@ where
 const MOST_STEPS: u64 = 1 << 18;
 
 /// Bound the loss of all parts when `d_in` rows are split between them in the worst way.
-fn worst_split<MO: Measure<Distance = f64>>(
-    measure: &MO,
+fn worst_split(
+    compose: &Compose,
     parts: usize,
     d_in: u32,
-    loss: impl Fn(usize, u32) -> Result<f64>,
+    loss: &dyn Fn(usize, u32) -> Result<f64>,
 ) -> Result<f64> {
     let number = |loss: f64| match loss.is_nan() {
         true => Err(Error::FailedMap("a loss in the composition is NaN".into())),
@@ -207,9 +297,9 @@ fn worst_split<MO: Measure<Distance = f64>>(
         let mut losses = losses?;
         losses.sort_by(|left, right| right.total_cmp(left));
         losses.truncate(usize::try_from(d_in).unwrap_or(usize::MAX));
-        return measure.compose(&losses);
+        return compose(&losses);
     }
-    let nothing = measure.compose(&[])?;
+    let nothing = compose(&[])?;
     let rows = usize::try_from(d_in).unwrap_or(usize::MAX);
     // The worst loss of the parts so far, within each number of rows.
     let mut worst = vec![nothing; rows + 1];
@@ -222,7 +312,7 @@ fn worst_split<MO: Measure<Distance = f64>>(
             for (j, here) in one.iter().enumerate().take(d + 1).skip(1) {
                 let both = match d - j {
                     0 => *here,
-                    rest => measure.compose(&[worst[rest], *here])?,
+                    rest => compose(&[worst[rest], *here])?,
                 };
                 worst[d] = worst[d].max(both);
             }
@@ -231,11 +321,71 @@ fn worst_split<MO: Measure<Distance = f64>>(
     Ok(worst[rows])
 }
 
+/// Measurements of rows, one for each part, whose types have been checked.
+struct Members<E, M, MO, TO> {
+    members: Vec<AnyMeasurement>,
+    types: PhantomData<fn() -> (E, M, MO, TO)>,
+}
+impl<E, M, MO, TO> Argument for Members<E, M, MO, TO>
+where
+    E: Domain,
+    VectorDomain<E>: Domain,
+    M: Metric,
+    MO: Measure,
+    TO: Carrier,
+{
+    fn type_name() -> TypeName {
+        let names =
+            [<VectorDomain<E> as Named>::type_name, M::type_name, MO::type_name, TO::type_name];
+        TypeName::generic("Vec", [TypeName::applied("Measurement", &names)])
+    }
+    fn accepts(arg: &Arg) -> bool {
+        match arg {
+            Arg::List(items) => items.iter().all(|item| match item {
+                Arg::Made(Constructed::Measurement(made)) => is_of::<E, M, MO>(made),
+                _ => false,
+            }),
+            other => Vec::<AnyMeasurement>::accepts(other),
+        }
+    }
+    fn from_arg(arg: &Arg) -> Result<Self> {
+        let members = Vec::<AnyMeasurement>::from_arg(arg)?;
+        if !members.iter().all(is_of::<E, M, MO>) {
+            return Err(wrong(&Self::type_name(), arg));
+        }
+        Ok(Members { members, types: PhantomData })
+    }
+    const STOOD_FOR: fn(&Arg) -> Option<TypeName> = if M::STANDS { first } else { |_| None };
+}
+fn is_of<E, M, MO>(made: &AnyMeasurement) -> bool
+where
+    E: Domain,
+    VectorDomain<E>: Domain,
+    M: Metric,
+    MO: Measure,
+{
+    made.input().domain().is::<VectorDomain<E>>()
+        && M::view(made.input().metric()).is_some()
+        && made.measure().is::<MO>()
+}
+/// The type that the first member has.
+fn first(arg: &Arg) -> Option<TypeName> {
+    let Arg::List(items) = arg else { return None };
+    let Arg::Made(Constructed::Measurement(made)) = items.first()? else { return None };
+    let (domain, metric) = (made.input().domain().inner_type(), made.input().metric().inner_type());
+    let names = [domain, metric, made.measure().inner_type(), <AnyValue as Named>::type_name()];
+    Some(TypeName::generic("Vec", [TypeName::generic("Measurement", names)]))
+}
+#[cold]
+fn wrong(expected: &TypeName, found: &Arg) -> Error {
+    Error::FailedCast(format!("expected a {expected}, found {}", found.describe()))
+}
+
 #[cfg(test)]
 mod tests {
     use opendp_core::{
-        AbsoluteDistance, Arg, Args, ChangeOneDistance, Constructed, Made, Queryable, Registration,
-        StabilityMap, TheMetric, Transformation,
+        AbsoluteDistance, ChangeOneDistance, Queryable, StabilityMap, SymmetricDistance,
+        Transformation,
     };
 
     use super::*;
@@ -259,6 +409,9 @@ mod tests {
         let map = PrivacyMap::new(move |d: &u32| Ok(losses[*d as usize]));
         Measurement::new(rows(), MaxDivergence, Function::map(|_| Ok(0)), map)
     }
+    fn sum(losses: &[f64]) -> Result<f64> {
+        MaxDivergence.compose(losses)
+    }
     fn last_digit() -> Parts<i32> {
         Parts::by(|row| usize::try_from(row % 10).ok())
     }
@@ -266,7 +419,7 @@ mod tests {
     #[test]
     fn every_row_goes_to_its_part_in_order() {
         let list = Function::map(|rows: &Vec<i32>| Ok(rows.clone()));
-        let map = PrivacyMap::new(|_: &u32| Ok(f64::INFINITY));
+        let map = PrivacyMap::new(|d: &u32| Ok(if *d == 0 { 0.0 } else { f64::INFINITY }));
         let show = Measurement::new(rows(), MaxDivergence, list, map);
         let parts = make_parallel_composition(rows(), last_digit(), vec![show; 3]).unwrap();
         let released = parts.invoke(&vec![11, 2, 1, 7, 30, -5, 21, 12]).unwrap();
@@ -296,40 +449,9 @@ mod tests {
         assert_eq!(two, [Exact::from_f64(tenths.map(&2).unwrap()).unwrap()]);
     }
     #[test]
-    fn is_made_by_name_for_parts_that_are_written() {
-        let registration = |measure: &str| {
-            let named = |r: &&Registration| {
-                r.names.contains(&"make_parallel_composition")
-                    && (r.output)().to_string().contains(measure)
-                    && (r.output)().to_string().contains("AtomDomain<i32>>, Sym")
-            };
-            Registration::all().find(named).unwrap()
-        };
-        let member = |scale| Arg::from(Constructed::from(laplace(scale).erase()));
-        let args = |part, members| {
-            Args::new()
-                .with("input", &rows().erase())
-                .with("part", part)
-                .with("measurements", Arg::List(members))
-        };
-        let members = || vec![member(1.0), member(2.0), member(4.0)];
-        let by_age = args(serde_json::json!({"edges": [18, 65]}), members());
-        let made = (registration("MaxDivergence").construct)(&by_age).unwrap();
-        assert_eq!(made.map(&1.into()), Ok(serde_json::json!(1.0)));
-        let made = made.measurement().unwrap();
-        let answers = made.invoke(&opendp_core::erased::AnyValue::new(vec![17, 18, 70]));
-        assert_eq!(answers.unwrap().downcast::<Vec<AnyValue>>().unwrap().len(), 3);
-        let two = args(serde_json::json!({"categories": [0, 1]}), members());
-        let error = (registration("MaxDivergence").construct)(&two).unwrap_err();
-        assert_eq!(error.kind(), "MakeMeasurement");
-        let error = (registration("ZeroConc").construct)(&by_age).unwrap_err();
-        assert_eq!(error.kind(), "Argument");
-        assert!(TheMetric(SymmetricDistance).erased().metric().is_ok());
-    }
-    #[test]
     fn looks_at_all_splits() {
         // A part that is changed at all loses 1, however often: then splits are worst.
-        let members = vec![costing(&[7.0, 1.0, 1.0, 1.0]); 2];
+        let members = vec![costing(&[0.0, 1.0, 1.0, 1.0]); 2];
         let parts = make_parallel_composition(rows(), last_digit(), members).unwrap();
         let losses = [0, 1, 2, 3].map(|d| parts.map(&d).unwrap());
         assert_eq!(losses, [0.0, 1.0, 2.0, 2.0]);
@@ -342,9 +464,8 @@ mod tests {
     fn equals_the_maximum_by_enumeration() {
         let tables: [&[f64]; 3] =
             [&[0.0, 0.5, 0.75, 2.0, 2.25], &[0.0, 1.0, 1.0, 1.5, 2.5], &[0.0, 0.25, 1.5, 1.5, 3.0]];
-        let worst = |d: u32| {
-            worst_split(&MaxDivergence, 3, d, |place, d| Ok(tables[place][d as usize])).unwrap()
-        };
+        let worst =
+            |d: u32| worst_split(&sum, 3, d, &|place, d| Ok(tables[place][d as usize])).unwrap();
         for d in 0..5_usize {
             let mut most: f64 = 0.0;
             for code in 0..125 {
@@ -360,10 +481,10 @@ mod tests {
     }
     #[test]
     fn is_never_less_when_there_are_too_many_splits() {
-        let worst = |d| worst_split(&MaxDivergence, 3, d, |_, d| Ok(f64::from(d))).unwrap();
+        let worst = |d| worst_split(&sum, 3, d, &|_, d| Ok(f64::from(d))).unwrap();
         assert_eq!(worst(100), 100.0);
         assert_eq!(worst(1_000_000), 3_000_000.0);
-        let large = worst_split(&MaxDivergence, 100_000, 1, |place, _| Ok(place as f64)).unwrap();
+        let large = worst_split(&sum, 100_000, 1, &|place, _| Ok(place as f64)).unwrap();
         assert_eq!(large, 99_999.0);
     }
     #[test]
@@ -374,7 +495,7 @@ mod tests {
                 Ok(*left)
             }))
         });
-        let map = PrivacyMap::new(|_: &u32| Ok(1.0));
+        let map = PrivacyMap::new(|d: &u32| Ok(f64::from(*d)));
         let talk = Measurement::new(rows(), MaxDivergence, talk, map);
         let parts = make_parallel_composition(rows(), last_digit(), vec![talk; 2]).unwrap();
         let both = parts.invoke(&vec![0, 1, 11]).unwrap();
@@ -401,5 +522,21 @@ mod tests {
         let other = Space::new(other, SymmetricDistance).unwrap();
         let error = make_parallel_composition(other, last_digit(), vec![laplace(1.0)]).unwrap_err();
         assert!(error.kind() == "DomainMismatch" && error.to_string().contains("[0]"));
+    }
+    /// Each tells the order of its part: five of them tell five times as much.
+    #[test]
+    fn members_that_lose_something_to_the_order_of_rows_are_refused() {
+        let odd = Space::new(AtomDomain::default(), opendp_core::DiscreteDistance).unwrap();
+        let first = Function::map(|rows: &Vec<i32>| Ok(rows.first().is_some_and(|x| x % 2 != 0)));
+        let first = Transformation::new(rows(), odd, first, StabilityMap::new(|_| Ok(1)));
+        let told = first.then(|_| crate::make_randomized_response_bool(0.75, false)).unwrap();
+        assert!([0, 1, 5].iter().all(|d| (told.map(d).unwrap() - 3_f64.ln()).abs() < 1e-12));
+        let error = make_parallel_composition(rows(), last_digit(), vec![told; 5]).unwrap_err();
+        assert!(error.kind() == "MakeMeasurement" && error.to_string().contains("distance 0"));
+        // The controls: a map that is 0 there, and one that is not a number.
+        assert!(make_parallel_composition(rows(), last_digit(), vec![costing(&[0.0]); 5]).is_ok());
+        for bad in [&[1e-300_f64], &[f64::NAN]] {
+            assert!(make_parallel_composition(rows(), last_digit(), vec![costing(bad)]).is_err());
+        }
     }
 }

@@ -5,7 +5,7 @@ use opendp_core::erased::{AnyDistance, AnyDomain, AnyMetric, AnyValue};
 use opendp_core::{
     Approximate, Carrier, ChangeOneDistance, Domain, Error, InsertDeleteDistance, MaxDivergence,
     Measure, Measurement, Metric, PrivacyMap, PrivacyProfile, Result, Sampled,
-    SmoothedMaxDivergence, SymmetricDistance, register,
+    SmoothedMaxDivergence, SymmetricDistance,
 };
 
 use crate::accounting::{
@@ -118,11 +118,11 @@ pub trait AmplifiableMeasure: Measure {
         one: impl FnOnce() -> Result<Self::Distance>,
         records: u32,
     ) -> Result<Self::Distance>;
-    /// Whether a loss is that of one distribution, but for a delta.
+    /// Whether a loss is none at all, not even a delta.
     ///
     /// # Errors
     /// Those of reading the loss.
-    fn only_delta(loss: &Self::Distance) -> Result<bool>;
+    fn is_nothing(loss: &Self::Distance) -> Result<bool>;
 }
 impl AmplifiableMeasure for MaxDivergence {
     fn amplified(share: f64, epsilon: &f64) -> Result<f64> {
@@ -150,7 +150,7 @@ impl AmplifiableMeasure for MaxDivergence {
     fn grouped(loss: f64, one: impl FnOnce() -> Result<f64>, records: u32) -> Result<f64> {
         Ok(one()?.inf_mul(f64::from(records)).map_or(loss, |all| all.min(loss)))
     }
-    fn only_delta(epsilon: &f64) -> Result<bool> {
+    fn is_nothing(epsilon: &f64) -> Result<bool> {
         Ok(*epsilon == 0.0)
     }
 }
@@ -173,8 +173,8 @@ impl AmplifiableMeasure for Approximate<MaxDivergence> {
     ) -> Result<(f64, f64)> {
         Ok(loss)
     }
-    fn only_delta((epsilon, _): &(f64, f64)) -> Result<bool> {
-        Ok(*epsilon == 0.0)
+    fn is_nothing((epsilon, delta): &(f64, f64)) -> Result<bool> {
+        Ok(*epsilon == 0.0 && *delta == 0.0)
     }
 }
 impl AmplifiableMeasure for SmoothedMaxDivergence {
@@ -198,13 +198,14 @@ impl AmplifiableMeasure for SmoothedMaxDivergence {
     ) -> Result<PrivacyProfile> {
         Ok(loss)
     }
-    fn only_delta(loss: &PrivacyProfile) -> Result<bool> {
-        Ok(loss.delta(0.0)? <= loss.delta(1.0)?)
+    fn is_nothing(loss: &PrivacyProfile) -> Result<bool> {
+        Ok(loss.delta(0.0)? == 0.0)
     }
 }
 
-/// Check that data at distance 0, such as the same records in another order, may give one release:
-/// what two samples have in common is then common to the releases.
+/// Check that data at distance 0, such as the same records in another order, give one distribution of
+/// releases: what two samples have in common is then common to the releases. A delta that is lost there
+/// is lost by whoever is not in the sample, too, and a sample does not make it smaller.
 pub(super) fn check_common<DI, MI, MO, TO>(measurement: &Measurement<DI, MI, MO, TO>) -> Result<()>
 where
     DI: Domain,
@@ -214,12 +215,12 @@ where
 {
     let no = |error: Error| Error::MakeMeasurement(format!("measurement: {error}"));
     let unchanged = measurement.input().metric().unchanged().map_err(no)?;
-    if MO::only_delta(&measurement.map(&unchanged).map_err(no)?)? {
+    if MO::is_nothing(&measurement.map(&unchanged).map_err(no)?)? {
         return Ok(());
     }
     Err(Error::MakeMeasurement(
         "measurement: expected one whose map is 0 at distance 0; this one may lose something to the \
-         order of the records, which a sample does not hide"
+         order of the records, which a sample does not hide. (A delta is fixed after sampling.)"
             .into(),
     ))
 }
@@ -234,8 +235,8 @@ where
 /// The size of the sample is part of the input domain, and is at most `population_size`, which is
 /// public and fixed. The metric counts records in a way that allows for replaced ones:
 /// `SymmetricDistance`, `InsertDeleteDistance` or `ChangeOneDistance`. Data at distance 0, which may
-/// be in another order, give one distribution of releases: an epsilon at distance 0 is refused, and a
-/// delta there is taken to be no more than a delta that the map charges for everything.
+/// be in another order, give one distribution of releases: whatever has a loss there is refused, even
+/// if it is only a delta. So a delta is fixed after sampling, and not before.
 ///
 /// Nobody can check two more conditions: the data is a *simple random sample without replacement*
 /// of the population, and nobody but the curator knows who is in it. Whoever calls this vouches for

@@ -3,7 +3,7 @@
 use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
 use opendp_core::{
     Carrier, Domain, MaxDivergence, Measurement, Metric, PrivacyMap, Result,
-    ZeroConcentratedDivergence, register,
+    ZeroConcentratedDivergence,
 };
 
 use crate::accounting::concentrated_rho_of_pure;

@@ -1,9 +1,7 @@
 //! From Renyi to approximate differential privacy.
 
 use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
-use opendp_core::{
-    Approximate, Carrier, Domain, Measurement, Metric, RenyiDivergence, Result, register,
-};
+use opendp_core::{Approximate, Carrier, Domain, Measurement, Metric, RenyiDivergence, Result};
 
 use super::profiled::{Profiled, to_profile};
 

@@ -5,7 +5,7 @@ use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::random::with_secure;
 use opendp_core::{
     Approximate, Carrier, Domain, Error, Function, MaxDivergence, Measure, Measurement, Metric,
-    PrivacyMap, Result, register,
+    PrivacyMap, Result,
 };
 
 use crate::samplers::Geometric;

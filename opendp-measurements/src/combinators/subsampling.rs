@@ -5,7 +5,7 @@ use opendp_core::erased::{AnyDistance, AnyDomain, AnyMetric, AnyValue};
 use opendp_core::random::{NoEntropy, shuffle, with_secure};
 use opendp_core::{
     Approximate, Carrier, Chunk, Domain, Error, Function, InsertDeleteDistance, MaxDivergence,
-    Measurement, PrivacyMap, Result, SmoothedMaxDivergence, SymmetricDistance, register,
+    Measurement, PrivacyMap, Result, SmoothedMaxDivergence, SymmetricDistance,
 };
 
 use super::population_amplification::{

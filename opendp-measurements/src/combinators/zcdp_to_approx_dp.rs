@@ -2,7 +2,7 @@
 
 use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
 use opendp_core::{
-    Approximate, Carrier, Domain, Measurement, Metric, Result, ZeroConcentratedDivergence, register,
+    Approximate, Carrier, Domain, Measurement, Metric, Result, ZeroConcentratedDivergence,
 };
 
 use super::profiled::{Profiled, to_profile};

@@ -5,7 +5,7 @@ mod heats;
 mod hits;
 
 use super::{Optimize, dyadic::Dyadic, exponential::LazyExponential, score::Score};
-use blocks::Blocks;
+use blocks::{Blocks, Field};
 use dashu_int::{IBig, UBig};
 use heats::Heats;
 use opendp_core::random::{NoEntropy, RandomSource};
@@ -56,15 +56,23 @@ pub(super) fn race<N: Noise, T: Score, S: RandomSource>(
     if k == 0 || scores.len() < 2 {
         return Ok((0..k).collect());
     }
-    let blocks = Blocks::new(scores, optimize);
-    let Some(best) = blocks.best() else { return Ok(Vec::new()) };
+    let Some(mut blocks) = Blocks::new(scores, optimize) else { return Ok(Vec::new()) };
+    run::<N, S>(&mut blocks, k, scale, source)
+}
+
+/// The race, whatever the type of the scores.
+fn run<N: Noise, S: RandomSource>(
+    field: &mut dyn Field,
+    k: usize,
+    scale: f64,
+    source: &mut S,
+) -> Result<Vec<usize>, NoEntropy> {
     let scale = match scale.abs() {
         t if t < 5e-324 => 5e-324,
         t if t <= f64::MAX => t,
         _ => f64::MAX,
     };
-    let heats = Heats::new(scores, k, best, scale, optimize);
-    let mut candidates = heats.run::<N, S>(&blocks, source)?;
+    let mut candidates = Heats::new(field, k, scale).run::<N, S>(source)?;
     rank(&mut candidates);
     let mut chosen = Vec::with_capacity(k);
     for group in candidates.chunk_by(Enclosed::overlaps) {
@@ -77,7 +85,7 @@ pub(super) fn race<N: Noise, T: Score, S: RandomSource>(
         }
         let group = group.iter().map(|Enclosed { item: (index, digit), .. }| Survivor {
             index: *index,
-            distance: distance(scores[*index], best),
+            distance: field.exact_distance(*index),
             e: LazyExponential::from_first(*digit, S::BITS),
         });
         settle::<N, S>(group.collect(), k, scale, source, &mut chosen)?;
@@ -117,15 +125,6 @@ struct Survivor {
     /// The distance to the best score, as integer and exponent.
     distance: (UBig, i64),
     e: LazyExponential,
-}
-
-/// Compute the exact distance of two scores.
-fn distance<T: Score>(score: T, best: T) -> (UBig, i64) {
-    let ((m, e), (n, f)) = (score.dyadic(), best.dyadic());
-    let exponent = e.min(f);
-    let at = |m: IBig, e: i64| m << (e - exponent).unsigned_abs() as usize;
-    let (_, distance) = (at(m, e) - at(n, f)).into_parts();
-    (distance, exponent)
 }
 
 /// Order a group of candidates with equally many digits, until `k` are chosen or none is left.

@@ -41,7 +41,7 @@ impl DominatingPair for OnGrid {
     }
 }
 /// The mean of `e^(z x)` by its definition, on buckets so narrow that where in them does not count.
-fn by_definition(pair: &dyn DominatingPair, z: Complex<f64>) -> Complex<f64> {
+fn by_definition(pair: &dyn DominatingPair, z: Complex) -> Complex {
     let (low, high) = pair.range(1e-40);
     let grid = Grid::covering((high - low) / 60_000.0, low, high);
     let buckets = pair.buckets(&grid);

@@ -404,9 +404,42 @@ fn a_loss_to_the_order_of_records_is_not_hidden_by_a_sample() {
         }
     }
     check::<MaxDivergence>(f64::from, |d| f64::from(d) + 1.0);
-    check::<Approximate<MaxDivergence>>(|d| (f64::from(d), 1e-6), |d| (f64::from(d) + 1.0, 1e-6));
+    let none_at_0 = |d: u32| if d == 0 { 0.0 } else { 1e-6 };
+    check::<Approximate<MaxDivergence>>(
+        move |d| (f64::from(d), none_at_0(d)),
+        |d| (f64::from(d) + 1.0, 1e-6),
+    );
     check::<SmoothedMaxDivergence>(
-        |d| PrivacyProfile::from_points(vec![(f64::from(d), 1e-6)]),
+        move |d| PrivacyProfile::from_points(vec![(f64::from(d), none_at_0(d))]),
         |d| PrivacyProfile::from_points(vec![(f64::from(d) + 1.0, 1e-6)]),
     );
+    // Only a delta.
+    check::<Approximate<MaxDivergence>>(move |d| (0.0, none_at_0(d)), |d| (f64::from(d), 1e-6));
+    check::<SmoothedMaxDivergence>(
+        move |d| PrivacyProfile::from_points(vec![(0.0, none_at_0(d))]),
+        |d| PrivacyProfile::from_points(vec![(f64::from(d), 1e-6)]),
+    );
+}
+/// Its map was `(0, 1e-6)` at 0 and `(1.04, 1e-8)` at 1, where the data may also be at distance 0.
+#[test]
+fn a_delta_that_is_lost_at_distance_0_is_refused() {
+    let counts = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
+    let rows = Space::new(bits(), SymmetricDistance).unwrap();
+    let count = Transformation::new(
+        rows,
+        counts,
+        Function::map(|rows: &Vec<i32>| Ok(rows.len() as f64)),
+        StabilityMap::new(|d_in: &u32| Ok(f64::from(*d_in))),
+    );
+    let noisy = count.then(|n| crate::make_gaussian(n, crate::Scale::new(1.0)?, None)).unwrap();
+    let profile = crate::make_zCDP_to_approxDP(noisy).unwrap();
+    let early = crate::make_fix_delta(profile.clone(), 1e-6).unwrap();
+    assert_eq!(early.map(&0).unwrap(), (0.0, 1e-6));
+    let error = make_poisson_subsampling(early, 0.01, None).unwrap_err();
+    assert!(error.kind() == "MakeMeasurement" && error.to_string().contains("distance 0"));
+    // The control: a delta that is fixed after sampling is one for every distance.
+    let sampled = make_poisson_subsampling(profile, 0.01, None).unwrap();
+    let late = crate::make_fix_delta(sampled, 1e-8).unwrap();
+    let losses = [0, 1, 2].map(|d| late.map(&d).unwrap());
+    assert!(losses.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1));
 }

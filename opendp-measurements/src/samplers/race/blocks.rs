@@ -1,61 +1,130 @@
-//! The best scores of blocks.
+//! Scores in blocks, of each of which the best one is known.
 
 use crate::samplers::{Optimize, score::Score};
+use dashu_int::{IBig, UBig};
 use std::ops::Range;
 
-/// The best score of each block of a list, and of all.
-pub(super) struct Blocks<T> {
-    scores: usize,
-    bests: Vec<T>,
-    best: Option<T>,
+/// The scores of a race, whatever their type. So there is one race for all types; what runs over many
+/// scores in a row runs over typed ones.
+pub(super) trait Field {
+    /// How many scores there are.
+    fn count(&self) -> usize;
+    /// About how far the best score of each block is from the best of all.
+    fn distances_of_blocks(&self) -> Vec<f64>;
+    /// Enclose the distance of a score to the best.
+    fn distance(&self, index: usize) -> Option<(f64, f64)>;
+    /// The distance of a score to the best, as integer and exponent.
+    fn exact_distance(&self, index: usize) -> (UBig, i64);
+    /// Shut the gate to scores that are at least so far from the best, or leave it open to all if no
+    /// score is known to be. Say whether there is a gate.
+    fn shut(&mut self, distance: f64) -> bool;
+    /// Find the first of some scores of a block that passes the gate.
+    fn find(&self, some: Range<usize>, block: usize) -> Option<usize>;
 }
 
-impl<T: Score> Blocks<T> {
-    pub(super) fn new(scores: &[T], optimize: Optimize) -> Self {
-        match optimize {
-            Optimize::Max => Self::by(scores, |a, b| a > b),
-            Optimize::Min => Self::by(scores, |a, b| a < b),
-        }
-    }
+/// The best score of each block of a list, and of all.
+pub(super) struct Blocks<'a, T> {
+    scores: &'a [T],
+    optimize: Optimize,
+    bests: Vec<T>,
+    best: T,
+    /// Scores that are not better than this are shut out.
+    pub(super) gate: Option<T>,
+}
 
-    fn by(scores: &[T], better: impl Fn(T, T) -> bool) -> Self {
-        let pick = |a: T, b: T| if better(b, a) { b } else { a };
-        let best_of = |block: &[T]| {
-            // Several are compared at once.
-            let mut lanes = [*block.first()?; LANES];
-            let rows = block.chunks_exact(LANES);
-            let rest = rows.remainder();
-            for row in rows {
-                for (lane, score) in lanes.iter_mut().zip(row) {
-                    *lane = pick(*lane, *score);
-                }
-            }
-            lanes.into_iter().chain(rest.iter().copied()).reduce(pick)
+impl<'a, T: Score> Blocks<'a, T> {
+    /// Nothing of no scores.
+    pub(super) fn new(scores: &'a [T], optimize: Optimize) -> Option<Self> {
+        let (bests, best) = match optimize {
+            Optimize::Max => bests(scores, |a, b| a > b),
+            Optimize::Min => bests(scores, |a, b| a < b),
+        }?;
+        Some(Blocks { scores, optimize, bests, best, gate: None })
+    }
+}
+
+/// The best of each block, and of all.
+fn bests<T: Copy>(scores: &[T], better: impl Fn(T, T) -> bool) -> Option<(Vec<T>, T)> {
+    let mut bests = Vec::with_capacity(scores.len().div_ceil(BLOCK));
+    for block in scores.chunks(BLOCK) {
+        bests.push(best_of(block, &better)?);
+    }
+    let best = best_of(&bests, &better)?;
+    Some((bests, best))
+}
+fn best_of<T: Copy>(block: &[T], better: &impl Fn(T, T) -> bool) -> Option<T> {
+    // Several are compared at once.
+    let mut lanes = [*block.first()?; LANES];
+    let mut rest = block;
+    while let Some((row, others)) = rest.split_first_chunk::<LANES>() {
+        for lane in 0..LANES {
+            lanes[lane] = if better(row[lane], lanes[lane]) { row[lane] } else { lanes[lane] };
+        }
+        rest = others;
+    }
+    let mut best = lanes[0];
+    for score in &lanes[1..] {
+        best = if better(*score, best) { *score } else { best };
+    }
+    for score in rest {
+        best = if better(*score, best) { *score } else { best };
+    }
+    Some(best)
+}
+
+impl<T: Score> Field for Blocks<'_, T> {
+    fn count(&self) -> usize {
+        self.scores.len()
+    }
+    fn distances_of_blocks(&self) -> Vec<f64> {
+        let mut distances = Vec::with_capacity(self.bests.len());
+        for best in &self.bests {
+            distances.push(best.distance(self.best).0);
+        }
+        distances
+    }
+    fn distance(&self, index: usize) -> Option<(f64, f64)> {
+        Some(self.scores.get(index)?.distance(self.best))
+    }
+    fn exact_distance(&self, index: usize) -> (UBig, i64) {
+        let score = self.scores.get(index).copied().unwrap_or(self.best);
+        difference(score.dyadic(), self.best.dyadic())
+    }
+    fn shut(&mut self, distance: f64) -> bool {
+        self.gate = self.best.away(distance, self.optimize);
+        self.gate.is_some()
+    }
+    fn find(&self, some: Range<usize>, block: usize) -> Option<usize> {
+        let (gate, best, from) = (self.gate?, *self.bests.get(block)?, some.start);
+        let scores = self.scores.get(some)?;
+        let place = match self.optimize {
+            Optimize::Max if best > gate => scores.iter().position(|score| *score > gate),
+            Optimize::Min if best < gate => scores.iter().position(|score| *score < gate),
+            _ => None,
         };
-        let bests: Vec<T> = scores.chunks(BLOCK).filter_map(best_of).collect();
-        let best = bests.iter().copied().reduce(pick);
-        Self { scores: scores.len(), bests, best }
+        place.map(|place| from + place)
     }
+}
 
-    /// The best of all scores, if there are any.
-    pub(super) fn best(&self) -> Option<T> {
-        self.best
-    }
+/// Compute the exact distance of two numbers, each an integer and an exponent.
+fn difference((m, e): (IBig, i64), (n, f): (IBig, i64)) -> (UBig, i64) {
+    let exponent = e.min(f);
+    let at = |m: IBig, e: i64| m << (e - exponent).unsigned_abs() as usize;
+    let (_, distance) = (at(m, e) - at(n, f)).into_parts();
+    (distance, exponent)
+}
 
-    /// The blocks, each with its best score; some of those with the best ones come first. Floats are
-    /// good enough to say which.
-    pub(super) fn ordered(&self) -> impl Iterator<Item = (Range<usize>, T)> {
-        let distance = |best: T| self.best.map_or(0.0, |all| best.distance(all).0);
-        let numbered = self.bests.iter().enumerate();
-        let mut order: Vec<_> =
-            numbered.map(|(number, best)| (distance(*best), number, *best)).collect();
-        if FIRST < order.len() {
-            order.select_nth_unstable_by(FIRST, |(a, ..), (b, ..)| a.total_cmp(b));
-        }
-        order
-            .into_iter()
-            .map(|(_, number, best)| (number * BLOCK..self.scores.min((number + 1) * BLOCK), best))
+/// The blocks and their numbers; some of those with the best scores come first. Floats are good enough
+/// to say which.
+pub(super) fn ordered(field: &dyn Field) -> impl Iterator<Item = (usize, Range<usize>)> + use<> {
+    let scores = field.count();
+    let mut order: Vec<(f64, usize)> = field.distances_of_blocks().into_iter().zip(0..).collect();
+    if FIRST < order.len() {
+        order.select_nth_unstable_by(FIRST, |(a, _), (b, _)| a.total_cmp(b));
     }
+    order
+        .into_iter()
+        .map(move |(_, number)| (number, number * BLOCK..scores.min((number + 1) * BLOCK)))
 }
 
 /// So many blocks are chosen to come first.
@@ -74,20 +143,20 @@ mod tests {
                 let mut scores: Vec<u64> = (0..n as u64).map(|i| i * 7919 % 997).collect();
                 let at = at.min(n - 1);
                 scores[at] = 5000;
-                let blocks = Blocks::new(&scores, Optimize::Max);
-                assert_eq!(blocks.best(), Some(5000));
-                let ordered: Vec<_> = blocks.ordered().collect();
-                assert!(ordered.iter().take(FIRST).any(|(block, _)| block.contains(&at)));
+                let blocks = Blocks::new(&scores, Optimize::Max).unwrap();
+                assert_eq!(blocks.best, 5000);
+                let ordered: Vec<_> = ordered(&blocks).collect();
+                assert!(ordered.iter().take(FIRST).any(|(_, block)| block.contains(&at)));
                 let mut seen = vec![false; n];
-                for (block, best) in ordered {
-                    assert_eq!(scores[block.clone()].iter().max(), Some(&best));
+                for (number, block) in ordered {
+                    assert_eq!(scores[block.clone()].iter().max(), Some(&blocks.bests[number]));
                     seen[block].iter_mut().for_each(|seen| *seen = !*seen);
                 }
                 assert!(seen.iter().all(|seen| *seen));
                 let floats: Vec<f64> = scores.iter().map(|score| -(*score as f64)).collect();
-                assert_eq!(Blocks::new(&floats, Optimize::Min).best(), Some(-5000.0));
+                assert_eq!(Blocks::new(&floats, Optimize::Min).unwrap().best, -5000.0);
             }
         }
-        assert_eq!(Blocks::<u8>::new(&[], Optimize::Max).best(), None);
+        assert!(Blocks::<u8>::new(&[], Optimize::Max).is_none());
     }
 }

@@ -1,7 +1,7 @@
 //! The first draws of a race, after which few candidates are left.
 
-use super::{Enclosed, Noise, blocks::Blocks, hits::Hits, hits::prefix};
-use crate::samplers::{Optimize, neg_ln, score::Score};
+use super::{Enclosed, Noise, blocks::Field, blocks::ordered, hits::Hits, hits::prefix};
+use crate::samplers::neg_ln;
 use opendp_core::random::{NoEntropy, RandomSource};
 use std::{
     cmp::{Ordering, Reverse},
@@ -13,35 +13,32 @@ use std::{
 pub(super) type Candidate = Enclosed<(usize, u64), f64>;
 
 /// Which candidates may still be among the best, of those without a hit.
-enum Open<T> {
+#[derive(PartialEq)]
+enum Open {
     All,
-    /// Those of a better score than this.
-    Above(T),
+    /// Those of a score that passes the gate.
+    Above,
     None,
 }
 
 /// The candidates that have run, and the bar for the others.
-pub(super) struct Heats<'a, T> {
-    scores: &'a [T],
-    best: T,
+pub(super) struct Heats<'a> {
+    field: &'a mut dyn Field,
     scale: f64,
-    optimize: Optimize,
     inverse: f64,
     left: Vec<Candidate>,
     limit: usize,
     bar: Bar,
     /// The `k`-th largest lower bound so far.
     height: f64,
-    open: Open<T>,
+    open: Open,
 }
 
-impl<'a, T: Score> Heats<'a, T> {
-    pub(super) fn new(scores: &'a [T], k: usize, best: T, scale: f64, optimize: Optimize) -> Self {
+impl<'a> Heats<'a> {
+    pub(super) fn new(field: &'a mut dyn Field, k: usize, scale: f64) -> Self {
         Heats {
-            scores,
-            best,
+            field,
             scale,
-            optimize,
             inverse: inverse(scale),
             left: Vec::new(),
             limit: 2 * k + 16,
@@ -59,18 +56,18 @@ impl<'a, T: Score> Heats<'a, T> {
     /// its score to the bar, the rest of its digit is never drawn.
     pub(super) fn run<N: Noise, S: RandomSource>(
         mut self,
-        blocks: &Blocks<T>,
         source: &mut S,
     ) -> Result<Vec<Candidate>, NoEntropy> {
         let hits = Hits::new::<S>();
         // So many candidates have no hit, and the next has one.
-        let mut misses = hits.misses(self.scores.len(), source)?;
-        for (block, best) in blocks.ordered() {
+        let count = self.field.count();
+        let mut misses = hits.misses(count, source)?;
+        for (number, block) in ordered(self.field) {
             let mut index = block.start;
             loop {
                 let next = block.end.min(index.saturating_add(misses));
                 misses -= next - index;
-                while let Some(open) = self.find_open(index..next, best) {
+                while let Some(open) = self.find_open(index..next, number) {
                     let rarity = Hits::miss(source)?;
                     self.enter::<N, S>(open, rarity);
                     index = open + 1;
@@ -80,7 +77,7 @@ impl<'a, T: Score> Heats<'a, T> {
                 }
                 let rarity = Hits::hit(source)?;
                 self.enter::<N, S>(next, rarity);
-                misses = hits.misses(self.scores.len(), source)?;
+                misses = hits.misses(count, source)?;
                 index = next + 1;
             }
         }
@@ -89,23 +86,14 @@ impl<'a, T: Score> Heats<'a, T> {
         Ok(self.left)
     }
 
-    /// Find the first of some candidates that may be among the best without a hit. None of them has
-    /// a score above the given one.
+    /// Find the first of some candidates of a block that may be among the best without a hit.
     #[inline]
-    fn find_open(&self, some: Range<usize>, best: T) -> Option<usize> {
-        let from = some.start;
-        let gate = match self.open {
-            Open::None => return None,
-            Open::All => return (!some.is_empty()).then_some(from),
-            Open::Above(gate) => gate,
-        };
-        let scores = self.scores.get(some)?;
-        let place = match self.optimize {
-            Optimize::Max if best > gate => scores.iter().position(|score| *score > gate),
-            Optimize::Min if best < gate => scores.iter().position(|score| *score < gate),
-            _ => None,
-        };
-        place.map(|place| from + place)
+    fn find_open(&self, some: Range<usize>, block: usize) -> Option<usize> {
+        match self.open {
+            Open::None => None,
+            Open::All => (!some.is_empty()).then_some(some.start),
+            Open::Above => self.field.find(some, block),
+        }
     }
 
     /// Let a candidate with the given first digit run.
@@ -114,8 +102,7 @@ impl<'a, T: Score> Heats<'a, T> {
         if cap < self.height {
             return;
         }
-        let Some(score) = self.scores.get(index) else { return };
-        let (near, far) = score.distance(self.best);
+        let Some((near, far)) = self.field.distance(index) else { return };
         // Rounding keeps order: a difference of at least the height would not round to less.
         if cap - (near * self.inverse - f64::MIN_POSITIVE) < self.height {
             return;
@@ -147,14 +134,14 @@ impl<'a, T: Score> Heats<'a, T> {
     /// Their noise is at most that of the least digit that is not a hit. With `r` the difference to
     /// the bar, rounded up beyond the exact one, a candidate whose distance to the best score is at
     /// least `r scale` ends below the bar.
-    fn gate<S: RandomSource>(&self) -> Open<T> {
+    fn gate<S: RandomSource>(&mut self) -> Open {
         let most = neg_ln_cap(1 << (S::BITS - prefix::<S>()), S::BITS);
         let reach = (most - self.height).next_up();
         if reach <= 0.0 {
             return Open::None;
         }
         let distance = (reach * self.scale).next_up();
-        self.best.away(distance, self.optimize).map_or(Open::All, Open::Above)
+        if self.field.shut(distance) { Open::Above } else { Open::All }
     }
 }
 
@@ -223,7 +210,8 @@ impl Eq for Total {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samplers::dyadic::Dyadic;
+    use crate::samplers::race::blocks::Blocks;
+    use crate::samplers::{Optimize, dyadic::Dyadic, score::Score};
     use dashu_int::IBig;
     use opendp_core::random::Seeded;
     use proptest::prelude::*;
@@ -259,15 +247,13 @@ mod tests {
     #[test]
     fn a_gate_shuts_out_none_that_could_pass() {
         fn gate<T: Score>(best: T, scale: f64, height: f64) -> Option<T> {
-            let heats = Heats { height, ..Heats::new(&[], 1, best, scale, Optimize::Max) };
-            let gate = match heats.gate::<Seeded<64>>() {
-                Open::Above(gate) => Some(gate),
-                Open::None => {
-                    assert!(8.0 * 0.6932 < height);
-                    None
-                }
-                Open::All => None,
-            };
+            let scores = [best];
+            let mut blocks = Blocks::new(&scores, Optimize::Max).unwrap();
+            let mut heats = Heats { height, ..Heats::new(&mut blocks, 1, scale) };
+            let open = heats.gate::<Seeded<64>>();
+            assert!(open != Open::None || 8.0 * 0.6932 < height);
+            assert_eq!(open == Open::Above, blocks.gate.is_some());
+            let gate = blocks.gate;
             assert!(gate.is_none_or(|gate| is_shut(gate, best, scale, height)), "{scale} {height}");
             gate
         }
