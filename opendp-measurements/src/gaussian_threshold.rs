@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use opendp_core::arith::{Directed, InfCast, Number};
 use opendp_core::{
-    AbsoluteDistance, Approximate, AtomDomain, Distance, HashableAtom, L02InfDistance, MapDomain,
-    Measurement, Result, Space, ZeroConcentratedDivergence,
+    AbsoluteDistance, AnyNumber, Approximate, AtomDomain, Distance, HashableAtom, L02InfDistance,
+    MapDomain, Measurement, Result, Space, ZeroConcentratedDivergence,
 };
 
 use crate::gaussian::Gaussian;
 use crate::gaussian_accuracy::accuracy;
 use crate::quotient::half_square_quotient;
 use crate::tails::{discrete_gaussian_tail, gaussian_tail};
-use crate::threshold::{ThresholdNoise, threshold_of};
+use crate::threshold::{OpenParts, Parts, Release, ThresholdNoise, threshold_of};
 use crate::{Scale, ThresholdMeasure, ThresholdNumber};
 
 /// Make a measurement that adds Gaussian noise to each number of a map and releases the keys whose
@@ -116,14 +116,29 @@ where
     i128: InfCast<Q>,
     MO: ThresholdMeasure<2>,
 {
-    threshold_of::<2, Gaussian, K, V, Q, MO>(input, scale, threshold, k)
+    threshold_of::<2, Gaussian, _, _, _, _>(input, scale, threshold, k)
+}
+
+/// The same where the type `Q` of the distances is known only at run time.
+fn gaussian_threshold_at<K, V, Q, MO>(
+    input: Parts<K, V, OpenParts<2>>,
+    scale: Scale,
+    threshold: V,
+    k: Option<i32>,
+) -> Result<Release<K, V, OpenParts<2>, MO>>
+where
+    K: HashableAtom,
+    V: ThresholdNumber,
+    MO: ThresholdMeasure<2>,
+{
+    threshold_of::<2, Gaussian, _, _, _, _>(input, scale, threshold, k)
 }
 
 macro_rules! register_at {
     ($($v:ty: $($q:ty),+;)+) => {$(
         register! {
-            "gaussian_threshold.rs": make_gaussian_threshold(input, scale, threshold, k = null)
-                for K in [bool, i32, i64, u32, u64, usize, String], V in [$v], Q in [$($q),+],
+            "gaussian_threshold.rs": make_gaussian_threshold via gaussian_threshold_at(input, scale, threshold, k = null)
+                for K in [bool, i32, i64, u32, u64, usize, String], V in [$v], Q in [$($q),+] as AnyNumber,
                     MO in [Approximate<ZeroConcentratedDivergence>]
                         = Approximate<ZeroConcentratedDivergence>;
         }

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use opendp_core::arith::{InfCast, Number};
 use opendp_core::{
-    AbsoluteDistance, Approximate, AtomDomain, Distance, HashableAtom, L01InfDistance, MapDomain,
-    MaxDivergence, Measurement, Result, Space,
+    AbsoluteDistance, AnyNumber, Approximate, AtomDomain, Distance, HashableAtom, L01InfDistance,
+    MapDomain, MaxDivergence, Measurement, Result, Space,
 };
 
 use crate::laplace::Laplace;
 use crate::laplace_accuracy::accuracy;
 use crate::quotient::quotient;
 use crate::tails::{discrete_laplacian_tail, laplacian_tail};
-use crate::threshold::{ThresholdNoise, threshold_of};
+use crate::threshold::{OpenParts, Parts, Release, ThresholdNoise, threshold_of};
 use crate::{Scale, ThresholdMeasure, ThresholdNumber};
 
 /// Make a measurement that adds Laplace noise to each number of a map and releases the keys whose
@@ -142,14 +142,29 @@ where
     i128: InfCast<Q>,
     MO: ThresholdMeasure<1>,
 {
-    threshold_of::<1, Laplace, K, V, Q, MO>(input, scale, threshold, k)
+    threshold_of::<1, Laplace, _, _, _, _>(input, scale, threshold, k)
+}
+
+/// The same where the type `Q` of the distances is known only at run time.
+fn laplace_threshold_at<K, V, Q, MO>(
+    input: Parts<K, V, OpenParts<1>>,
+    scale: Scale,
+    threshold: V,
+    k: Option<i32>,
+) -> Result<Release<K, V, OpenParts<1>, MO>>
+where
+    K: HashableAtom,
+    V: ThresholdNumber,
+    MO: ThresholdMeasure<1>,
+{
+    threshold_of::<1, Laplace, _, _, _, _>(input, scale, threshold, k)
 }
 
 macro_rules! register_at {
     ($($v:ty: $($q:ty),+;)+) => {$(
         register! {
-            "laplace_threshold.rs": make_laplace_threshold(input, scale, threshold, k = null)
-                for K in [bool, i32, i64, u32, u64, usize, String], V in [$v], Q in [$($q),+],
+            "laplace_threshold.rs": make_laplace_threshold via laplace_threshold_at(input, scale, threshold, k = null)
+                for K in [bool, i32, i64, u32, u64, usize, String], V in [$v], Q in [$($q),+] as AnyNumber,
                     MO in [Approximate<MaxDivergence>] = Approximate<MaxDivergence>;
         }
     )+};

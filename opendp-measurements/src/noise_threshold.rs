@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 
-use opendp_core::arith::{InfCast, Number};
 use opendp_core::{
-    AbsoluteDistance, Approximate, AtomDomain, Distance, HashableAtom, L0PInfDistance,
-    L01InfDistance, L02InfDistance, MapDomain, MaxDivergence, Measure, Measurement, MetricOn,
-    Result, Space, TheMeasure, ZeroConcentratedDivergence,
+    AbsoluteDistance, Approximate, AtomDomain, HashableAtom, L01InfDistance, L02InfDistance,
+    MapDomain, MaxDivergence, Measure, Measurement, MetricOn, Result, Space, TheMeasure,
+    ZeroConcentratedDivergence,
 };
 
-use crate::{Scale, ThresholdNumber, make_gaussian_threshold, make_laplace_threshold};
+use crate::gaussian::Gaussian;
+use crate::laplace::Laplace;
+use crate::threshold::{OpenParts, Parts, Release, ThresholdMetric, threshold_of};
+use crate::{Scale, ThresholdNumber};
 
 /// A privacy measure that has a mechanism of noise and a threshold on maps under the metric `M`.
 pub trait NoiseThresholdMeasure<K: HashableAtom, V: ThresholdNumber, M>: Measure
@@ -31,40 +33,27 @@ where
 }
 
 macro_rules! mechanisms {
-    ($($p:literal $measure:ty: $make:ident;)*) => {$(
-        impl<K, V, Q> NoiseThresholdMeasure<K, V, L0PInfDistance<$p, AbsoluteDistance<Q>>>
-            for Approximate<$measure>
+    ($($p:literal $noise:ident $measure:ty;)*) => {$(
+        impl<K, V, M> NoiseThresholdMeasure<K, V, M> for Approximate<$measure>
         where
             K: HashableAtom,
             V: ThresholdNumber,
-            Q: Distance + Number + InfCast<u32>,
-            f64: InfCast<Q>,
-            i128: InfCast<Q>,
+            M: ThresholdMetric<$p> + MetricOn<MapDomain<AtomDomain<K>, AtomDomain<V>>>,
         {
             fn make(
-                input: Space<
-                    MapDomain<AtomDomain<K>, AtomDomain<V>>,
-                    L0PInfDistance<$p, AbsoluteDistance<Q>>,
-                >,
+                input: Parts<K, V, M>,
                 scale: Scale,
                 threshold: V,
                 k: Option<i32>,
-            ) -> Result<
-                Measurement<
-                    MapDomain<AtomDomain<K>, AtomDomain<V>>,
-                    L0PInfDistance<$p, AbsoluteDistance<Q>>,
-                    Self,
-                    HashMap<K, V>,
-                >,
-            > {
-                $make(input, scale, threshold, k)
+            ) -> Result<Release<K, V, M, Self>> {
+                threshold_of::<$p, $noise, _, _, _, _>(input, scale, threshold, k)
             }
         }
     )*};
 }
 mechanisms! {
-    1 MaxDivergence: make_laplace_threshold;
-    2 ZeroConcentratedDivergence: make_gaussian_threshold;
+    1 Laplace MaxDivergence;
+    2 Gaussian ZeroConcentratedDivergence;
 }
 
 /// Make a measurement that adds noise to each number of a map and releases the keys whose noisy
@@ -81,10 +70,10 @@ mechanisms! {
 /// * `k` - the exponent of the lattice that float releases lie on. Integers take none, or 0
 ///
 /// # Precondition
-/// That of [`make_laplace_threshold`] or [`make_gaussian_threshold`].
+/// That of [`make_laplace_threshold`](crate::make_laplace_threshold) or [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Postcondition
-/// The measurement is the one that [`make_laplace_threshold`] or [`make_gaussian_threshold`] makes
+/// The measurement is the one that [`make_laplace_threshold`](crate::make_laplace_threshold) or [`make_gaussian_threshold`](crate::make_gaussian_threshold) makes
 /// of the other arguments.
 ///
 /// # Map
@@ -126,21 +115,22 @@ where
 }
 
 macro_rules! register_at {
-    ($($v:ty: $($q:ty),+;)+) => {$($(
+    ($($v:ty: $($q:ty),+;)+) => {$(
         register! {
             "noise_threshold.rs": make_noise_threshold
                 (input, output_measure, scale, threshold, k = null)
                 for K in [bool, i32, i64, u32, u64, usize, String], V in [$v],
-                    M in [L01InfDistance<AbsoluteDistance<$q>>], MO in [Approximate<MaxDivergence>];
+                    M in [$(L01InfDistance<AbsoluteDistance<$q>>),+] as OpenParts<1>,
+                    MO in [Approximate<MaxDivergence>];
         }
         register! {
             "noise_threshold.rs": make_noise_threshold
                 (input, output_measure, scale, threshold, k = null)
                 for K in [bool, i32, i64, u32, u64, usize, String], V in [$v],
-                    M in [L02InfDistance<AbsoluteDistance<$q>>],
+                    M in [$(L02InfDistance<AbsoluteDistance<$q>>),+] as OpenParts<2>,
                     MO in [Approximate<ZeroConcentratedDivergence>];
         }
-    )+)+};
+    )+};
 }
 // Each type of number, and the types of its distances.
 register_at! {

@@ -5,11 +5,12 @@ use std::hash::BuildHasher;
 use std::sync::OnceLock;
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number};
+use opendp_core::erased::AnyDistance;
 use opendp_core::random::{Failing, NoEntropy, with_secure};
 use opendp_core::{
-    AbsoluteDistance, Approximate, AtomDomain, Distance, Error, Function, HashableAtom,
-    L0PInfDistance, MapDomain, MaxDivergence, Measure, Measurement, PrivacyMap, Result, Space,
-    ZeroConcentratedDivergence,
+    AbsoluteDistance, AnyNumber, Approximate, AtomDomain, Distance, Error, Function, HashableAtom,
+    L0PInfDistance, MapDomain, MaxDivergence, Measure, Measurement, Metric, NumberMetric,
+    OfAnyNumber, PrivacyMap, Result, Space, ZeroConcentratedDivergence,
 };
 
 use crate::noise::{Noise, lattice};
@@ -17,17 +18,68 @@ use crate::quotient::finite_distance;
 use crate::samplers::power_of_two;
 use crate::{GaussianNumber, Scale, accuracy};
 
-/// A map of numbers and the metric on it that a threshold needs: how many numbers change, their
-/// changes in the `P`-norm, and the largest change, in distances of type `Q`.
-pub(crate) type Parts<const P: usize, K, V, Q> =
-    Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, L0PInfDistance<P, AbsoluteDistance<Q>>>;
+/// A map of numbers and a metric on it.
+pub(crate) type Parts<K, V, M> = Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, M>;
 /// What releases some of the numbers of a map.
-pub(crate) type Release<const P: usize, K, V, Q, MO> = Measurement<
-    MapDomain<AtomDomain<K>, AtomDomain<V>>,
-    L0PInfDistance<P, AbsoluteDistance<Q>>,
-    MO,
-    HashMap<K, V>,
->;
+pub(crate) type Release<K, V, M, MO> =
+    Measurement<MapDomain<AtomDomain<K>, AtomDomain<V>>, M, MO, HashMap<K, V>>;
+/// The metric in which the type of the numbers is open.
+pub(crate) type OpenParts<const P: usize> = OfAnyNumber<L0PInfDistance<P, AbsoluteDistance<f64>>>;
+
+/// The metric that a threshold needs: how many numbers change, their changes in the `P`-norm, and
+/// the largest change.
+pub(crate) trait ThresholdMetric<const P: usize>: Metric {
+    /// Bound the loss of a threshold. The proof is that of `make_laplace_threshold`.
+    fn loss<N: ThresholdNoise<P, V>, V: ThresholdNumber>(
+        d_in: &Self::Distance,
+        scale: Scale,
+        threshold: V,
+        lattice: Option<i32>,
+    ) -> Result<(f64, f64)>;
+}
+impl<const P: usize, Q> ThresholdMetric<P> for L0PInfDistance<P, AbsoluteDistance<Q>>
+where
+    Q: Distance + Number + InfCast<u32>,
+    f64: InfCast<Q>,
+    i128: InfCast<Q>,
+{
+    fn loss<N: ThresholdNoise<P, V>, V: ThresholdNumber>(
+        d_in: &(u32, Q, Q),
+        scale: Scale,
+        threshold: V,
+        lattice: Option<i32>,
+    ) -> Result<(f64, f64)> {
+        loss::<P, N, V, Q>(*d_in, scale, threshold, lattice)
+    }
+}
+impl<const P: usize> ThresholdMetric<P> for OpenParts<P>
+where
+    L0PInfDistance<P, AbsoluteDistance<f64>>: NumberMetric,
+{
+    fn loss<N: ThresholdNoise<P, V>, V: ThresholdNumber>(
+        d_in: &AnyDistance,
+        scale: Scale,
+        threshold: V,
+        lattice: Option<i32>,
+    ) -> Result<(f64, f64)> {
+        let [parts, norm, change] = d_in.three_numbers()?;
+        let AnyNumber::Integer(parts) = parts else { return Err(no_count()) };
+        let parts = u32::try_from(parts).map_err(|_| no_count())?;
+        match (norm, change) {
+            (AnyNumber::Integer(norm), AnyNumber::Integer(change)) => {
+                loss::<P, N, V, i128>((parts, norm, change), scale, threshold, lattice)
+            }
+            (AnyNumber::Float(norm), AnyNumber::Float(change)) => {
+                loss::<P, N, V, f64>((parts, norm, change), scale, threshold, lattice)
+            }
+            _ => Err(no_count()),
+        }
+    }
+}
+#[cold]
+fn no_count() -> Error {
+    Error::FailedCast("d_in: expected a count and two numbers of one type".into())
+}
 
 /// A privacy measure in which noise and a threshold have a known loss, when the changes of all
 /// numbers are bounded in the `P`-norm.
@@ -78,25 +130,23 @@ pub(crate) trait ThresholdNoise<const P: usize, V>: Noise<V> {
 }
 
 /// Build a measurement that adds noise to each number and keeps those that reach the threshold.
-pub(crate) fn threshold_of<const P: usize, N, K, V, Q, MO>(
-    input: Parts<P, K, V, Q>,
+pub(crate) fn threshold_of<const P: usize, N, K, V, M, MO>(
+    input: Parts<K, V, M>,
     scale: Scale,
     threshold: V,
     k: Option<i32>,
-) -> Result<Release<P, K, V, Q, MO>>
+) -> Result<Release<K, V, M, MO>>
 where
     N: ThresholdNoise<P, V>,
     K: HashableAtom,
     V: ThresholdNumber,
-    Q: Distance + Number + InfCast<u32>,
-    f64: InfCast<Q>,
-    i128: InfCast<Q>,
+    M: ThresholdMetric<P>,
     MO: ThresholdMeasure<P>,
 {
     threshold.check_threshold()?;
     let lattice = lattice(V::LATTICES, scale, k)?;
     let function = keeping::<P, N, K, V>(scale.value(), threshold, lattice.unwrap_or(0));
-    let map = losing::<P, N, V, Q, MO>(scale, threshold, lattice);
+    let map = losing::<P, N, V, M, MO>(scale, threshold, lattice);
     Ok(Measurement::new(input, MO::default(), function, map).with_accuracy(move |alpha| {
         accuracy::check(alpha)?;
         Ok(accuracy::each(N::accuracy(scale, lattice, alpha)?, None))
@@ -152,20 +202,18 @@ where
     Function::map(move |data: &HashMap<K, V>| Ok(reaching(data, threshold, &*noising)?))
 }
 /// The privacy map, which is the same for all types of keys.
-fn losing<const P: usize, N, V, Q, MO>(
+fn losing<const P: usize, N, V, M, MO>(
     scale: Scale,
     threshold: V,
     lattice: Option<i32>,
-) -> PrivacyMap<L0PInfDistance<P, AbsoluteDistance<Q>>, MO>
+) -> PrivacyMap<M, MO>
 where
     N: ThresholdNoise<P, V>,
     V: ThresholdNumber,
-    Q: Distance + Number + InfCast<u32>,
-    f64: InfCast<Q>,
-    i128: InfCast<Q>,
+    M: ThresholdMetric<P>,
     MO: ThresholdMeasure<P>,
 {
-    PrivacyMap::new(move |d_in: &(u32, Q, Q)| loss::<P, N, V, Q>(*d_in, scale, threshold, lattice))
+    PrivacyMap::new(move |d_in: &M::Distance| M::loss::<N, V>(d_in, scale, threshold, lattice))
 }
 
 /// Add noise to each number other than 0 and keep those that reach the threshold, in a map whose
