@@ -220,20 +220,18 @@ impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
     }
     #[inline(never)]
     fn from_arg(arg: &Arg) -> Result<Self> {
-        let (space, checked) = match arg.space() {
-            Ok(pair) if pair.domain.inner_id() == TypeId::of::<D>() => {
-                let space =
-                    M::view(pair.metric).map(|metric| Space::of(pair.domain.clone(), metric));
-                (space, pair.checked)
-            }
-            Err(Some(value)) => (M::view_space(value), true),
-            _ => (None, true),
-        };
-        let Some(space) = space else { return Err(wrong(&<Self as Argument>::type_name(), arg)) };
-        if !checked && let Err(error) = space.metric.check(space.domain()) {
-            return Err(error);
+        if let Some(pair) = pair_on(arg, TypeId::of::<D>())
+            && let Some(metric) = M::view(pair.metric)
+        {
+            let space = Space::of(pair.domain.clone(), metric);
+            return if pair.checked { Ok(space) } else { checked_space(space) };
         }
-        Ok(space)
+        if let Err(Some(value)) = arg.space()
+            && let Some(space) = M::view_space(value)
+        {
+            return Ok(space);
+        }
+        Err(no_space(<Self as Argument>::type_name, arg))
     }
     const STOOD_FOR: fn(&Arg) -> Option<TypeName> =
         if M::STANDS { stood_for::<D, M> } else { |_| None };
@@ -248,6 +246,19 @@ fn stood_for<D: Domain, M: Metric>(arg: &Arg) -> Option<TypeName> {
             M::view_space::<D>(value?).map(|space| name(&space.domain, &space.metric.erased()))
         }
     }
+}
+fn pair_on(arg: &Arg, domain: TypeId) -> Option<Pair<'_>> {
+    arg.space().ok().filter(|pair| pair.domain.inner_id() == domain)
+}
+fn checked_space<D: Domain, M: MetricOn<D>>(space: Space<D, M>) -> Result<Space<D, M>> {
+    match space.metric.check(space.domain()) {
+        Ok(()) => Ok(space),
+        Err(error) => Err(error),
+    }
+}
+#[cold]
+fn no_space(expected: fn() -> TypeName, found: &Arg) -> Error {
+    wrong(&expected(), found)
 }
 fn fits(
     arg: &Arg,

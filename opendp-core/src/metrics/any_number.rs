@@ -50,36 +50,44 @@ pub trait NumberMetric: Metric + Default {
     /// Whether a metric is one of these.
     fn has(metric: &AnyMetric) -> bool;
     /// The domain and the metric of a space, if the metric is one of these.
-    fn of_space<D: Domain>(space: &dyn Any) -> Option<Space<AnyDomain, AnyMetric>>;
+    fn of_space<D: Domain>(space: &dyn Any) -> Option<(&AnyDomain, AnyMetric)>;
 }
-fn parts<D: Domain, M: Metric>(space: &dyn Any) -> Option<Space<AnyDomain, AnyMetric>> {
-    space.downcast_ref::<Space<D, M>>().map(Space::erase)
+/// How to look into a space of one metric, and how to make that metric.
+type Look = (for<'a> fn(&'a dyn Any) -> Option<&'a AnyDomain>, fn() -> AnyMetric);
+
+const fn look<D: Domain, M: Metric + Default>() -> Look {
+    (domain_of::<D, M>, erased::<M>)
+}
+fn domain_of<D: Domain, M: Metric>(space: &dyn Any) -> Option<&AnyDomain> {
+    match space.downcast_ref::<Space<D, M>>() {
+        Some(space) => Some(&space.domain),
+        None => None,
+    }
+}
+fn erased<M: Metric + Default>() -> AnyMetric {
+    M::default().erased()
+}
+fn first<'a>(space: &'a dyn Any, looks: &[Look]) -> Option<(&'a AnyDomain, AnyMetric)> {
+    looks.iter().find_map(|(domain, metric)| Some((domain(space)?, metric())))
 }
 macro_rules! number_metrics {
     ($(|$q:ident| $metric:ty, $like:ty, $integers:ty;)*) => {$(
         impl NumberMetric for $like {
             type OfIntegers = $integers;
             fn has(metric: &AnyMetric) -> bool {
-                number_metrics!(@any $q $metric, It => metric.is::<It>())
+                number_metrics!(@each $q $metric, It => metric.is::<It>()).contains(&true)
             }
-            fn of_space<D: Domain>(space: &dyn Any) -> Option<Space<AnyDomain, AnyMetric>> {
-                number_metrics!(@first $q $metric, It => parts::<D, It>(space))
+            fn of_space<D: Domain>(space: &dyn Any) -> Option<(&AnyDomain, AnyMetric)> {
+                first(space, &number_metrics!(@each $q $metric, It => look::<D, It>()))
             }
         }
     )*};
-    (@any $q:ident $metric:ty, $it:ident => $test:expr) => {
-        number_metrics!(@each $q $metric, $it => $test; false, ||;
+    (@each $q:ident $metric:ty, $it:ident => $value:expr) => {
+        number_metrics!(@of $q $metric, $it => $value;
             i8 i16 i32 i64 i128 isize u8 u16 u32 u64 usize f32 f64)
     };
-    (@first $q:ident $metric:ty, $it:ident => $test:expr) => {
-        number_metrics!(@or $q $metric, $it => $test;
-            i8 i16 i32 i64 i128 isize u8 u16 u32 u64 usize f32 f64)
-    };
-    (@each $q:ident $metric:ty, $it:ident => $test:expr; $none:expr, ||; $($t:ident)*) => {
-        $none $(|| { type $q = $t; type $it = $metric; $test })*
-    };
-    (@or $q:ident $metric:ty, $it:ident => $test:expr; $($t:ident)*) => {
-        None $(.or_else(|| { type $q = $t; type $it = $metric; $test }))*
+    (@of $q:ident $metric:ty, $it:ident => $value:expr; $($t:ident)*) => {
+        [$({ type $q = $t; type $it = $metric; $value }),*]
     };
 }
 number_metrics! {
@@ -108,8 +116,8 @@ impl<M: NumberMetric> Metric for OfAnyNumber<M> {
         M::has(metric).then(|| OfAnyNumber::new(metric.clone()))
     }
     fn view_space<D: Domain>(space: &dyn Any) -> Option<Space<D, Self>> {
-        let Space { domain, metric, .. } = M::of_space::<D>(space)?;
-        Some(Space::of(domain, OfAnyNumber::new(metric)))
+        let (domain, metric) = M::of_space::<D>(space)?;
+        Some(Space::of(domain.clone(), OfAnyNumber::new(metric)))
     }
 }
 /// Whether a metric is one on a domain does not depend on the type of its distances.
