@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
 
-use dashu_int::{UBig, ops::DivRem};
+use dashu_int::{IBig, UBig, ops::DivRem};
 
 use opendp_core::arith::{Directed, Exact, InfCast, Integer, Number};
 use opendp_core::random::{NoEntropy, RandomSource, with_secure};
@@ -110,42 +109,20 @@ where
     V: Atom + Integer + Distance,
     f64: InfCast<V>,
 {
-    let no = |reason: &str| Err(Error::MakeMeasurement(reason.into()));
-    if !(0.0 < scale && scale.is_finite()) {
-        return no("scale: must be finite and above 0");
-    }
     let bound = || input.domain().value().bounds().map(|bounds| bounds.upper());
-    let Some(value_limit) = value_limit.or_else(bound) else {
-        return no("value_limit: expected one, because the values have no upper bound");
-    };
-    if !(V::zero() < value_limit && V::zero() < total_limit) {
-        return no("value_limit and total_limit: must be above 0");
-    }
-    if size_factor == 0 || alpha == 0 {
-        return no("size_factor and alpha: must be above 0");
-    }
-    let plan =
-        Plan::new(scale, alpha, size_factor, magnitude(total_limit), magnitude(value_limit))?;
-
-    let unit = f64::from(alpha) / scale;
+    let value_limit = value_limit.or_else(bound).map(V::to_ibig);
+    let plan = Plan::of(scale, alpha, size_factor, total_limit.to_ibig(), value_limit)?;
     let function = Function::map(move |data: &HashMap<K, V>| {
-        let table = with_secure(|source| {
-            let hashes = Hashes::draw(plan.most, plan.bits, source)?;
-            let mut levels = Vec::with_capacity(data.len());
+        let table = Table::draw(&plan, |hashes| {
+            let mut values = Vec::with_capacity(data.len());
             for (key, value) in data {
-                levels.push((hashes.of(key), plan.level(magnitude(*value), source)?));
+                values.push((hashes.of(key), magnitude(value.to_ibig())));
             }
-            let bits = plan.table(&hashes, &levels, source)?;
-            Ok::<_, Error>(Arc::new((hashes, bits)))
+            values
         })?;
-        Ok(Queryable::stateless(move |key: &K| {
-            let (hashes, bits) = &*table;
-            Ok(estimate(hashes.positions(hashes.of(key)).map(|place| is_set(bits, place))) * unit)
-        }))
+        Ok(asked(table))
     });
-    let map = PrivacyMap::new(move |(_, l1, _): &(u32, V, V)| rounded(&loss(*l1, scale)?))
-        .with_exact(move |(_, l1, _)| Ok(vec![loss(*l1, scale)?]));
-    Ok(Measurement::new(input, MaxDivergence, function, map))
+    Ok(Measurement::new(input, MaxDivergence, function, losing(scale)))
 }
 register! {
     "alp_queryable.rs": make_alp_queryable
@@ -154,6 +131,15 @@ register! {
         for K in [bool, i32, i64, u32, u64, usize, String], V in [i32, i64, u32, u64, usize];
 }
 
+/// The privacy map, which is the same for all types of keys.
+fn losing<V>(scale: f64) -> PrivacyMap<L01InfDistance<AbsoluteDistance<V>>, MaxDivergence>
+where
+    V: Distance + Number,
+    f64: InfCast<V>,
+{
+    PrivacyMap::new(move |(_, l1, _): &(u32, V, V)| rounded(&loss(*l1, scale)?))
+        .with_exact(move |(_, l1, _)| Ok(vec![loss(*l1, scale)?]))
+}
 /// Multiply without rounding, but for an integer that no float is, which is rounded up to one.
 fn loss<Q: Number>(l1: Q, scale: f64) -> Result<Exact>
 where
@@ -163,8 +149,12 @@ where
     Ok(Exact::from_f64(l1)?.times(&Exact::from_f64(scale)?))
 }
 /// Take a number below 0 for 0.
-fn magnitude<V: Integer>(value: V) -> UBig {
-    UBig::try_from(value.to_ibig()).unwrap_or(UBig::ZERO)
+fn magnitude(value: IBig) -> UBig {
+    UBig::try_from(value).unwrap_or(UBig::ZERO)
+}
+/// The answers of a table, which do not depend on the type of values.
+fn asked<K: HashableAtom>(table: Table) -> Queryable<K, f64> {
+    Queryable::stateless(move |key: &K| Ok(table.estimate(table.hashes.of(key))))
 }
 
 /// The most hash functions, and the most bits of a table as a power of two.
@@ -182,8 +172,33 @@ struct Plan {
     /// The table has `2^bits` bits.
     bits: u32,
     flip: BernoulliLanes,
+    /// `alpha / scale`.
+    unit: f64,
 }
 impl Plan {
+    /// Check the arguments, and plan.
+    fn of(
+        scale: f64,
+        alpha: u32,
+        size_factor: u32,
+        total_limit: IBig,
+        value_limit: Option<IBig>,
+    ) -> Result<Self> {
+        let no = |reason: &str| Err(Error::MakeMeasurement(reason.into()));
+        if !(0.0 < scale && scale.is_finite()) {
+            return no("scale: must be finite and above 0");
+        }
+        let Some(value_limit) = value_limit else {
+            return no("value_limit: expected one, because the values have no upper bound");
+        };
+        if !(IBig::ZERO < value_limit && IBig::ZERO < total_limit) {
+            return no("value_limit and total_limit: must be above 0");
+        }
+        if size_factor == 0 || alpha == 0 {
+            return no("size_factor and alpha: must be above 0");
+        }
+        Plan::new(scale, alpha, size_factor, magnitude(total_limit), magnitude(value_limit))
+    }
     fn new(
         scale: f64,
         alpha: u32,
@@ -211,7 +226,11 @@ impl Plan {
         let size = size.ok_or_else(|| large("total_limit", 1 << MOST_BITS))?;
         let flip = BernoulliLanes::new(1.0.inf_div(f64::from(alpha) + 2.0)?, 0);
         let bits = size.next_power_of_two().trailing_zeros();
-        Ok(Plan { number, over, most: most as usize, bits, flip })
+        let unit = f64::from(alpha) / scale;
+        Ok(Plan { number, over, most: most as usize, bits, flip, unit })
+    }
+    fn hashes(&self) -> Result<Hashes, NoEntropy> {
+        with_secure(|source| Hashes::draw(self.most, self.bits, source))
     }
     /// Draw the level of a value.
     fn level<S: RandomSource>(&self, value: UBig, source: &mut S) -> Result<usize, NoEntropy> {
@@ -243,6 +262,35 @@ impl Plan {
             table[start / 64] ^= self.flip.flip(open, source)? << (start % 64);
         }
         Ok(table)
+    }
+}
+
+/// What is released.
+struct Table {
+    hashes: Hashes,
+    bits: Vec<u64>,
+    unit: f64,
+}
+impl Table {
+    /// Draw hash functions, and then a table of what they make of the keys and their values.
+    fn draw(plan: &Plan, values: impl FnOnce(&Hashes) -> Vec<(u64, UBig)>) -> Result<Self> {
+        let hashes = plan.hashes()?;
+        let values = values(&hashes);
+        Table::of(plan, hashes, values)
+    }
+    fn of(plan: &Plan, hashes: Hashes, values: Vec<(u64, UBig)>) -> Result<Self> {
+        let bits = with_secure(|source| {
+            let mut levels = Vec::with_capacity(values.len());
+            for (hash, value) in values {
+                levels.push((hash, plan.level(value, source)?));
+            }
+            plan.table(&hashes, &levels, source)
+        })?;
+        Ok(Table { hashes, bits, unit: plan.unit })
+    }
+    /// Estimate the value of a key, given by its hash.
+    fn estimate(&self, hash: u64) -> f64 {
+        estimate(self.hashes.positions(hash).map(|place| is_set(&self.bits, place))) * self.unit
     }
 }
 

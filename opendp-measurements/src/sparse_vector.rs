@@ -248,10 +248,9 @@ impl<T: Number + Score> Threshold<T> {
     where
         f64: InfCast<Q>,
     {
-        let moves = if monotonic { 1.0 } else { 2.0 };
-        let times = Exact::from_f64(f64::from(self.limit))?.times(&Exact::from_f64(moves)?);
-        let one = exact_quotient(sensitivity, self.scales.1.value())?;
-        Ok(exact_quotient(sensitivity, self.scales.0.value())?.plus(&one.times(&times)))
+        let threshold = exact_quotient(sensitivity, self.scales.0.value())?;
+        let query = exact_quotient(sensitivity, self.scales.1.value())?;
+        total(&threshold, &query, self.limit, monotonic)
     }
     /// Draw the noise on the threshold.
     pub(crate) fn answers(&self) -> Result<Answers<T>> {
@@ -260,6 +259,13 @@ impl<T: Number + Score> Threshold<T> {
             with_secure(|source| NoisyThreshold::draw(threshold, scales.0.value(), source))?;
         Ok(Answers { threshold, left: limit, scale: scales.1.value() })
     }
+}
+
+/// The loss of all answers, from that of the threshold and that of a query.
+fn total(threshold: &Exact, query: &Exact, limit: u32, monotonic: bool) -> Result<Exact> {
+    let moves = Exact::from_f64(if monotonic { 1.0 } else { 2.0 })?;
+    let times = Exact::from_f64(f64::from(limit))?.times(&moves);
+    Ok(threshold.plus(&query.times(&times)))
 }
 
 /// Round a loss up to a float.

@@ -55,65 +55,84 @@ impl<T: Score> NoisyThreshold<T> {
         scale: f64,
         source: &mut S,
     ) -> Result<bool, NoEntropy> {
-        let mut noise = Laplace::draw(scale, source)?;
-        if noise.is_none() && self.noise.is_none() {
-            return Ok(self.threshold <= x);
-        }
         let (low, high) = x.distance(self.threshold);
         let gap = if x < self.threshold { (-high, -low) } else { (low, high) };
-        let of = |noise: &Option<Laplace>| noise.as_ref().map_or((0.0, 0.0), Laplace::near);
-        let (fresh, kept) = (of(&noise), of(&self.noise));
-        // The neighbours of a correctly rounded result enclose the exact one. An infinite end minus
-        // an infinite end decides nothing.
-        let low = ((gap.0 + fresh.0).next_down() - kept.1).next_down();
-        let high = ((gap.1 + fresh.1).next_up() - kept.0).next_up();
-        if 0.0 <= low {
-            Ok(true)
-        } else if high < 0.0 {
-            Ok(false)
-        } else {
-            self.decide(x, &mut noise, source)
-        }
+        let (threshold, above) = (self.threshold, self.threshold <= x);
+        let exact = || (of(x), of(threshold));
+        reaches(&mut self.noise, above, gap, &exact, scale, source)
     }
+}
 
-    /// Decide in integers, drawing as many digits as it takes.
-    #[cold]
-    #[inline(never)]
-    fn decide<S: RandomSource>(
-        &mut self,
-        x: T,
-        fresh: &mut Option<Laplace>,
-        source: &mut S,
-    ) -> Result<bool, NoEntropy> {
-        let exact = |number: T| {
-            let (mantissa, exponent) = number.dyadic();
-            (Some(mantissa), exponent)
+/// A number exactly.
+fn of<T: Score>(number: T) -> Bound {
+    let (mantissa, exponent) = number.dyadic();
+    (Some(mantissa), exponent)
+}
+
+/// Decide whether a number with fresh noise is at least a threshold with the noise that is kept,
+/// whatever their type.
+///
+/// Without noise it is `above`. Their difference is in the `gap`.
+fn reaches<S: RandomSource>(
+    kept: &mut Option<Laplace>,
+    above: bool,
+    gap: (f64, f64),
+    exact: &dyn Fn() -> (Bound, Bound),
+    scale: f64,
+    source: &mut S,
+) -> Result<bool, NoEntropy> {
+    let mut noise = Laplace::draw(scale, source)?;
+    if noise.is_none() && kept.is_none() {
+        return Ok(above);
+    }
+    let near = |noise: &Option<Laplace>| noise.as_ref().map_or((0.0, 0.0), Laplace::near);
+    let (fresh, old) = (near(&noise), near(kept));
+    // The neighbours of a correctly rounded result enclose the exact one. An infinite end minus
+    // an infinite end decides nothing.
+    let low = ((gap.0 + fresh.0).next_down() - old.1).next_down();
+    let high = ((gap.1 + fresh.1).next_up() - old.0).next_up();
+    if 0.0 <= low {
+        Ok(true)
+    } else if high < 0.0 {
+        Ok(false)
+    } else {
+        decide(exact(), &mut noise, kept, above, source)
+    }
+}
+
+/// Decide in integers, drawing as many digits as it takes.
+#[cold]
+#[inline(never)]
+fn decide<S: RandomSource>(
+    (x, threshold): (Bound, Bound),
+    fresh: &mut Option<Laplace>,
+    kept: &mut Option<Laplace>,
+    above: bool,
+    source: &mut S,
+) -> Result<bool, NoEntropy> {
+    loop {
+        let bits = |noise: &Option<Laplace>| noise.as_ref().map_or(0, |noise| noise.e.bits());
+        let precision = bits(fresh).max(bits(kept)) + 8;
+        let nothing = || ((Some(IBig::ZERO), 0), (Some(IBig::ZERO), 0));
+        let of = |noise: &Option<Laplace>| {
+            noise.as_ref().map_or_else(nothing, |noise| noise.enclose(precision))
         };
-        loop {
-            let bits = |noise: &Option<Laplace>| noise.as_ref().map_or(0, |noise| noise.e.bits());
-            let precision = bits(fresh).max(bits(&self.noise)) + 8;
-            let nothing = || ((Some(IBig::ZERO), 0), (Some(IBig::ZERO), 0));
-            let of = |noise: &Option<Laplace>| {
-                noise.as_ref().map_or_else(nothing, |noise| noise.enclose(precision))
-            };
-            let ((fresh_low, fresh_high), (kept_low, kept_high)) = (of(fresh), of(&self.noise));
-            let least = sign([exact(x), fresh_low], [exact(self.threshold), kept_high]);
-            let most = sign([exact(x), fresh_high], [exact(self.threshold), kept_low]);
-            match (least, most) {
-                (Some(Ordering::Greater | Ordering::Equal), _) => return Ok(true),
-                (_, Some(Ordering::Less)) => return Ok(false),
-                _ => {}
-            }
-            // Whichever is known less well.
-            let (one, other) = (fresh.as_mut(), self.noise.as_mut());
-            let refined = match (one, other) {
-                (Some(one), Some(other)) if other.e.bits() < one.e.bits() => other,
-                (Some(one), _) => one,
-                (None, Some(other)) => other,
-                (None, None) => return Ok(self.threshold <= x),
-            };
-            refined.e.refine(source)?;
+        let ((fresh_low, fresh_high), (kept_low, kept_high)) = (of(fresh), of(kept));
+        let least = sign([x.clone(), fresh_low], [threshold.clone(), kept_high]);
+        let most = sign([x.clone(), fresh_high], [threshold.clone(), kept_low]);
+        match (least, most) {
+            (Some(Ordering::Greater | Ordering::Equal), _) => return Ok(true),
+            (_, Some(Ordering::Less)) => return Ok(false),
+            _ => {}
         }
+        // Whichever is known less well.
+        let refined = match (fresh.as_mut(), kept.as_mut()) {
+            (Some(one), Some(other)) if other.e.bits() < one.e.bits() => other,
+            (Some(one), _) => one,
+            (None, Some(other)) => other,
+            (None, None) => return Ok(above),
+        };
+        refined.e.refine(source)?;
     }
 }
 
