@@ -127,33 +127,25 @@ impl Args {
     /// `Argument` when it is missing or does not decode; the kind that its type's constructor
     /// gives when it decodes to something that cannot be.
     pub fn decode<A: Argument>(&self, name: &str, default: Option<&str>) -> Result<A> {
-        match A::from_arg(&*self.found(name, default, A::type_name)?) {
-            Ok(argument) => Ok(argument),
-            Err(error) => Err(at_argument(name, error)),
-        }
+        let Some(arg) = self.find(name, default) else {
+            return Err(missing(name, &A::type_name()));
+        };
+        A::from_arg(&arg).map_err(|error| at_argument(name, error))
     }
     /// The argument for a parameter, or its default.
-    fn found(
-        &self,
-        name: &str,
-        default: Option<&str>,
-        expected: fn() -> TypeName,
-    ) -> Result<Cow<'_, Arg>> {
-        match self.get(name) {
-            Some(arg) => Ok(Cow::Borrowed(arg)),
-            None => fallback(name, default, expected).map(Cow::Owned),
-        }
-    }
-}
-/// The default of a parameter that has no argument.
-fn fallback(name: &str, default: Option<&str>, expected: fn() -> TypeName) -> Result<Arg> {
-    match default.and_then(|text| serde_json::from_str(text).ok()) {
-        Some(json) => Ok(Arg::Json(json)),
-        None => Err(Error::argument(name, format!("missing, expected a {}", expected()))),
+    pub(crate) fn find(&self, name: &str, default: Option<&str>) -> Option<Cow<'_, Arg>> {
+        self.get(name).map(Cow::Borrowed).or_else(|| {
+            let json: Json = serde_json::from_str(default?).ok()?;
+            Some(Cow::Owned(Arg::Json(json)))
+        })
     }
 }
 #[cold]
-fn at_argument(name: &str, error: Error) -> Error {
+pub(crate) fn missing(name: &str, expected: &TypeName) -> Error {
+    Error::argument(name, format!("missing, expected a {expected}"))
+}
+#[cold]
+pub(crate) fn at_argument(name: &str, error: Error) -> Error {
     match error {
         Error::FailedCast(reason) => Error::argument(name, reason),
         Error::Downcast { .. } => Error::argument(name, error.to_string()),
@@ -227,47 +219,46 @@ impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
     fn accepts(arg: &Arg) -> bool {
         Self::stood_for(arg).is_some()
     }
-    #[inline(never)]
     fn from_arg(arg: &Arg) -> Result<Self> {
-        let space: Self = match arg {
-            Arg::Space(space) => return space.typed(),
-            Arg::Pair(domain, metric) => Space::of_parts(domain, metric)?,
-            Arg::Value(value) => match M::view_space(&**value) {
-                Some(space) => return Ok(space),
-                None => return Err(wrong(&<Self as Argument>::type_name(), arg)),
-            },
-            _ => return Err(wrong(&<Self as Argument>::type_name(), arg)),
-        };
-        match space.metric.check(&space.domain) {
-            Ok(()) => Ok(space),
-            Err(error) => Err(error),
+        match erased_space(arg, erased_value::<D, M>) {
+            Some((space, checked)) => Space::of_parts(&space, checked),
+            None => Err(wrong(&<Self as Argument>::type_name(), arg)),
         }
     }
     fn stood_for(arg: &Arg) -> Option<TypeId> {
-        metric_of(arg, TypeId::of::<D>(), is_metric::<M>, metric_of_value::<D, M>)
+        metric_of(arg, TypeId::of::<D>(), is_metric::<M>, erased_value::<D, M>)
     }
 }
+type AnySpace = Space<AnyDomain, AnyMetric>;
 /// The type of the metric of a space, if it has these types.
 fn metric_of(
     arg: &Arg,
     domain: TypeId,
     is_metric: fn(&AnyMetric) -> bool,
-    of_value: fn(&dyn Any) -> Option<TypeId>,
+    of_value: fn(&dyn Any) -> Option<AnySpace>,
 ) -> Option<TypeId> {
+    let (space, _) = erased_space(arg, of_value)?;
+    let fits = space.domain.inner_id() == domain && is_metric(&space.metric);
+    fits.then(|| space.metric.inner_id())
+}
+/// The space that an argument is, whatever its types, and whether it has been checked.
+fn erased_space(arg: &Arg, of_value: fn(&dyn Any) -> Option<AnySpace>) -> Option<(AnySpace, bool)> {
     match arg {
-        Arg::Space(Space { domain: found, metric }) | Arg::Pair(found, metric) => {
-            (found.inner_id() == domain && is_metric(metric)).then(|| metric.inner_id())
+        Arg::Space(space) => Some((space.clone(), true)),
+        Arg::Pair(domain, metric) => {
+            Some((Space { domain: domain.clone(), metric: metric.clone() }, false))
         }
-        Arg::Value(value) => of_value(&**value),
+        Arg::Value(value) => Some((of_value(&**value)?, true)),
         _ => None,
     }
 }
 fn is_metric<M: Metric>(metric: &AnyMetric) -> bool {
     M::view(metric).is_some()
 }
-fn metric_of_value<D: Domain, M: Metric>(value: &dyn Any) -> Option<TypeId> {
+#[allow(clippy::manual_map, reason = "a closure would be compiled for each type as well")]
+fn erased_value<D: Domain, M: Metric>(value: &dyn Any) -> Option<AnySpace> {
     match M::view_space::<D>(value) {
-        Some(space) => Some(space.metric.erased().inner_id()),
+        Some(space) => Some(space.erase()),
         None => None,
     }
 }

@@ -10,8 +10,8 @@ use serde_json::Value as Json;
 
 use super::{AnyDistance, AnyValue};
 use crate::{
-    Codec, Domain, Error, Interaction, Measure, Metric, Named, PrivacyProfile, Result, Space,
-    TheMeasure, TypeName,
+    Codec, Domain, Error, Interaction, Measure, Metric, MetricOn, Named, PrivacyProfile, Result,
+    Space, TheMeasure, TypeName,
 };
 
 /// A dyn-compatible view shared by domains, metrics and measures.
@@ -36,13 +36,20 @@ trait ErasedDomain: Erased {
     fn resized(&self, records: usize) -> Option<AnyDomain>;
     fn mixes(&self) -> bool;
     fn json(&self) -> Json;
+    fn copy(&self) -> AnyDomain;
 }
 impl<D: Domain> ErasedDomain for D {
+    fn copy(&self) -> AnyDomain {
+        AnyDomain::new(self.clone())
+    }
     fn contains(&self, value: &AnyValue) -> bool {
-        value.downcast_ref().is_ok_and(|value| self.member(value))
+        match value.downcast_ref() {
+            Ok(value) => self.member(value),
+            Err(_) => false,
+        }
     }
     fn decode(&self, json: &Json) -> Result<AnyValue> {
-        D::Carrier::from_json(json).map(AnyValue::new)
+        AnyValue::of_result(D::Carrier::from_json(json))
     }
     fn cells(&self, cells: &[&str]) -> Option<Result<AnyValue>> {
         self.read_cells(cells).map(|rows| rows.map(AnyValue::new))
@@ -66,8 +73,12 @@ impl<D: Domain> ErasedDomain for D {
 trait ErasedMetric: Erased {
     fn distance(&self, json: &Json) -> Result<AnyDistance>;
     fn json(&self) -> Json;
+    fn copy(&self) -> AnyMetric;
 }
 impl<M: Metric> ErasedMetric for M {
+    fn copy(&self) -> AnyMetric {
+        self.erased()
+    }
     fn distance(&self, json: &Json) -> Result<AnyDistance> {
         M::Distance::from_json(json).map(AnyDistance::new)
     }
@@ -290,8 +301,11 @@ impl Measure for AnyMeasure {
 impl<D: Domain, M: Metric> Space<D, M> {
     /// Erase the types of the domain and the metric.
     pub fn erase(&self) -> Space<AnyDomain, AnyMetric> {
-        Space { domain: AnyDomain::new(self.domain.clone()), metric: self.metric.erased() }
+        erased(&self.domain, &self.metric)
     }
+}
+fn erased(domain: &dyn ErasedDomain, metric: &dyn ErasedMetric) -> Space<AnyDomain, AnyMetric> {
+    Space { domain: domain.copy(), metric: metric.copy() }
 }
 impl Space<AnyDomain, AnyMetric> {
     /// Recover the types of the domain and the metric.
@@ -299,14 +313,17 @@ impl Space<AnyDomain, AnyMetric> {
     /// # Errors
     /// `FailedCast` when they are others.
     pub fn typed<D: Domain, M: Metric>(&self) -> Result<Space<D, M>> {
-        Space::of_parts(&self.domain, &self.metric)
+        let metric = self.metric.typed()?;
+        Ok(Space { domain: self.domain.downcast_ref::<D>()?.clone(), metric })
     }
 }
-impl<D: Domain, M: Metric> Space<D, M> {
-    /// Pair a domain with a metric. Whether they form a space is not checked.
-    pub(crate) fn of_parts(domain: &AnyDomain, metric: &AnyMetric) -> Result<Self> {
-        let (domain, metric) = (domain.downcast_ref::<D>()?, metric.typed()?);
-        Ok(Space { domain: domain.clone(), metric })
+impl<D: Domain, M: MetricOn<D>> Space<D, M> {
+    /// Recover the types of a space, or of what may be none if it has not been checked.
+    pub(crate) fn of_parts(space: &Space<AnyDomain, AnyMetric>, checked: bool) -> Result<Self> {
+        match space.typed::<D, M>() {
+            Ok(space) if !checked => Space::new(space.domain, space.metric),
+            other => other,
+        }
     }
 }
 /// A dyn-compatible view of a space, and of the parts of what is erased.

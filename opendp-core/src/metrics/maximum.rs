@@ -165,7 +165,6 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opendp_core::{ChangeOneDistance, HammingDistance};
 
     #[track_caller]
     fn check(left: &[i32], right: &[i32], largest: i32, range: i32) {
