@@ -127,27 +127,25 @@ impl Args {
     /// `Argument` when it is missing or does not decode; the kind that its type's constructor
     /// gives when it decodes to something that cannot be.
     pub fn decode<A: Argument>(&self, name: &str, default: Option<&str>) -> Result<A> {
-        let found = self.find(name, default, A::type_name)?;
-        A::from_arg(&found).map_err(|error| at_argument(name, error))
+        let Some(arg) = self.find(name, default) else {
+            return Err(missing(name, &A::type_name()));
+        };
+        A::from_arg(&arg).map_err(|error| at_argument(name, error))
     }
-    /// Find the argument for a parameter, or its default.
-    fn find(
-        &self,
-        name: &str,
-        default: Option<&str>,
-        expected: fn() -> TypeName,
-    ) -> Result<Cow<'_, Arg>> {
-        if let Some(arg) = self.get(name) {
-            return Ok(Cow::Borrowed(arg));
-        }
-        match default.and_then(|text| serde_json::from_str(text).ok()) {
-            Some(json) => Ok(Cow::Owned(Arg::Json(json))),
-            None => Err(Error::argument(name, format!("missing, expected a {}", expected()))),
-        }
+    /// The argument for a parameter, or its default.
+    pub(crate) fn find(&self, name: &str, default: Option<&str>) -> Option<Cow<'_, Arg>> {
+        self.get(name).map(Cow::Borrowed).or_else(|| {
+            let json: Json = serde_json::from_str(default?).ok()?;
+            Some(Cow::Owned(Arg::Json(json)))
+        })
     }
 }
 #[cold]
-fn at_argument(name: &str, error: Error) -> Error {
+pub(crate) fn missing(name: &str, expected: &TypeName) -> Error {
+    Error::argument(name, format!("missing, expected a {expected}"))
+}
+#[cold]
+pub(crate) fn at_argument(name: &str, error: Error) -> Error {
     match error {
         Error::FailedCast(reason) => Error::argument(name, reason),
         Error::Downcast { .. } => Error::argument(name, error.to_string()),
@@ -218,7 +216,6 @@ impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
     fn accepts(arg: &Arg) -> bool {
         fits(arg, TypeId::of::<D>(), views::<M>, views_space::<D, M>)
     }
-    #[inline(never)]
     fn from_arg(arg: &Arg) -> Result<Self> {
         if let Some(pair) = pair_on(arg, TypeId::of::<D>())
             && let Some(metric) = M::view(pair.metric)

@@ -42,6 +42,16 @@ pub trait Carrier: Named + Codec + Clone + Send + Sync {
     fn reset(&mut self);
     /// Append a copy of the rows of a chunk, or, for a value that is one chunk, become a copy.
     fn append_rows(&mut self, chunk: Self::Chunk<'_>);
+    /// Move the value out of what is then used no more.
+    #[doc(hidden)]
+    fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::buffer())
+    }
+    /// Erase the type. Erasing what is erased changes nothing.
+    #[doc(hidden)]
+    fn erase(self) -> AnyValue {
+        AnyValue::of(self)
+    }
     /// Take a pair apart. Any other value is none, which is the default.
     fn pair(&self) -> Option<(AnyValue, AnyValue)> {
         None
@@ -82,6 +92,9 @@ impl<T: Named + Codec + Clone + Send + Sync> Carrier for Vec<T> {
     }
     fn buffer() -> Self {
         Vec::with_capacity(CHUNK_ROWS)
+    }
+    fn take(&mut self) -> Self {
+        std::mem::take(self)
     }
     fn reset(&mut self) {
         self.clear();
@@ -177,9 +190,9 @@ where
         HashMap::new()
     }
     fn reset(&mut self) {
-        self.clear();
+        *self = HashMap::new();
     }
     fn append_rows(&mut self, chunk: Whole<'_, Self>) {
-        self.clone_from(chunk.0);
+        *self = chunk.0.clone();
     }
 }

@@ -21,6 +21,10 @@ use crate::{Error, Named, Result, Turn};
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub trait Codec: Sized {
+    /// Whether nothing in a value can answer questions, so that [`bound_to`](Codec::bound_to) does
+    /// nothing. It saves containers a look at what they hold.
+    #[doc(hidden)]
+    const COMPLETE: bool = false;
     /// Write as JSON.
     fn to_json(&self) -> Json;
     /// Read from JSON.
@@ -85,6 +89,7 @@ fn is_integer_literal(text: &str) -> bool {
 macro_rules! integers {
     ($($t:ident)*) => {$(
         impl Codec for $t {
+            const COMPLETE: bool = true;
             fn to_json(&self) -> Json {
                 // Every integer prints as a JSON number.
                 self.to_string().parse::<Number>().map_or(Json::Null, Json::Number)
@@ -116,6 +121,7 @@ integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 macro_rules! floats {
     ($($t:ident $consecutive:literal)*) => {$(
         impl Codec for $t {
+            const COMPLETE: bool = true;
             fn to_json(&self) -> Json {
                 if self.is_nan() {
                     Json::from("NaN")
@@ -160,6 +166,7 @@ floats!(f32 16_777_216_u128 f64 9_007_199_254_740_992_u128);
 
 /// Anything that is JSON.
 impl Codec for Json {
+    const COMPLETE: bool = true;
     fn to_json(&self) -> Json {
         self.clone()
     }
@@ -168,6 +175,7 @@ impl Codec for Json {
     }
 }
 impl Codec for bool {
+    const COMPLETE: bool = true;
     fn to_json(&self) -> Json {
         Json::Bool(*self)
     }
@@ -176,6 +184,7 @@ impl Codec for bool {
     }
 }
 impl Codec for String {
+    const COMPLETE: bool = true;
     fn to_json(&self) -> Json {
         Json::String(self.clone())
     }
@@ -184,6 +193,7 @@ impl Codec for String {
     }
 }
 impl<T: Codec> Codec for Option<T> {
+    const COMPLETE: bool = T::COMPLETE;
     fn to_json(&self) -> Json {
         self.as_ref().map_or(Json::Null, T::to_json)
     }
@@ -195,6 +205,7 @@ impl<T: Codec> Codec for Option<T> {
     }
 }
 impl<T: Codec> Codec for Vec<T> {
+    const COMPLETE: bool = T::COMPLETE;
     fn to_json(&self) -> Json {
         self.iter().map(T::to_json).collect()
     }
@@ -202,12 +213,16 @@ impl<T: Codec> Codec for Vec<T> {
         items(json, "an array")?.iter().map(T::from_json).collect()
     }
     fn bound_to(self, turn: &Turn) -> Self {
+        if T::COMPLETE {
+            return self;
+        }
         self.into_iter().map(|value| value.bound_to(turn)).collect()
     }
 }
 macro_rules! tuples {
     ($($n:literal ($($t:ident $x:ident),*))*) => {$(
         impl<$($t: Codec),*> Codec for ($($t,)*) {
+            const COMPLETE: bool = true $(&& $t::COMPLETE)*;
             fn to_json(&self) -> Json {
                 let ($($x,)*) = self;
                 Json::Array(vec![$($x.to_json()),*])
@@ -229,6 +244,7 @@ tuples!(2 (A a, B b) 3 (A a, B b, C c));
 /// A map whose keys are strings is an object; any other is an array of pairs. Either way the keys
 /// are in the order of their text, so that equal maps are written alike.
 impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
+    const COMPLETE: bool = V::COMPLETE;
     fn to_json(&self) -> Json {
         let mut pairs = Vec::with_capacity(self.len());
         for (key, value) in self {
@@ -246,7 +262,14 @@ impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
         Ok(map)
     }
     fn bound_to(self, turn: &Turn) -> Self {
-        self.into_iter().map(|(key, value)| (key, value.bound_to(turn))).collect()
+        if V::COMPLETE {
+            return self;
+        }
+        let mut bound = HashMap::with_capacity(self.len());
+        for (key, value) in self {
+            bound.insert(key, value.bound_to(turn));
+        }
+        bound
     }
 }
 

@@ -1,10 +1,13 @@
 //! Plain functions that can be registered, and what they make.
 
+use std::borrow::Cow;
+
+use crate::args::{at_argument, missing};
 use crate::erased::{AnyDomain, AnyMeasure};
 use crate::{
-    Args, Argument, ArgumentType, Carrier, Constructed, Domain, Function, Kind, Measure,
-    Measurement, Metric, Named, Odometer, Result, TheDomain, TheMeasure, TheMetric, Transformation,
-    TypeName,
+    Arg, Args, Argument, ArgumentType, Carrier, Constructed, Domain, Error, Function, Kind,
+    Measure, Measurement, Metric, Named, Odometer, Result, TheDomain, TheMeasure, TheMetric,
+    Transformation, TypeName,
 };
 
 /// What a registered function may return.
@@ -18,7 +21,7 @@ pub trait Made {
     /// The name of its type.
     fn type_name() -> TypeName;
     /// Erase its type.
-    fn erased(self) -> Constructed;
+    fn erased(&self) -> Constructed;
 }
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Made for Transformation<DI, MI, DO, MO> {
     fn kind() -> Kind {
@@ -27,9 +30,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Made for Transformation<DI,
     fn type_name() -> TypeName {
         <Self as Named>::type_name()
     }
-    #[inline(never)]
-    fn erased(self) -> Constructed {
-        Constructed::Transformation(self.erase())
+    fn erased(&self) -> Constructed {
+        Constructed::of_transformation(self.parts())
     }
 }
 impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Made for Measurement<DI, MI, MO, TO> {
@@ -43,7 +45,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Made for Measurement<DI, 
         )
     }
     #[inline(never)]
-    fn erased(self) -> Constructed {
+    fn erased(&self) -> Constructed {
         Constructed::Measurement(self.erase())
     }
 }
@@ -54,7 +56,7 @@ impl<DI: Domain, MI: Metric, MO: Measure> Made for Odometer<DI, MI, MO> {
     fn type_name() -> TypeName {
         Odometer::<DI, MI, MO>::type_name()
     }
-    fn erased(self) -> Constructed {
+    fn erased(&self) -> Constructed {
         Constructed::Odometer(self.erase())
     }
 }
@@ -66,7 +68,7 @@ impl<I: Carrier, O: Carrier> Made for Function<I, O> {
         TypeName::applied("Function", &[I::type_name, O::type_name])
     }
     #[inline(never)]
-    fn erased(self) -> Constructed {
+    fn erased(&self) -> Constructed {
         Constructed::Function(self.erase())
     }
 }
@@ -79,8 +81,8 @@ macro_rules! made {
             fn type_name() -> TypeName {
                 <T as Named>::type_name()
             }
-            fn erased(self) -> Constructed {
-                Constructed::$kind($any::new(self.0))
+            fn erased(&self) -> Constructed {
+                Constructed::$kind($any::new(self.0.clone()))
             }
         }
     )*};
@@ -96,7 +98,7 @@ impl<T: Metric> Made for TheMetric<T> {
     fn type_name() -> TypeName {
         <T as Named>::type_name()
     }
-    fn erased(self) -> Constructed {
+    fn erased(&self) -> Constructed {
         Constructed::Metric(self.0.erased())
     }
 }
@@ -131,18 +133,51 @@ pub struct MadeType {
     pub type_name: fn() -> TypeName,
 }
 
-/// Arguments, and the names and defaults of the parameters that take them.
-#[derive(Clone, Copy, Debug)]
+/// Arguments, in the order of the parameters that take them.
+#[derive(Debug)]
 pub struct Call<'a> {
-    /// The parameters, in order.
-    pub specs: &'static [Spec],
-    /// The arguments, by name.
-    pub args: &'a Args,
+    specs: &'static [Spec],
+    types: &'static [ArgumentType],
+    /// Nothing where an argument is missing and has no default.
+    args: Vec<Option<Cow<'a, Arg>>>,
 }
-impl Call<'_> {
+impl<'a> Call<'a> {
+    pub(crate) fn new(
+        specs: &'static [Spec],
+        types: &'static [ArgumentType],
+        args: &'a Args,
+    ) -> Self {
+        let args = specs.iter().map(|(name, default)| args.find(name, *default)).collect();
+        Call { specs, types, args }
+    }
+    /// Decode an argument.
+    ///
+    /// # Errors
+    /// Those of [`Args::decode`].
     fn decode<A: Argument>(&self, place: usize) -> Result<A> {
-        let (name, default) = self.specs.get(place).copied().unwrap_or_default();
-        self.args.decode(name, default)
+        match self.arg(place) {
+            Ok(arg) => match A::from_arg(arg) {
+                Ok(argument) => Ok(argument),
+                Err(error) => Err(self.at(place, error)),
+            },
+            Err(error) => Err(error),
+        }
+    }
+    fn arg(&self, place: usize) -> Result<&Arg> {
+        match self.args.get(place) {
+            Some(Some(arg)) => Ok(arg),
+            _ => Err(match self.types.get(place) {
+                Some(expected) => missing(self.name(place), &expected.type_name()),
+                None => missing(self.name(place), &TypeName::plain("value")),
+            }),
+        }
+    }
+    #[cold]
+    fn at(&self, place: usize, error: Error) -> Error {
+        at_argument(self.name(place), error)
+    }
+    fn name(&self, place: usize) -> &'static str {
+        self.specs.get(place).map_or("", |(name, _)| name)
     }
 }
 
@@ -155,6 +190,18 @@ pub const fn made_of<S, F: Constructor<S>>(_: &F) -> MadeType {
     F::MADE
 }
 
+/// Arguments, decoded once for all functions that take arguments of these types.
+trait Decoded: Sized {
+    fn decoded(call: &Call<'_>) -> Result<Self>;
+}
+/// Erase what was made, once for all functions that make this.
+fn erased<M: Made>(made: Result<M>) -> Result<Constructed> {
+    match made {
+        Ok(made) => Ok(made.erased()),
+        Err(error) => Err(error),
+    }
+}
+
 macro_rules! constructors {
     ($(($($A:ident $place:literal),*))*) => {$(
         impl<Fun, Res, $($A),*> Constructor<fn($($A),*) -> Res> for Fun
@@ -165,9 +212,18 @@ macro_rules! constructors {
         {
             const TYPES: &'static [ArgumentType] = &[$(ArgumentType::of::<$A>()),*];
             const MADE: MadeType = MadeType { kind: Res::kind, type_name: Res::type_name };
-            #[allow(unused_variables, reason = "a function without parameters uses no arguments")]
+            #[allow(non_snake_case, reason = "variables are named like their types")]
             fn call(&self, call: &Call<'_>) -> Result<Constructed> {
-                Ok(self($(call.decode::<$A>($place)?),*)?.erased())
+                match Decoded::decoded(call) {
+                    Ok(($($A,)*)) => erased(self($($A),*)),
+                    Err(error) => Err(error),
+                }
+            }
+        }
+        impl<$($A: Argument),*> Decoded for ($($A,)*) {
+            #[allow(unused_variables, reason = "a function may have no parameters")]
+            fn decoded(call: &Call<'_>) -> Result<Self> {
+                Ok(($(call.decode::<$A>($place)?,)*))
             }
         }
     )*};

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use fold::{AfterRows, AnyState, FoldStage, ThenStage, leaf, load};
 pub use fold::{Fold, Partial};
-use map::{LastLeaf, MapLeaf, MapStage};
+use map::{Last, MapLeaf, MapStage};
 use rows::{Projection, RowsLeaf, RowsStage, Run, Sequence};
 
 use crate::erased::{AnyChunk, AnyRef, AnyValue};
@@ -87,7 +87,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// It is a fold and a map. What depends on the rows is compiled once, whatever becomes of their
     /// value in the end.
     pub fn fold_then<X: Carrier>(fold: impl Fold<I, X>, last: fn(X) -> Result<O>) -> Self {
-        Function::of(fold_then(leaf(fold), Stage::Map(Arc::new(LastLeaf(last)))))
+        Function::of(fold_last(leaf(fold), &last))
     }
     /// Make a function that needs its input whole.
     pub fn map<F: Fn(&I) -> Result<O> + Send + Sync + 'static>(function: F) -> Self {
@@ -256,6 +256,9 @@ impl Sink<'_> {
     }
 }
 
+fn fold_last(fold: Arc<dyn FoldStage>, last: &dyn Last) -> Stage {
+    fold_then(fold, last.stage())
+}
 fn fold_then(fold: Arc<dyn FoldStage>, last: Stage) -> Stage {
     Stage::Fold(Arc::new(ThenStage(fold, last)))
 }

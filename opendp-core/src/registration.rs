@@ -64,6 +64,10 @@ pub struct ArgumentType {
     stood_for: fn(&Arg) -> Option<TypeName>,
 }
 impl ArgumentType {
+    /// The name of the type.
+    pub fn type_name(&self) -> TypeName {
+        (self.type_name)()
+    }
     /// Describe a type.
     pub const fn of<A: Argument>() -> Self {
         ArgumentType {
@@ -75,7 +79,10 @@ impl ArgumentType {
     }
 }
 fn decodes<A: Argument>(arg: &Arg) -> Result<()> {
-    A::from_arg(arg).map(|_| ())
+    match A::from_arg(arg) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// A parameter, such as `bounds: Bounds<i32>`.
@@ -201,7 +208,7 @@ impl Registration {
     /// # Errors
     /// Those of decoding the arguments, and of the function.
     pub fn construct(&self, args: &Args) -> Result<Constructed> {
-        (self.construct)(&Call { specs: self.family.specs, args })
+        (self.construct)(&Call::new(self.family.specs, self.types, args))
     }
     /// The documentation of the function: its doc comment, word for word.
     pub fn documentation(&self) -> String {
@@ -240,8 +247,8 @@ fn documentation(source: &str, function: &str) -> String {
 }
 
 /// Name a function's own path.
-pub fn path_of<F>(_: &F) -> &'static str {
-    std::any::type_name::<F>()
+pub const fn path_of<F>(_: &F) -> fn() -> &'static str {
+    std::any::type_name::<F>
 }
 
 /// Offer a function to the registry, at every listed choice of its type parameters.
@@ -336,9 +343,6 @@ macro_rules! __register {
             fn construct(call: &$crate::Call<'_>) -> $crate::Result<$crate::Constructed> {
                 $crate::Constructor::call(&$run::<$($code),*>, call)
             }
-            fn path() -> &'static str {
-                $crate::__private::path_of(&$f::<$($one),*>)
-            }
             $crate::__private::submit! {
                 $crate::Registration {
                     family: &FAMILY,
@@ -354,7 +358,7 @@ macro_rules! __register {
                     types: $crate::__private::types_of(&$run::<$($code),*>),
                     made: $crate::__private::made_of(&$run::<$($code),*>),
                     construct,
-                    path,
+                    path: $crate::__private::path_of(&$f::<$($one),*>),
                 }
             }
         };

@@ -57,7 +57,10 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<TIA>>>,
     M: MetricOn<VectorDomain<OptionDomain<AtomDomain<TOA>>>>,
 {
-    let cast = |row: &TIA| TOA::round_cast(row).filter(|value| !value.is_null());
+    let cast = |row: &TIA| match TOA::round_cast(row) {
+        Some(value) if !value.is_null() => Some(value),
+        _ => None,
+    };
     each(input, OptionDomain::new(AtomDomain::non_nan()), rows(cast))
 }
 

@@ -1,11 +1,12 @@
 //! Records of another type, and its default value where there is none.
 
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
+    Atom, AtomDomain, DatasetMetric, Function, MetricOn, Result, Space, Transformation,
+    VectorDomain,
 };
 
 use crate::RoundCast;
-use crate::row_by_row::{each, rows};
+use crate::row_by_row::each;
 
 /// Cast each record to another type, or to the default value of that type.
 ///
@@ -49,8 +50,7 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<TIA>>>,
     M: MetricOn<VectorDomain<AtomDomain<TOA>>>,
 {
-    let cast = |row: &TIA| TOA::round_cast(row).unwrap_or_default();
-    each(input, AtomDomain::default(), rows(cast))
+    each(input, AtomDomain::default(), Function::rows(cast))
 }
 
 register! {
@@ -58,6 +58,12 @@ register! {
         for TIA in castable_atoms,
             M in unsized_metrics,
             TOA in castable_atoms;
+}
+
+/// Append the casts of rows.
+pub(crate) fn cast<I, O: Default + RoundCast<I>>(rows: &[I], out: &mut Vec<O>) -> Result<()> {
+    out.extend(rows.iter().map(|row| O::round_cast(row).unwrap_or_default()));
+    Ok(())
 }
 
 #[cfg(test)]

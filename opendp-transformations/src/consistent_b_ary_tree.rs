@@ -55,7 +55,7 @@ where
             "branching_factor: expected at least 2, found {branching_factor}"
         )));
     }
-    Ok(Function::map(move |nodes: &Vec<TIA>| Ok(consistent(nodes, branching_factor))))
+    Ok(Function::map(move |nodes: &Vec<TIA>| Ok(consistent(&floats(nodes), branching_factor))))
 }
 
 register! {
@@ -87,7 +87,7 @@ impl Layer {
     }
 }
 
-fn consistent<T: Number, O: Float>(nodes: &[T], b: usize) -> Vec<O> {
+fn consistent<O: Float>(nodes: &[f64], b: usize) -> Vec<O> {
     let given = nodes.len();
     // The smallest complete tree with room for all nodes.
     let (mut widths, mut width, mut inner) = (Vec::new(), 1_usize, 0_usize);
@@ -117,7 +117,7 @@ fn consistent<T: Number, O: Float>(nodes: &[T], b: usize) -> Vec<O> {
     }
     // The leaves, which are nearly all nodes, stay where they are and are written once, as results.
     let (above, leaves) = nodes.split_at(inner);
-    let mut above: Vec<f64> = above.iter().map(|x| float(*x)).collect();
+    let mut above = above.to_vec();
     for (depth, pair) in layers.windows(2).enumerate() {
         let [below, layer] = pair else { continue };
         let (above, children) = above.split_at_mut(below.start);
@@ -129,7 +129,7 @@ fn consistent<T: Number, O: Float>(nodes: &[T], b: usize) -> Vec<O> {
     }
     let mut result = vec![O::zero(); leaf_count];
     if layers.len() == 1 {
-        let leaves = leaves.iter().map(|leaf| O::from_f64_toward_zero(float(*leaf)));
+        let leaves = leaves.iter().map(|leaf| O::from_f64_toward_zero(*leaf));
         result.iter_mut().zip(leaves).for_each(|(x, leaf)| *x = leaf);
     }
     // The layer whose nodes are final, from the root down.
@@ -148,16 +148,16 @@ fn consistent<T: Number, O: Float>(nodes: &[T], b: usize) -> Vec<O> {
     result
 }
 
-#[inline]
-fn float<T: Number>(x: T) -> f64 {
-    x.to_f64().unwrap_or(0.0)
+/// The nearest floats. Every number has one.
+pub(crate) fn floats<T: Number>(numbers: &[T]) -> Vec<f64> {
+    numbers.iter().map(|x| x.to_f64().unwrap_or(0.0)).collect()
 }
-fn sum<T: Number>(children: &[T]) -> f64 {
-    children.iter().map(|x| float(*x)).sum()
+fn sum(children: &[f64]) -> f64 {
+    children.iter().sum()
 }
 
 /// Make each node the average of its own number and of the sum of its children.
-fn upward<T: Number>(own: &mut [f64], layer: &Layer, children: &[T], below: &Layer, b: usize) {
+fn upward(own: &mut [f64], layer: &Layer, children: &[f64], below: &Layer, b: usize) {
     let full = own.iter_mut().zip(children.chunks_exact(b)).take(layer.full);
     for (node, children) in full {
         let sum = sum(children);
@@ -173,10 +173,10 @@ fn upward<T: Number>(own: &mut [f64], layer: &Layer, children: &[T], below: &Lay
 }
 
 /// Give each node's children what it differs from their sum. Nodes without leaves are zero.
-fn downward<T: Number, O: Float>(
+fn downward<O: Float>(
     own: &[f64],
     layer: &Layer,
-    children: &[T],
+    children: &[f64],
     below: &Layer,
     b: usize,
     result: &mut [O],
@@ -186,7 +186,7 @@ fn downward<T: Number, O: Float>(
     for ((node, children), result) in full.take(layer.full) {
         let residual = (*node - sum(children)) * share;
         for (x, child) in result.iter_mut().zip(children) {
-            *x = O::from_f64_toward_zero(float(*child) + residual);
+            *x = O::from_f64_toward_zero(child + residual);
         }
     }
     let first = layer.full * b;
@@ -197,7 +197,7 @@ fn downward<T: Number, O: Float>(
     let (residual, total) = (node - sum(children), variances().sum::<f64>());
     for ((x, child), variance) in result[first..last].iter_mut().zip(children).zip(variances()) {
         let share = if 0.0 < total { residual * (variance / total) } else { 0.0 };
-        *x = O::from_f64_toward_zero(float(*child) + share);
+        *x = O::from_f64_toward_zero(child + share);
     }
 }
 

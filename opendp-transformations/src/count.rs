@@ -5,7 +5,7 @@ use opendp_core::{
     Space, Transformation, TypeName, VectorDomain,
 };
 
-use crate::symmetric::{a_count, row_count};
+use crate::symmetric::{counted, row_count};
 use crate::tally::{Tally, tally};
 
 /// Count the records.
@@ -49,9 +49,7 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     TO: Tally,
 {
-    let (output, map) = a_count(input.metric())?;
-    let function = Function::fold_then(Count { of: <TO as Named>::type_name }, tally);
-    Ok(Transformation::new(input, output, function, map))
+    counted(input, Function::fold_then(Count { of: <TO as Named>::type_name }, tally))
 }
 
 register! {

@@ -5,7 +5,7 @@ use opendp_core::{
     Transformation, TypeName, VectorDomain,
 };
 
-use crate::symmetric::a_count;
+use crate::symmetric::counted;
 use crate::tally::{Tally, tally};
 use crate::{Key, distinct, table};
 
@@ -52,9 +52,8 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     TO: Tally,
 {
-    let (output, map) = a_count(input.metric())?;
     let fold = Distinct { seed: table::seed(), of: <TO as Named>::type_name };
-    Ok(Transformation::new(input, output, Function::fold_then(fold, tally), map))
+    counted(input, Function::fold_then(fold, tally))
 }
 
 register! {

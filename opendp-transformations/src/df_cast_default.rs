@@ -1,11 +1,14 @@
 //! A column of a frame, cast to another type.
 
+use std::sync::Arc;
+
 use opendp_core::{
-    Atom, AtomDomain, Column, ColumnDomain, DataFrameDomain, DatasetMetric, HashableAtom, MetricOn,
-    Result, Space, Transformation,
+    Atom, AtomDomain, Chunk, Column, ColumnDomain, DataFrameDomain, DatasetMetric, FrameChunk,
+    HashableAtom, MetricOn, Result, Space, Transformation,
 };
 
 use crate::RoundCast;
+use crate::cast_default::cast;
 use crate::df_is_equal::replaced;
 
 /// Cast a column of a frame to another type, or to the default value of that type.
@@ -56,11 +59,8 @@ where
     TIA: Atom,
     TOA: Atom + RoundCast<TIA>,
 {
-    replaced(input, column_name, ColumnDomain::new(AtomDomain::<TOA>::default()), |cells, rows| {
-        let Some(cells) = cells else { return Column::new(vec![TOA::default(); rows]) };
-        let cast = |cell: &TIA| TOA::round_cast(cell).unwrap_or_default();
-        Column::new(cells.iter().map(cast).collect())
-    })
+    let made = ColumnDomain::new(AtomDomain::<TOA>::default());
+    replaced::<_, _, TIA>(input, column_name, made, Arc::new(casts::<K, TIA, TOA>))
 }
 
 register! {
@@ -69,6 +69,18 @@ register! {
             M in unsized_metrics,
             TIA in castable_atoms,
             TOA in castable_atoms;
+}
+
+fn casts<K: HashableAtom, TIA: Atom, TOA: Atom + RoundCast<TIA>>(
+    rows: FrameChunk<'_, K>,
+    name: &K,
+) -> Result<Column> {
+    let mut out: Vec<TOA> = Vec::with_capacity(rows.rows());
+    match rows.cells(name) {
+        Some(cells) => cast::<TIA, TOA>(cells, &mut out)?,
+        None => out.resize(rows.rows(), TOA::default()),
+    }
+    Ok(Column::new(out))
 }
 
 #[cfg(test)]

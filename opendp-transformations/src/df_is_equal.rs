@@ -57,10 +57,13 @@ where
     TIA: Atom,
 {
     let flags = ColumnDomain::new(AtomDomain::<bool>::default());
-    replaced(input, column_name, flags, move |cells: Option<&[TIA]>, rows| {
-        let Some(cells) = cells else { return Column::new(vec![false; rows]) };
-        Column::new(cells.iter().map(|cell| *cell == value).collect())
-    })
+    let joint = move |rows: FrameChunk<'_, K>, name: &K| {
+        let Some(cells) = rows.cells::<TIA>(name) else {
+            return Ok(Column::new(vec![false; rows.rows()]));
+        };
+        Ok(Column::new(cells.iter().map(|cell| *cell == value).collect()))
+    };
+    replaced::<_, _, TIA>(input, column_name, flags, Arc::new(joint))
 }
 
 register! {
@@ -70,26 +73,11 @@ register! {
             TIA in castable_atoms;
 }
 
-/// Put another column in place of one, made of each of its cells alone. The function gets the cells
-/// of a chunk, or none where they are not there or of another type, and their number.
+/// A column that is made of the rows of a chunk and of the name of one.
+pub(crate) type Made<K> = Arc<dyn Fn(FrameChunk<'_, K>, &K) -> Result<Column> + Send + Sync>;
+
+/// Put another column in place of one of type `T`, made of each of its cells alone.
 pub(crate) fn replaced<K, M, T>(
-    input: Space<DataFrameDomain<K>, M>,
-    name: K,
-    made: ColumnDomain,
-    cells: impl Fn(Option<&[T]>, usize) -> Column + Send + Sync + 'static,
-) -> Result<Transformation<DataFrameDomain<K>, M, DataFrameDomain<K>, M>>
-where
-    K: HashableAtom,
-    M: DatasetMetric + MetricOn<DataFrameDomain<K>>,
-    T: Cell,
-{
-    column::<K, T>(input.domain(), &name, "column_name")?;
-    let of = move |rows: FrameChunk<'_, K>, name: &K| cells(rows.cells(name), rows.rows());
-    put(input, name, made, Arc::new(of))
-}
-/// A column that is made of the rows of a chunk and a name.
-type Made<K> = Arc<dyn Fn(FrameChunk<'_, K>, &K) -> Column + Send + Sync>;
-fn put<K, M>(
     input: Space<DataFrameDomain<K>, M>,
     name: K,
     made: ColumnDomain,
@@ -98,12 +86,30 @@ fn put<K, M>(
 where
     K: HashableAtom,
     M: DatasetMetric + MetricOn<DataFrameDomain<K>>,
+    T: Cell,
 {
+    put(input, name, made, column, has::<K, T>)
+}
+fn has<K: HashableAtom, T: Cell>(domain: &DataFrameDomain<K>, name: &K) -> Result<()> {
+    column::<K, T>(domain, name, "column_name").map(|_| ())
+}
+fn put<K, M>(
+    input: Space<DataFrameDomain<K>, M>,
+    name: K,
+    made: ColumnDomain,
+    column: Made<K>,
+    check: fn(&DataFrameDomain<K>, &K) -> Result<()>,
+) -> Result<Transformation<DataFrameDomain<K>, M, DataFrameDomain<K>, M>>
+where
+    K: HashableAtom,
+    M: DatasetMetric + MetricOn<DataFrameDomain<K>>,
+{
+    check(input.domain(), &name)?;
     let domain = input.domain().clone().with_column(name.clone(), made);
     let empty = domain.empty();
     let output = Space::new(domain, input.metric().clone())?;
     let replace = move |rows: FrameChunk<'_, K>, out: &mut DataFrame<K>| {
-        out.append(rows.with_column(&name, column(rows, &name))?);
+        out.append(rows.with_column(&name, column(rows, &name)?)?);
         Ok(())
     };
     let map = StabilityMap::identity();

@@ -3,13 +3,13 @@
 use opendp_core::arith::Number;
 use opendp_core::{
     Atom, AtomDomain, DatasetMetric, Error, Function, LInfDistance, Metric, MetricOn,
-    RangeDistance, Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
+    RangeDistance, Result, Space, StabilityMap, Transformation, VectorDomain,
 };
 
 use crate::Alpha;
 use crate::alpha::Fraction;
 use crate::ranks::QuantileScores;
-use crate::symmetric::{Aggregate, Records, through_symmetric};
+use crate::symmetric::Records;
 
 /// Score how far each candidate is from a quantile of the records.
 ///
@@ -96,7 +96,11 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     MO: ScoreDistance,
 {
-    through_symmetric(input, |input| scores(input, candidates, alpha))
+    let (size, count) = (input.domain().size(), candidates.len());
+    let alpha = alpha.for_size(size);
+    let scorer = scorer(input.domain(), candidates, alpha)?;
+    let (output, map) = scores(count, size.is_some(), alpha, input.metric())?;
+    Ok(Transformation::new(input, output, Function::fold(scorer), map))
 }
 
 register! {
@@ -128,24 +132,30 @@ impl ScoreDistance for RangeDistance<u64> {
     }
 }
 
-fn scores<T: Atom + Number, MO: ScoreDistance>(
-    input: Space<Records<T>, SymmetricDistance>,
+fn scorer<T: Atom + Number>(
+    records: &Records<T>,
     candidates: Vec<T>,
-    alpha: Alpha,
-) -> Result<Aggregate<T, VectorDomain<AtomDomain<u64>>, MO>> {
-    if input.domain().element().nan() {
+    alpha: Fraction,
+) -> Result<QuantileScores<T>> {
+    if records.element().nan() {
         return Err(Error::FailedFunction(
             "input: the records may be NaN, expected an element domain without NaN".into(),
         ));
     }
     check(&candidates)?;
-    let size = input.domain().size();
-    let alpha = alpha.for_size(size);
-    let domain = VectorDomain::new(AtomDomain::default()).with_size(candidates.len());
-    let output = Space::new(domain, MO::default())?;
-    let map = StabilityMap::new(move |d_in: &u32| sensitivity::<MO>(*d_in, size.is_some(), alpha));
-    let function = Function::fold(QuantileScores::new(candidates, alpha));
-    Ok(Transformation::new(input, output, function, map))
+    Ok(QuantileScores::new(candidates, alpha))
+}
+/// The output space and the map.
+fn scores<M: DatasetMetric, MO: ScoreDistance>(
+    candidates: usize,
+    sized: bool,
+    alpha: Fraction,
+    metric: &M,
+) -> Result<(Space<VectorDomain<AtomDomain<u64>>, MO>, StabilityMap<M, MO>)> {
+    let domain = VectorDomain::new(AtomDomain::default()).with_size(candidates);
+    let metric = metric.clone();
+    let map = move |d_in: &u32| sensitivity::<MO>(metric.to_symmetric(*d_in)?, sized, alpha);
+    Ok((Space::new(domain, MO::default())?, StabilityMap::new(map)))
 }
 
 fn check<T: Atom + Number>(candidates: &[T]) -> Result<()> {
@@ -180,7 +190,10 @@ fn checked_product(left: u64, right: u64) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opendp_core::{DistanceOn, InsertDeleteDistance, laws};
+    use opendp_core::{
+        ChangeOneDistance, DistanceOn, HammingDistance, InsertDeleteDistance, SymmetricDistance,
+        laws,
+    };
 
     type Scores<M, MO> = Transformation<Records<i32>, M, VectorDomain<AtomDomain<u64>>, MO>;
     fn make<M, MO>(size: Option<usize>, candidates: &[i32], alpha: (u64, u64)) -> Scores<M, MO>

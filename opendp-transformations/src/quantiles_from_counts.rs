@@ -5,6 +5,7 @@ use opendp_core::{Atom, Codec, Error, Function, Result, codec, named};
 use serde_json::Value as Json;
 
 use crate::cdf::cumulative;
+use crate::consistent_b_ary_tree::floats;
 
 /// How a quantile is read off between the edges of a bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,18 +91,7 @@ pub fn make_quantiles_from_counts<TA: Atom + Number, F: Atom + Number>(
             "alphas: expected shares from 0 to 1, strictly increasing".into(),
         ));
     }
-    let alphas: Vec<f64> = alphas.iter().map(|alpha| float(*alpha)).collect();
-    Ok(Function::map(move |counts: &Vec<TA>| {
-        let inner = bin_edges.len() - 1;
-        let counts: Vec<f64> = counts.iter().map(|count| float(*count)).collect();
-        let counts = match counts.len() {
-            bins if bins == inner => &counts[..],
-            bins if bins == inner + 2 => &counts[1..=inner],
-            bins => return Err(unfit(bin_edges.len(), bins)),
-        };
-        let cdf = cumulative(counts);
-        Ok(alphas.iter().map(|alpha| quantile(&bin_edges, &cdf, *alpha, interpolation)).collect())
-    }))
+    Ok(quantiles(bin_edges, floats(&alphas), interpolation))
 }
 
 register! {
@@ -112,9 +102,33 @@ register! {
 fn increases<T: PartialOrd>(values: &[T]) -> bool {
     values.windows(2).all(|pair| pair[0] < pair[1])
 }
-/// The nearest float. Every number has one.
-fn float<T: Number>(x: T) -> f64 {
-    x.to_f64().unwrap_or(f64::NAN)
+fn quantiles<T: Atom + Number>(
+    edges: Vec<T>,
+    alphas: Vec<f64>,
+    interpolation: Interpolation,
+) -> Function<Vec<T>, Vec<T>> {
+    Function::map(move |counts: &Vec<T>| {
+        let places = places(&floats(counts), edges.len(), &alphas)?;
+        Ok(places.into_iter().map(|place| quantile(&edges, place, interpolation)).collect())
+    })
+}
+/// For each alpha the bin that it falls into, if there is one, and its share of the bin.
+fn places(counts: &[f64], edges: usize, alphas: &[f64]) -> Result<Vec<Option<(usize, f64)>>> {
+    let inner = edges - 1;
+    let counts = match counts.len() {
+        bins if bins == inner => counts,
+        bins if bins == inner + 2 => &counts[1..=inner],
+        bins => return Err(unfit(edges, bins)),
+    };
+    let cdf = cumulative(counts);
+    let place = |alpha: &f64| {
+        let bin = cdf.iter().position(|share| alpha <= share)?;
+        let left = bin.checked_sub(1).and_then(|before| cdf.get(before)).copied().unwrap_or(0.0);
+        let share = (alpha - left) / (cdf.get(bin).copied().unwrap_or(1.0) - left);
+        // NaN, in a bin without records, becomes zero.
+        Some((bin, if 0.0 < share { share.min(1.0) } else { 0.0 }))
+    };
+    Ok(alphas.iter().map(place).collect())
 }
 #[cold]
 fn unfit(edges: usize, counts: usize) -> Error {
@@ -123,17 +137,16 @@ fn unfit(edges: usize, counts: usize) -> Error {
     ))
 }
 
-fn quantile<T: Number>(edges: &[T], cdf: &[f64], alpha: f64, interpolation: Interpolation) -> T {
-    let bin = cdf.iter().position(|share| alpha <= *share);
-    let pair = bin.and_then(|bin| Some((bin, edges.get(bin)?, edges.get(bin + 1)?)));
-    let Some((bin, lower, upper)) = pair else {
+fn quantile<T: Number>(
+    edges: &[T],
+    place: Option<(usize, f64)>,
+    interpolation: Interpolation,
+) -> T {
+    let pair = place.and_then(|(bin, share)| Some((edges.get(bin)?, edges.get(bin + 1)?, share)));
+    let Some((lower, upper, share)) = pair else {
         // Without bins there is one edge. Otherwise no bin reaches the share.
         return edges.last().copied().unwrap_or_else(T::zero);
     };
-    let left = bin.checked_sub(1).and_then(|before| cdf.get(before)).copied().unwrap_or(0.0);
-    let share = (alpha - left) / (cdf.get(bin).copied().unwrap_or(1.0) - left);
-    // NaN, in a bin without records, becomes zero.
-    let share = if 0.0 < share { share.min(1.0) } else { 0.0 };
     if interpolation == Interpolation::Nearest {
         return if 0.5 < share { *upper } else { *lower };
     }
@@ -144,7 +157,8 @@ fn quantile<T: Number>(edges: &[T], cdf: &[f64], alpha: f64, interpolation: Inte
     if share == 1.0 {
         return *upper;
     }
-    let point = (1.0 - share) * float(*lower) + share * float(*upper);
+    let float = |x: &T| x.to_f64().unwrap_or(f64::NAN);
+    let point = (1.0 - share) * float(lower) + share * float(upper);
     match num_traits::cast::<f64, T>(point) {
         Some(point) if point < *lower => *lower,
         Some(point) if point <= *upper => point,

@@ -86,16 +86,22 @@ where
     E: Domain,
     M: DatasetMetric + MetricOn<VectorDomain<D>> + MetricOn<VectorDomain<E>>,
 {
-    let output = vectors(element, input.domain().size(), input.metric())?;
-    Ok(Transformation::new(input, output, function, StabilityMap::identity()))
+    let (output, map) = alike(element, input.domain().size(), input.metric())?;
+    Ok(Transformation::new(input, output, function, map))
 }
-fn vectors<E, M>(element: E, size: Option<usize>, metric: &M) -> Result<Space<VectorDomain<E>, M>>
+/// The space of as many records of another domain, and the map of a function of each record.
+fn alike<E, M>(
+    element: E,
+    size: Option<usize>,
+    metric: &M,
+) -> Result<(Space<VectorDomain<E>, M>, StabilityMap<M, M>)>
 where
     E: Domain,
     M: MetricOn<VectorDomain<E>>,
 {
     let domain = VectorDomain::new(element);
-    Space::new(if let Some(size) = size { domain.with_size(size) } else { domain }, metric.clone())
+    let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
+    Ok((Space::new(domain, metric.clone())?, StabilityMap::identity()))
 }
 
 #[cfg(test)]

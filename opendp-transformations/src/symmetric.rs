@@ -2,16 +2,15 @@
 
 use opendp_core::arith::InfCast;
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Domain, Metric, Result, Space, StabilityMap,
-    SymmetricDistance, Transformation, VectorDomain,
+    AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Domain, Function, Metric, Result, Space,
+    StabilityMap, SymmetricDistance, Transformation, VectorDomain,
 };
 
 use crate::Tally;
 
 /// Data sets whose records are atoms.
 pub(crate) type Records<T> = VectorDomain<AtomDomain<T>>;
-/// Numbers that differ by so much.
-pub(crate) type Number<T> = Space<AtomDomain<T>, AbsoluteDistance<T>>;
+type Number<T> = Space<AtomDomain<T>, AbsoluteDistance<T>>;
 /// An aggregate of records under the symmetric distance.
 pub(crate) type Aggregate<T, DO, MO> = Transformation<Records<T>, SymmetricDistance, DO, MO>;
 
@@ -49,10 +48,17 @@ where
     let metric = metric.clone();
     StabilityMap::new(move |d_in: &u32| MO::Distance::inf_cast(metric.to_symmetric(*d_in)?))
 }
-/// A count, and how far it moves if each record added or removed changes it by one at most.
-pub(crate) fn a_count<M: DatasetMetric, T: Tally>(
+/// Make a count that each record added or removed changes by one at most.
+pub(crate) fn counted<T: Atom, M: DatasetMetric, TO: Tally>(
+    input: Space<Records<T>, M>,
+    count: Function<Vec<T>, TO>,
+) -> Result<Transformation<Records<T>, M, AtomDomain<TO>, AbsoluteDistance<TO>>> {
+    let (output, map) = number(input.metric())?;
+    Ok(Transformation::new(input, output, count, map))
+}
+fn number<M: DatasetMetric, TO: Tally>(
     metric: &M,
-) -> Result<(Number<T>, StabilityMap<M, AbsoluteDistance<T>>)> {
+) -> Result<(Number<TO>, StabilityMap<M, AbsoluteDistance<TO>>)> {
     Ok((Space::new(AtomDomain::non_nan(), AbsoluteDistance::new())?, one_each(metric)))
 }
 

@@ -64,11 +64,13 @@ impl<K: Key, V: Default + Copy> Table<K, V> {
     }
     /// Show all keys and values, in no particular order.
     pub(crate) fn visit(&self, show: &mut dyn FnMut(K, V)) {
-        self.words.visit(&mut |word, value| {
-            if let Some(key) = K::from_word(word) {
-                show(key, value);
-            }
-        });
+        if K::HAS_WORD {
+            return self.words.visit(&mut |word, value| {
+                if let Some(key) = K::from_word(word) {
+                    show(key, value);
+                }
+            });
+        }
         self.doubles.visit(&mut |word, value| {
             if let Some(key) = K::from_double_word(word) {
                 show(key, value);
@@ -86,7 +88,9 @@ impl<K: Key, V: Default + Copy> Table<K, V> {
     }
     /// Add the keys of another table, with what `add` makes of both values.
     pub(crate) fn merge(&mut self, other: Self, add: fn(&mut V, V)) {
-        self.words.merge(&other.words, add);
+        if K::HAS_WORD {
+            return self.words.merge(&other.words, add);
+        }
         self.doubles.merge(&other.doubles, add);
         for (key, more) in other.others {
             add(self.others.entry(key).or_default(), more);

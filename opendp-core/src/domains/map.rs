@@ -41,7 +41,12 @@ impl<K, V> MapDomain<K, V> {
 impl<K: HashableAtom, V: Atom> Domain for MapDomain<AtomDomain<K>, AtomDomain<V>> {
     type Carrier = HashMap<K, V>;
     fn member(&self, value: &HashMap<K, V>) -> bool {
-        value.iter().all(|(k, v)| self.key.member(k) && self.value.member(v))
+        for (k, v) in value {
+            if !(self.key.member(k) && self.value.member(v)) {
+                return false;
+            }
+        }
+        true
     }
     fn to_json(&self) -> Json {
         descriptor(

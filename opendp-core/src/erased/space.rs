@@ -39,10 +39,13 @@ trait ErasedDomain: Erased {
 }
 impl<D: Domain> ErasedDomain for D {
     fn contains(&self, value: &AnyValue) -> bool {
-        value.downcast_ref().is_ok_and(|value| self.member(value))
+        match value.downcast_ref() {
+            Ok(value) => self.member(value),
+            Err(_) => false,
+        }
     }
     fn decode(&self, json: &Json) -> Result<AnyValue> {
-        D::Carrier::from_json(json).map(AnyValue::new)
+        AnyValue::of_result(D::Carrier::from_json(json))
     }
     fn cells(&self, cells: &[&str]) -> Option<Result<AnyValue>> {
         self.read_cells(cells).map(|rows| rows.map(AnyValue::new))

@@ -52,10 +52,13 @@ impl<T: Carrier> ErasedValue for T {
     fn empty(&self) -> Arc<dyn ErasedValue> {
         new_buffer::<T>()
     }
-    fn move_to(self: Arc<Self>, place: &mut dyn Any) {
+    fn move_to(mut self: Arc<Self>, place: &mut dyn Any) {
         if let Some(place) = place.downcast_mut() {
             // The only owner moves the value out; another one copies it.
-            *place = Some(Arc::unwrap_or_clone(self));
+            *place = Some(match Arc::get_mut(&mut self) {
+                Some(value) => value.take(),
+                None => (*self).clone(),
+            });
         }
     }
     fn bind(&self, turn: &Turn) -> AnyValue {
@@ -75,11 +78,11 @@ pub struct AnyValue(Option<Arc<dyn ErasedValue>>);
 impl AnyValue {
     /// Erase the type of a value. Erasing what is erased changes nothing.
     pub fn new<T: Carrier>(value: T) -> Self {
-        let any: &dyn Any = &value;
-        match any.downcast_ref::<AnyValue>() {
-            Some(erased) => erased.clone(),
-            None => AnyValue(Some(Arc::new(value))),
-        }
+        value.erase()
+    }
+    /// Erase the type of a value that is not erased.
+    pub(crate) fn of<T: Carrier>(value: T) -> Self {
+        AnyValue(Some(Arc::new(value)))
     }
     /// The name of the type inside.
     pub fn inner_type(&self) -> TypeName {
@@ -94,7 +97,10 @@ impl AnyValue {
             Some(value) => Ok(value),
             None => {
                 let itself: &dyn Any = self;
-                itself.downcast_ref::<T>().ok_or_else(|| self.another(T::type_name()))
+                match itself.downcast_ref::<T>() {
+                    Some(value) => Ok(value),
+                    None => Err(self.another(T::type_name())),
+                }
             }
         }
     }
@@ -134,7 +140,10 @@ impl AnyValue {
         } else {
             self.buffer_of(TypeId::of::<T>(), T::type_name, new_buffer::<T>)?
         };
-        any.downcast_mut().ok_or_else(mixed_up)
+        match any.downcast_mut() {
+            Some(buffer) => Ok(buffer),
+            None => Err(mixed_up()),
+        }
     }
     /// Borrow the value to append to, if it has this type; an untyped buffer becomes an empty one.
     fn buffer_of(
@@ -245,10 +254,15 @@ impl<'a> AnyChunk<'a> {
     }
     /// Look inside.
     pub(crate) fn typed<T: Carrier>(self) -> Result<T::Chunk<'a>> {
-        let any = self.value.map(|value| value as &dyn Any);
-        match any.and_then(|any| any.downcast_ref::<T>()) {
+        match self.inside().downcast_ref::<T>() {
             Some(value) => Ok(value.chunk().narrow(self.start..self.end)),
             None => Err(self.another(T::type_name())),
+        }
+    }
+    fn inside(self) -> &'a dyn Any {
+        match self.value {
+            Some(value) => value,
+            None => &(),
         }
     }
     #[cold]
@@ -280,6 +294,9 @@ impl Carrier for AnyValue {
     }
     fn view(chunk: AnyChunk<'_>) -> Result<AnyChunk<'_>> {
         Ok(chunk)
+    }
+    fn erase(self) -> AnyValue {
+        self
     }
     fn buffer() -> Self {
         AnyValue(None)

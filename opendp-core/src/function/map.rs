@@ -16,7 +16,16 @@ pub(crate) trait MapStage: Any + Send + Sync {
 }
 
 /// A function that takes its value for itself.
-pub(crate) struct LastLeaf<I, O>(pub(crate) fn(I) -> Result<O>);
+struct LastLeaf<I, O>(fn(I) -> Result<O>);
+/// A dyn-compatible view of it.
+pub(crate) trait Last {
+    fn stage(&self) -> Stage;
+}
+impl<I: Carrier, O: Carrier> Last for fn(I) -> Result<O> {
+    fn stage(&self) -> Stage {
+        Stage::Map(Arc::new(LastLeaf(*self)))
+    }
+}
 impl<I: Carrier, O: Carrier> MapStage for LastLeaf<I, O> {
     fn call(&self, input: &AnyValue) -> Result<AnyValue> {
         self.call_last(input.clone())

@@ -39,7 +39,14 @@ where
     F: for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync,
 {
     fn append(&self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()> {
-        (self.0)(I::view(chunk)?, out.typed_buffer()?)
+        // With `?`, two more functions for each type.
+        match I::view(chunk) {
+            Ok(rows) => match out.typed_buffer() {
+                Ok(out) => (self.0)(rows, out),
+                Err(error) => Err(error),
+            },
+            Err(error) => Err(error),
+        }
     }
 }
 
