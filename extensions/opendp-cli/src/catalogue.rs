@@ -215,7 +215,7 @@ mod tests {
         let name = SymmetricDistance::type_name();
         let added = Addition::new("my_metric", "my-app", Kind::Metric, name)
             .documentation("Count records.")
-            .constructs(|_| Ok(opendp_core::Made::erased(TheMetric(SymmetricDistance))));
+            .constructs(|_| Ok(opendp_core::Made::erased(&TheMetric(SymmetricDistance))));
         registry.add(added).unwrap();
         let mine = describe(&registry, "my_metric").unwrap();
         assert_eq!(mine["proved"], false);
