@@ -77,11 +77,16 @@
     )
 )]
 
+mod decide;
 mod ledger;
 mod loss;
 mod record;
+mod request;
 mod store;
+mod terms;
 
-pub use crate::ledger::{Ledger, Release, Request};
+pub use crate::ledger::Ledger;
 pub use crate::loss::{Accounted, Loss, Notion};
 pub use crate::record::{Account, Entry};
+pub use crate::request::{Release, Request};
+pub use crate::terms::{Terms, Unit};
