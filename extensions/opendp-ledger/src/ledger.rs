@@ -252,7 +252,8 @@ impl Ledger {
                 let entries = tables.entries(&account)?;
                 record::verify(&account, &entries)?;
                 let mut json = account.to_json();
-                json["history"] = entries.iter().map(Entry::to_json).collect();
+                json["history"] =
+                    entries.iter().map(|entry| account.entry_to_json(entry)).collect();
                 budgets.push(json);
             }
             Ok(())

@@ -48,6 +48,14 @@ impl Account {
         }
         json
     }
+    /// Write one of its entries as JSON, with whom the budget protects.
+    pub fn entry_to_json(&self, entry: &Entry) -> Json {
+        let mut json = entry.to_json();
+        if let Some(unit) = self.terms.to_json().get("unit") {
+            json["unit"] = unit.clone();
+        }
+        json
+    }
     /// Take in the next entry.
     pub(crate) fn follow(&mut self, entry: &Entry) {
         self.spent = self.spent.plus(&entry.loss);

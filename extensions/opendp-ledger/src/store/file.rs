@@ -56,6 +56,7 @@ pub(crate) fn open(path: &Path, mode: Mode) -> Result<Box<dyn Store>> {
     }
     if mode == Mode::Read {
         let mut disk = Disk::open(path, false)?;
+        disk.wait_until_made()?;
         let header = match Header::read(&disk.read(0, SECTOR as u64)?) {
             Found::Legacy => return Ok(Box::new(super::legacy::Legacy::open(path)?)),
             found => header(path, found)?,

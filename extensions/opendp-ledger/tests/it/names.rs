@@ -150,3 +150,34 @@ fn a_crash_under_one_name_loses_nothing_under_the_other() {
     }
     assert!(20 < granted.len(), "{}", granted.len());
 }
+#[cfg(unix)]
+#[test]
+fn the_control_a_database_has_another_log_for_each_name_and_drops_what_was_damaged() {
+    use rusqlite::Connection;
+    let folder = tempfile::tempdir().unwrap();
+    let (path, other) = (folder.path().join("d"), folder.path().join("other"));
+    let open = |path: &Path| {
+        let connection = Connection::open(path).unwrap();
+        connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())).unwrap();
+        connection
+    };
+    let spent = |connection: &Connection| -> i64 {
+        connection.query_row("SELECT count(*) FROM spend", [], |row| row.get(0)).unwrap()
+    };
+    let first = open(&path);
+    first.execute_batch("CREATE TABLE spend (id)").unwrap();
+    first.pragma_update_and_check(None, "wal_checkpoint", "TRUNCATE", |_| Ok(())).unwrap();
+    first.execute_batch("INSERT INTO spend VALUES (1)").unwrap();
+    assert_eq!(spent(&first), 1);
+    // What another name leads to: the same file, and no log. (One process would share its memory.)
+    std::fs::copy(&path, &other).unwrap();
+    assert_eq!(spent(&open(&other)), 0, "a spend under the first name is not seen");
+    // A change in the log, and the spend was never made.
+    let copy = folder.path().join("copy");
+    std::fs::copy(&path, &copy).unwrap();
+    let mut log = std::fs::read(folder.path().join("d-wal")).unwrap();
+    let end = log.len() - 1;
+    log[end] ^= 1;
+    std::fs::write(folder.path().join("copy-wal"), log).unwrap();
+    assert_eq!(spent(&Connection::open(&copy).unwrap()), 0);
+}
