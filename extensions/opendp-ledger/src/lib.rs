@@ -68,11 +68,13 @@
 //! must be on a local disk; locks of network file systems are not to be trusted. With the feature
 //! `postgres`, the same is kept in two tables on a server (`Ledger::connect`).
 //!
-//! Opening reads the whole file, about a hundred thousand releases a second.
+//! Opening reads the whole file: a hundred thousand releases of 400 bytes took 1.7 seconds on the same
+//! machine, in a build with little optimisation. Somebody who releases more starts a second ledger.
 //!
 //! A ledger of version 1 was a database of SQLite. It is read as it is, and becomes a ledger of lines,
-//! in the same file, when it is first opened to write. Nobody may have it open at that moment. Damage
-//! that its own log (`-wal`) suffered before cannot be noticed.
+//! in the same file, when it is first opened to write. Nobody may have it open at that moment. Open
+//! it by the name that it always had, because its log (`-wal`) lies beside that name; damage that the
+//! log suffered before cannot be noticed.
 //!
 //! A spend that is durable takes a sync, so that the disk decides how many there are in a second.
 //! Threads of one process that wait share one sync, and so do many more spends than the disk has

@@ -269,6 +269,8 @@ fn sealed(fields: &[&str], last: &str) -> String {
     });
     hexadecimal(hash)
 }
-fn hexadecimal(hash: Sha256) -> String {
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+pub(crate) fn hexadecimal(hash: Sha256) -> String {
+    let digits =
+        |byte: &u8| [byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[digit as usize]);
+    hash.finalize().iter().flat_map(digits).map(char::from).collect()
 }

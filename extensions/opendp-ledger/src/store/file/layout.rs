@@ -7,6 +7,8 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::record::hexadecimal;
+
 /// The bytes of a sector, which disks write whole.
 pub(super) const SECTOR: usize = 512;
 /// The characters of a seal.
@@ -109,7 +111,7 @@ pub(super) fn seal(previous: &str, text: &str) -> String {
         hash.update((field.len() as u64).to_le_bytes());
         hash.update(field);
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(hash)
 }
 /// Write a line, and give its seal.
 pub(super) fn write_line(previous: &str, text: &str, lines: &mut Vec<u8>) -> String {
