@@ -1,11 +1,14 @@
-//! Durable budgets: create, show, history, export.
+//! Durable budgets: create, show, history, export, settle-clock.
 
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use opendp_core::{Error, Result};
-use opendp_ledger::{Account, Entry, Ledger, Loss};
+use opendp_core::{Constructed, Error, Metric, Result};
+use opendp_ledger::{Account, Entry, Ledger, Loss, Terms, Unit};
+use opendp_registry::{Document, Registry};
 use serde_json::{Value as Json, json};
+
+use crate::caution::Caution;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -23,6 +26,22 @@ pub(crate) enum Command {
         /// Zero-concentrated differential privacy
         #[arg(long, conflicts_with_all = ["epsilon", "delta"])]
         rho: Option<String>,
+        /// Whom it protects: how far apart data are that differ in one person, or in one record of
+        /// hers; `run` takes its --d-in from here
+        #[arg(long, requires = "metric")]
+        unit: Option<u32>,
+        /// The metric of --unit, such as symmetric_distance
+        #[arg(long, requires = "unit")]
+        metric: Option<String>,
+        /// The most records of one person, each of which counts as one --unit
+        #[arg(long, requires = "unit")]
+        contributions: Option<u32>,
+        /// The SHA-256 of the file of the data; `run` refuses other data
+        #[arg(long, value_name = "SHA256")]
+        digest: Option<String>,
+        /// How many people there are in the data; a delta above 1 in so many gives a warning
+        #[arg(long)]
+        size: Option<u64>,
     },
     /// Show what is spent and what is left: of one budget, or of all in a file
     Show {
@@ -35,6 +54,15 @@ pub(crate) enum Command {
         /// The file of the ledger and the name of the budget, as FILE:NAME
         #[arg(value_name = "FILE:NAME")]
         place: Place,
+    },
+    /// Let a budget go on that waits for the time, because a clock was ahead and was set right
+    SettleClock {
+        /// The file of the ledger and the name of the budget, as FILE:NAME
+        #[arg(value_name = "FILE:NAME")]
+        place: Place,
+        /// Who settles it, for the history
+        #[arg(long)]
+        by: Option<String>,
     },
     /// Print everything in a file as JSON, after checking all of it
     Export {
@@ -61,19 +89,33 @@ impl std::str::FromStr for Place {
     }
 }
 
+/// The distance that a budget states, if there is such a budget and it states one.
+pub(crate) fn unit(place: &Place) -> Result<Option<Json>> {
+    match Ledger::open_to_read(&place.file).and_then(|ledger| ledger.account(&place.name)) {
+        Ok(account) => Ok(account.terms.unit().map(|unit| unit.d_in().into())),
+        Err(Error::NotFound(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Do what the command says, and give the text to print.
 pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
     let either = |json: Json, text: String| if as_json { json.to_string() } else { text };
     match command {
-        Command::Create { place, epsilon, delta, rho } => {
+        Command::Create { place, epsilon, delta, rho, .. } => {
             let total = match (epsilon, delta, rho) {
                 (Some(epsilon), None, None) => Loss::epsilon(epsilon)?,
                 (Some(epsilon), Some(delta), None) => Loss::epsilon_delta(epsilon, delta)?,
                 (None, None, Some(rho)) => Loss::rho(rho)?,
                 _ => return Err(Error::argument("epsilon", "give a budget in one measure")),
             };
+            let terms = terms(command)?;
             let ledger = Ledger::open(&place.file)?;
-            ledger.create(&place.name, &total)?;
+            ledger.create_with(&place.name, &total, &terms)?;
+            let parts: Vec<f64> = total.parts().iter().map(|part| part.to_f64_up()).collect();
+            let delta = parts.get(1).copied();
+            let caution = Caution { loss: parts.first().copied(), delta, size: terms.size() };
+            caution.warn(total.notion().parts().first().copied().unwrap_or("loss"), as_json);
             let account = ledger.account(&place.name)?;
             Ok(either(account.to_json(), account_text(&account)))
         }
@@ -93,34 +135,97 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
             }
         }
         Command::History { place } => {
-            let entries = Ledger::open_to_read(&place.file)?.history(&place.name)?;
-            let text: Vec<String> = entries.iter().map(entry_text).collect();
-            Ok(either(entries.iter().map(Entry::to_json).collect(), text.join("\n")))
+            let ledger = Ledger::open_to_read(&place.file)?;
+            let (account, entries) = (ledger.account(&place.name)?, ledger.history(&place.name)?);
+            let terms = terms_text(&account.terms);
+            let terms = (!terms.is_empty()).then(|| format!("{}{terms}", account.name));
+            let text: Vec<String> =
+                terms.into_iter().chain(entries.iter().map(entry_text)).collect();
+            let json = entries.iter().map(|entry| account.entry_to_json(entry)).collect();
+            Ok(either(json, text.join("\n")))
+        }
+        Command::SettleClock { place, by } => {
+            let ledger = Ledger::open_existing(&place.file)?;
+            let entry = ledger.settle_clock(&place.name, by.as_deref().unwrap_or_default())?;
+            Ok(either(entry.to_json(), entry_text(&entry)))
         }
         Command::Export { file } => Ok(Ledger::open_to_read(file)?.export()?.to_string()),
     }
 }
 
+/// What is stated about a budget besides its amount.
+fn terms(command: &Command) -> Result<Terms> {
+    let Command::Create { unit, metric, contributions, digest, size, .. } = command else {
+        return Ok(Terms::new());
+    };
+    let mut terms = Terms::new();
+    if let (Some(unit), Some(metric)) = (unit, metric) {
+        let mut unit = Unit::new(read_metric(metric)?, *unit)?;
+        if let Some(contributions) = contributions {
+            unit = unit.contributions(*contributions)?;
+        }
+        terms = terms.with_unit(unit);
+    }
+    if let Some(digest) = digest {
+        terms = terms.with_digest(digest)?;
+    }
+    Ok(match size {
+        Some(size) => terms.with_size(*size),
+        None => terms,
+    })
+}
+/// Read the name of a metric, or a metric as documents describe it.
+fn read_metric(text: &str) -> Result<Json> {
+    if text.starts_with('{') {
+        return opendp_registry::json::parse(text).map_err(|error| error.at("metric"));
+    }
+    let document = Document::new(json!({"constructor": text, "args": {}}))?;
+    match document.build(Registry::global()).map_err(|error| error.at("metric"))? {
+        Constructed::Metric(metric) => Ok(metric.to_json()),
+        other => {
+            let reason =
+                format!("expected a metric, and `{text}` is {}", other.kind().with_article());
+            Err(Error::argument("metric", reason))
+        }
+    }
+}
+fn terms_text(terms: &Terms) -> String {
+    let mut text = String::new();
+    if let Some(unit) = terms.unit() {
+        text += &format!(", protects data at distance {unit}");
+    }
+    if let Some(digest) = terms.digest() {
+        text += &format!(", of data with SHA-256 {digest}");
+    }
+    if let Some(size) = terms.size() {
+        text += &format!(", of {size} people");
+    }
+    text
+}
 fn account_text(account: &Account) -> String {
     format!(
-        "{}: {} left of {} ({}), {} releases",
+        "{}: {} left of {} ({}), {} releases{}",
         account.name,
         account.remaining().show(false),
         account.total.show(false),
         account.total.notion().name(),
         account.releases,
+        terms_text(&account.terms),
     )
 }
 fn entry_text(entry: &Entry) -> String {
     let by = if entry.by.is_empty() { "-" } else { &entry.by };
+    let source =
+        if entry.source.is_empty() { String::new() } else { format!("  {}", entry.source) };
     format!(
-        "{:>5}  {}  {}  {}  {}  {}",
+        "{:>5}  {}  {}  {}  {}  {}{}",
         entry.number,
         date(entry.at),
         entry.loss.show(true),
         visible(&entry.id),
         visible(by),
         entry.digest.get(..16).unwrap_or_default(),
+        visible(&source),
     )
 }
 /// What others wrote must not control the terminal.

@@ -5,13 +5,14 @@
 mod batch;
 mod budget;
 mod catalogue;
+mod caution;
 mod data;
 mod operations;
 mod run;
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 use opendp_analysis as _;
 use opendp_core::{Error, Kind, Result};
 use opendp_measurements as _;
@@ -95,15 +96,20 @@ enum Command {
         /// How far apart neighbouring inputs are, as JSON; without it no loss is printed
         #[arg(long, allow_hyphen_values = true, value_parser = parse_json)]
         d_in: Option<Json>,
-        /// Charge the release to a budget before it is printed; needs --d-in and --id
-        #[arg(long, value_name = "FILE:NAME", requires_all = ["d_in", "id"])]
+        /// Charge the release to a budget before it is printed; needs --id, and --d-in unless the
+        /// budget states its unit
+        #[arg(long, value_name = "FILE:NAME", requires = "id")]
         budget: Option<budget::Place>,
-        /// The id of the release: the same id gives the same release, and is charged once
+        /// The id of the release: the same id gives the same release, and is charged once. It stands
+        /// for the pipeline, the data as named here, the column and the distance
         #[arg(long, requires = "budget")]
         id: Option<String>,
         /// Who asks, for the ledger
         #[arg(long, requires = "budget")]
         by: Option<String>,
+        /// Release also when the loss is infinite, which protects nobody
+        #[arg(long)]
+        allow_infinite_loss: bool,
     },
     /// Keep budgets in a file that several processes may share
     Budget {
@@ -141,20 +147,36 @@ fn parse_kind(text: &str) -> Result<Kind, String> {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match answer(&cli) {
-        Ok(text) => match writeln!(std::io::stdout(), "{text}") {
+        Ok(text) => match write(&text) {
             Ok(()) => ExitCode::SUCCESS,
-            // Whoever read the answer has gone, as `head` does.
-            Err(_) => ExitCode::from(1),
+            Err(error) => fail(&cli, &unwritten(&cli, &error)),
         },
-        Err(error) if cli.json => {
-            eprintln!("{}", json!({"error": operations::error_json(&error)}));
-            ExitCode::from(1)
-        }
-        Err(error) => {
-            eprintln!("error[{}]: {error}", error.kind());
-            ExitCode::from(1)
-        }
+        Err(error) => fail(&cli, &error),
     }
+}
+fn write(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}")?;
+    out.flush()
+}
+/// Say that the answer is lost, and what to do about it.
+fn unwritten(cli: &Cli, error: &std::io::Error) -> Error {
+    let charged = match &cli.command {
+        Command::Run { budget: Some(_), .. } => {
+            ". The release is charged: ask again with the same --id, which costs nothing more"
+        }
+        _ => "",
+    };
+    Error::FailedFunction(format!("standard output cannot be written: {error}{charged}"))
+}
+fn fail(cli: &Cli, error: &Error) -> ExitCode {
+    // Where standard error is closed, too, the exit code is all that can be said.
+    let _ = if cli.json {
+        writeln!(std::io::stderr(), "{}", json!({"error": operations::error_json(error)}))
+    } else {
+        writeln!(std::io::stderr(), "error[{}]: {error}", error.kind())
+    };
+    ExitCode::from(1)
 }
 
 /// Do what the command says, and give the text to print.
@@ -177,7 +199,25 @@ fn answer(cli: &Cli) -> Result<String> {
         Command::Solve { pipeline, param, d_in, d_out } => {
             value(pipeline.read()?.solve(registry, param, d_in, d_out)?)
         }
-        Command::Run { pipeline, data, column, d_in, budget, id, by } => {
+        Command::Run {
+            pipeline,
+            data,
+            column,
+            d_in,
+            budget,
+            id,
+            by,
+            allow_infinite_loss: infinite,
+        } => {
+            let unit = match (budget, d_in) {
+                (Some(place), None) => Some(budget::unit(place)?.unwrap_or_else(|| {
+                    let missing = "the budget states no unit: state how far apart neighbours are \
+                                   with --d-in";
+                    Cli::command().error(ErrorKind::MissingRequiredArgument, missing).exit()
+                })),
+                _ => None,
+            };
+            let d_in = d_in.as_ref().or(unit.as_ref());
             let document = pipeline.read()?;
             let made = document.build(registry)?;
             let charge = budget.as_ref().zip(id.as_deref()).map(|(place, id)| run::Charge {
@@ -186,8 +226,9 @@ fn answer(cli: &Cli) -> Result<String> {
                 by: by.as_deref().unwrap_or_default(),
                 document: document.json(),
             });
-            let run = run::Run { data, column: column.as_deref(), d_in: d_in.as_ref(), charge };
-            let report = run.release(&made, !cli.json)?;
+            let (column, infinite) = (column.as_deref(), *infinite);
+            let run = run::Run { data, column, d_in, charge, infinite, as_json: cli.json };
+            let report = run.release(&made)?;
             if cli.json { value(report) } else { Ok(run::text(&report)) }
         }
         Command::Budget { command } => budget::answer(command, cli.json),

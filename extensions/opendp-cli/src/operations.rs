@@ -62,13 +62,28 @@ pub(crate) fn invoke(made: &Constructed, arg: &Json, repeat: Option<usize>) -> R
     }
 }
 
-/// Write a release, unless it waits for questions, which JSON cannot ask.
-fn complete(release: &AnyValue) -> Result<Json> {
-    match release.inner_type().head() {
-        "Session" | "Queryable" => Err(Error::NotImplemented(
+/// Write a release, unless it, or a part of it, waits for questions, which JSON cannot ask.
+pub(crate) fn complete(release: &AnyValue) -> Result<Json> {
+    let json = release.to_json();
+    if matches!(release.inner_type().head(), "Session" | "Queryable") || waits(&json) {
+        return Err(Error::NotImplemented(
             "the release is a conversation: it answers questions in a program, and not here".into(),
-        )),
-        _ => Ok(release.to_json()),
+        ));
+    }
+    Ok(json)
+}
+/// Whether a conversation is in this place, or in a part of it: it is written as its type.
+fn waits(json: &Json) -> bool {
+    match json {
+        Json::Array(parts) => parts.iter().any(waits),
+        Json::Object(parts) => {
+            let is = |name: &str, head: &str| {
+                let text = parts.get(name).and_then(Json::as_str);
+                parts.len() == 1 && text.is_some_and(|text| text.starts_with(head))
+            };
+            is("session", "Session<") || is("queryable", "Queryable<") || parts.values().any(waits)
+        }
+        _ => false,
     }
 }
 

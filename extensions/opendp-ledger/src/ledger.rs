@@ -8,20 +8,17 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use opendp_core::{Carrier, Codec, Domain, Error, Measurement, Metric, Result};
+use opendp_core::{Codec, Error, Result};
 use serde_json::{Value as Json, json};
 
-use crate::record::{self, digest};
-use crate::store::sqlite::{Mode, Sqlite};
-use crate::store::{Store, Tables};
-use crate::{Account, Accounted, Entry, Loss};
+use crate::decide::{Decision, TOLERANCE, charge, decide, find, no_budget};
+use crate::record;
+use crate::store::Store;
+use crate::store::file::{self, Mode};
+use crate::{Account, Entry, Loss, Release, Request, Terms};
 
 /// The most characters of the name of a budget and of the id of a release.
 const MOST_CHARACTERS: usize = 256;
-/// A clock may be behind the last entry by so many milliseconds, as after it was set right over the
-/// network. The entry then gets the time of the last one.
-const TOLERANCE: i64 = 1000;
-
 /// Budgets, and every release that was charged to one.
 ///
 /// It may be shared by threads and opened by several processes. See the
@@ -31,94 +28,6 @@ pub struct Ledger {
     clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
     queue: Mutex<VecDeque<Arc<Job>>>,
     turn: Mutex<()>,
-}
-
-/// What is asked of a budget: an id, a loss, and what to write down about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
-    id: String,
-    by: String,
-    pipeline: String,
-    d_in: String,
-    loss: Loss,
-}
-impl Request {
-    /// Ask for one release of a measurement, typed or erased, between data that are `d_in`-close.
-    ///
-    /// It is charged the [exact loss](Measurement::exact_map), so that ten releases of a tenth
-    /// exhaust a budget of 1.
-    ///
-    /// The id stands for this release for ever: asking again with the same id gives the same
-    /// release. Choose it when the question is asked, not when it is retried.
-    ///
-    /// # Errors
-    /// Those of the map; `InvalidDistance` when the loss is not finite; `NotImplemented` when no
-    /// budget is in the measure.
-    pub fn new<DI: Domain, MI: Metric, MO: Accounted, TO: Carrier>(
-        id: &str,
-        measurement: &Measurement<DI, MI, MO, TO>,
-        d_in: &MI::Distance,
-    ) -> Result<Self> {
-        let rounded = measurement.measure().account(&measurement.map(d_in)?)?;
-        let loss = rounded.exactly(measurement.exact_map(d_in)?);
-        Ok(Request { d_in: d_in.to_json().to_string(), ..Request::of_loss(id, loss) })
-    }
-    /// Ask for a release of a known loss. The caller vouches for it.
-    pub fn of_loss(id: &str, loss: Loss) -> Self {
-        let (by, pipeline, d_in) = (String::new(), "null".into(), "null".into());
-        Request { id: id.into(), by, pipeline, d_in, loss }
-    }
-    /// Say who asks.
-    #[must_use]
-    pub fn by(mut self, who: &str) -> Self {
-        self.by = who.into();
-        self
-    }
-    /// Say what is released, as a pipeline document.
-    #[must_use]
-    pub fn pipeline(mut self, document: &Json) -> Self {
-        self.pipeline = document.to_string();
-        self
-    }
-    /// What it costs.
-    pub fn loss(&self) -> &Loss {
-        &self.loss
-    }
-}
-
-/// What was released: now, or before under the same id.
-#[derive(Clone, Debug)]
-pub struct Release {
-    entry: Entry,
-    json: Json,
-    repeated: bool,
-}
-impl Release {
-    fn new(entry: Entry, repeated: bool) -> Result<Self> {
-        let json = serde_json::from_str(&entry.release).map_err(|_| {
-            Error::FailedFunction("the ledger holds a release that is no JSON".into())
-        })?;
-        Ok(Release { entry, json, repeated })
-    }
-    /// The release.
-    ///
-    /// # Errors
-    /// `FailedCast` when it has another type.
-    pub fn value<T: Codec>(&self) -> Result<T> {
-        T::from_json(&self.json)
-    }
-    /// The release as JSON.
-    pub fn json(&self) -> &Json {
-        &self.json
-    }
-    /// Whether this is the release of an earlier call with the same id. It was not charged again.
-    pub fn repeated(&self) -> bool {
-        self.repeated
-    }
-    /// What is written down about it.
-    pub fn entry(&self) -> &Entry {
-        &self.entry
-    }
 }
 
 /// A release that waits to be written down.
@@ -135,21 +44,21 @@ impl Ledger {
     /// # Errors
     /// `FailedFunction` when the file is read-only, damaged, or something else.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Ok(Ledger::of(Sqlite::open(path.as_ref(), Mode::Create)?))
+        Ok(Ledger::of(file::open(path.as_ref(), Mode::Create)?))
     }
     /// Open a ledger in a file that exists.
     ///
     /// # Errors
     /// `NotFound` when there is no such file; those of [`open`](Ledger::open).
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Self> {
-        Ok(Ledger::of(Sqlite::open(path.as_ref(), Mode::Write)?))
+        Ok(Ledger::of(file::open(path.as_ref(), Mode::Write)?))
     }
     /// Open a ledger in a file to look at it. The file may be read-only.
     ///
     /// # Errors
     /// Those of [`open_existing`](Ledger::open_existing).
     pub fn open_to_read(path: impl AsRef<Path>) -> Result<Self> {
-        Ok(Ledger::of(Sqlite::open(path.as_ref(), Mode::Read)?))
+        Ok(Ledger::of(file::open(path.as_ref(), Mode::Read)?))
     }
     /// Open a ledger in a database of a PostgreSQL server, and make its tables if there are none.
     ///
@@ -157,11 +66,11 @@ impl Ledger {
     /// `FailedFunction` when the server cannot be reached, or does not do what it is asked.
     #[cfg(feature = "postgres")]
     pub fn connect(parameters: &str) -> Result<Self> {
-        Ok(Ledger::of(crate::store::postgres::Postgres::connect(parameters)?))
+        Ok(Ledger::of(Box::new(crate::store::postgres::Postgres::connect(parameters)?)))
     }
-    pub(crate) fn of(store: impl Store + 'static) -> Self {
+    pub(crate) fn of(store: Box<dyn Store>) -> Self {
         Ledger {
-            store: Box::new(store),
+            store,
             clock: Arc::new(SystemTime::now),
             queue: Mutex::default(),
             turn: Mutex::default(),
@@ -174,12 +83,27 @@ impl Ledger {
         self
     }
 
-    /// Create a budget.
+    /// Create a budget. It stands for the larger of each amount and of the float that it reads as, so
+    /// that a budget of delta 1e-5 has room for a loss of delta 1e-5.
     ///
     /// # Errors
-    /// `Argument` when there is one of this name already, or the name is empty or too long.
+    /// `Argument` when there is one of this name already, or the name is empty or too long;
+    /// `InvalidDistance` when the budget is 0, or an amount is too long to be written out.
     pub fn create(&self, name: &str, total: &Loss) -> Result<()> {
+        self.create_with(name, total, &Terms::new())
+    }
+    /// Create a budget, and say whom it protects and which data it is for.
+    ///
+    /// # Errors
+    /// Those of [`create`](Ledger::create).
+    pub fn create_with(&self, name: &str, total: &Loss, terms: &Terms) -> Result<()> {
         check_text("name", name)?;
+        total.check_text()?;
+        if total.is_zero() {
+            return Err(Error::InvalidDistance(format!(
+                "budget `{name}`: expected an amount above 0: nothing could be released"
+            )));
+        }
         self.store.write(&mut |tables| {
             if tables.account(name)?.is_some() {
                 return Err(Error::argument("name", format!("there is a budget `{name}` already")));
@@ -192,9 +116,40 @@ impl Ledger {
                 releases: 0,
                 created: now,
                 latest: now,
+                terms: terms.clone(),
                 head: String::new(),
             })
         })
+    }
+    /// Let a budget go on after a clock that was ahead, and was set right. The clock of now is taken
+    /// for right. An entry of no loss in the history says that this was done, and when.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such budget; `Argument` when the clock is not behind its last entry.
+    pub fn settle_clock(&self, budget: &str, by: &str) -> Result<Entry> {
+        let mut settled = None;
+        self.store.write(&mut |tables| {
+            let mut account = find(tables, budget)?;
+            let now = self.now()?;
+            if account.latest - TOLERANCE <= now {
+                let reason = format!(
+                    "the clock is not behind the last entry of budget `{budget}`, so that there is \
+                     nothing to settle"
+                );
+                return Err(Error::argument("budget", reason));
+            }
+            let number = account.releases + 1;
+            let mut id = format!("settle-clock {number}");
+            while tables.entry(&account, &id)?.is_some() {
+                id.push('+');
+            }
+            let what = json!({"settle_clock": {"from_ms": account.latest, "to_ms": now}});
+            let none = Loss::zero(account.total.notion());
+            let request = Request::of_loss(&id, none).by(by).pipeline(&what);
+            settled = Some(charge(tables, &mut account, now, &request, "null")?);
+            Ok(())
+        })?;
+        settled.ok_or_else(|| no_budget(budget))
     }
     /// Release: compute, charge, and give the result, in this order; nothing leaves before the
     /// charge and the result are on the disk, and nothing leaves that was not charged.
@@ -220,7 +175,7 @@ impl Ledger {
         // Refuse what is clear before the data are touched. The decision is made again below.
         let mut before = None;
         self.store.read(&mut |tables| {
-            before = match self.decide(tables, budget, request)? {
+            before = match decide(tables, budget, request, &|| self.now())? {
                 Decision::Repeat(entry) => Some(*entry),
                 Decision::Charge(..) => None,
             };
@@ -297,7 +252,8 @@ impl Ledger {
                 let entries = tables.entries(&account)?;
                 record::verify(&account, &entries)?;
                 let mut json = account.to_json();
-                json["history"] = entries.iter().map(Entry::to_json).collect();
+                json["history"] =
+                    entries.iter().map(|entry| account.entry_to_json(entry)).collect();
                 budgets.push(json);
             }
             Ok(())
@@ -317,10 +273,12 @@ impl Ledger {
             answers.clear();
             for job in &jobs {
                 // What is refused changes nothing, and does not concern the others.
-                answers.push(match self.decide(tables, &job.budget, &job.request) {
+                let decided = decide(tables, &job.budget, &job.request, &|| self.now());
+                answers.push(match decided {
                     Ok(Decision::Repeat(entry)) => Ok((*entry, true)),
-                    Ok(Decision::Charge(account, now)) => {
-                        Ok((charge(tables, *account, now, job)?, false))
+                    Ok(Decision::Charge(mut account, now)) => {
+                        let (request, release) = (&job.request, &job.release);
+                        Ok((charge(tables, &mut account, now, request, release)?, false))
                     }
                     Err(error) => Err(error),
                 });
@@ -342,43 +300,6 @@ impl Ledger {
         let answer = lock(&job.answer).take();
         answer.unwrap_or_else(|| Err(Error::FailedFunction("the ledger lost a request".into())))
     }
-    /// Decide about a request in one state of the tables.
-    fn decide(&self, tables: &mut dyn Tables, budget: &str, request: &Request) -> Result<Decision> {
-        let account = find(tables, budget)?;
-        let loss = request.loss.within(account.total.notion())?;
-        if let Some(entry) = tables.entry(&account, &request.id)? {
-            let same = (&entry.pipeline, &entry.d_in, &entry.loss)
-                == (&request.pipeline, &request.d_in, &loss);
-            if same {
-                return Ok(Decision::Repeat(Box::new(entry)));
-            }
-            return Err(Error::argument(
-                "id",
-                format!(
-                    "`{}` stands for another release of budget `{budget}`, with another pipeline, \
-                     distance or loss",
-                    request.id
-                ),
-            ));
-        }
-        if !account.spent.plus(&loss).at_most(&account.total) {
-            return Err(Error::BudgetExceeded(format!(
-                "budget `{budget}`: the release costs {}, and {} is left",
-                loss.show(true),
-                account.remaining().show(false)
-            )));
-        }
-        let now = self.now()?;
-        if now < account.latest - TOLERANCE {
-            return Err(Error::FailedFunction(format!(
-                "the clock runs backwards: it is {} seconds behind the last entry of budget \
-                 `{budget}`; nothing was charged or released",
-                (account.latest - now) / 1000
-            )));
-        }
-        let now = now.max(account.latest);
-        Ok(Decision::Charge(Box::new(account), now))
-    }
     fn now(&self) -> Result<i64> {
         let since = (self.clock)().duration_since(UNIX_EPOCH).ok();
         since.and_then(|since| i64::try_from(since.as_millis()).ok()).ok_or_else(|| {
@@ -394,44 +315,6 @@ impl fmt::Debug for Ledger {
     }
 }
 
-enum Decision {
-    /// It was released before.
-    Repeat(Box<Entry>),
-    /// It may be charged, at this time.
-    Charge(Box<Account>, i64),
-}
-
-/// Write down the charge and the release.
-fn charge(tables: &mut dyn Tables, mut account: Account, now: i64, job: &Job) -> Result<Entry> {
-    let request = &job.request;
-    let entry = Entry {
-        budget: account.name.clone(),
-        number: account.releases + 1,
-        id: request.id.clone(),
-        by: request.by.clone(),
-        at: now,
-        pipeline: request.pipeline.clone(),
-        d_in: request.d_in.clone(),
-        loss: request.loss.within(account.total.notion())?,
-        release: job.release.clone(),
-        digest: digest(&job.release),
-        previous: account.head.clone(),
-    };
-    account.spent = account.spent.plus(&entry.loss);
-    account.releases = entry.number;
-    account.latest = now;
-    account.head = entry.seal();
-    tables.add_entry(&entry)?;
-    tables.update_account(&account)?;
-    Ok(entry)
-}
-fn find(tables: &mut dyn Tables, name: &str) -> Result<Account> {
-    tables.account(name)?.ok_or_else(|| no_budget(name))
-}
-#[cold]
-fn no_budget(name: &str) -> Error {
-    Error::NotFound(format!("the ledger has no budget `{name}`"))
-}
 fn check_text(argument: &str, text: &str) -> Result<()> {
     if text.is_empty() || MOST_CHARACTERS < text.chars().count() || text.contains('\0') {
         let reason = format!("expected a text of 1 to {MOST_CHARACTERS} characters");

@@ -7,6 +7,9 @@ use opendp_core::erased::{AnyDistance, AnyMeasure};
 use opendp_core::{Approximate, Error, MaxDivergence, Measure, Result, ZeroConcentratedDivergence};
 use serde_json::{Map, Value as Json};
 
+/// More digits than any amount has that an older version wrote.
+const MOST_DIGITS: usize = 10_000;
+
 /// The measures that a budget may be in.
 ///
 /// In each, the parts of losses add up over all releases, also when each is chosen in view of the
@@ -151,6 +154,26 @@ impl Loss {
         let parts = self.parts.iter().zip(&other.parts).map(|(x, y)| x.minus(y)).collect();
         Loss { notion: self.notion, parts }
     }
+    /// The larger of each part and of the float that it reads as. Somebody who writes a budget of
+    /// `1e-5` wants room for a loss of `1e-5`, which a map knows as the float, and that is larger.
+    pub(crate) fn or_its_float(&self) -> Loss {
+        let parts = self.parts.iter().map(or_its_float).collect();
+        Loss { notion: self.notion, parts }
+    }
+    /// Whether nothing may be lost at all.
+    pub(crate) fn is_zero(&self) -> bool {
+        self.parts.iter().all(Exact::is_zero)
+    }
+    /// Check that what is written down can be read again, which very long numbers cannot.
+    pub(crate) fn check_text(&self) -> Result<()> {
+        let comes_back = |part: &Exact| part.to_string().parse().is_ok_and(|read| *part == read);
+        if self.parts.iter().all(comes_back) {
+            return Ok(());
+        }
+        Err(Error::InvalidDistance(
+            "the number is too long: expected at most 4096 digits when it is written out".into(),
+        ))
+    }
     pub(crate) fn at_most(&self, other: &Loss) -> bool {
         self.notion == other.notion && self.parts.iter().zip(&other.parts).all(|(x, y)| x <= y)
     }
@@ -159,7 +182,7 @@ impl Loss {
         self.parts.iter().map(Exact::to_string).collect::<Vec<_>>().join(" ")
     }
     pub(crate) fn from_text(notion: Notion, text: &str) -> Result<Self> {
-        let parts = text.split(' ').map(str::parse).collect::<Result<Vec<Exact>>>()?;
+        let parts = text.split(' ').map(read).collect::<Result<Vec<Exact>>>()?;
         if parts.len() != notion.parts().len() {
             return Err(Error::InvalidDistance("a loss has the wrong number of parts".into()));
         }
@@ -176,6 +199,37 @@ impl Loss {
         let parts = self.notion.parts().iter().zip(&self.parts);
         parts.map(|(name, part)| format!("{name} {}", part.show(up))).collect::<Vec<_>>().join(", ")
     }
+}
+/// Read an amount. Older versions wrote some that have more digits than are read at once.
+fn read(text: &str) -> Result<Exact> {
+    text.parse().or_else(|error| {
+        let (number, below) = text.split_once('/').unwrap_or((text, "1"));
+        long(number).and_then(|number| Some(number.over(&long(below)?))).ok_or(error)
+    })
+}
+fn long(text: &str) -> Option<Exact> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let digits = [whole, decimals].concat();
+    if MOST_DIGITS < digits.len() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let power = |digits: usize| format!("1e{digits}").parse::<Exact>().ok();
+    let mut number = Exact::ZERO;
+    for part in digits.as_bytes().chunks(1000) {
+        let part = std::str::from_utf8(part).ok()?;
+        number = number.times(&power(part.len())?).plus(&part.parse().ok()?);
+    }
+    for part in decimals.as_bytes().chunks(1000) {
+        number = number.over(&power(part.len())?);
+    }
+    Some(number)
+}
+/// The larger of a number and of the float that is nearest to it.
+fn or_its_float(part: &Exact) -> Exact {
+    let Ok(up) = Exact::from_f64(part.to_f64_up()) else { return part.clone() };
+    let Ok(down) = Exact::from_f64(part.to_f64_down()) else { return part.clone() };
+    let nearest_is_above = up.is_finite() && up.minus(part) < part.minus(&down);
+    if nearest_is_above { up } else { part.clone() }
 }
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -240,6 +294,17 @@ mod tests {
         assert_eq!(pure.within(Notion::Concentrated).unwrap(), Loss::rho("0.125").unwrap());
         let error = Loss::rho("1").unwrap().within(Notion::Pure).unwrap_err();
         assert_eq!(error.kind(), "MeasureMismatch");
+    }
+    #[test]
+    fn reads_amounts_that_older_versions_wrote_and_writes_no_more_of_them() {
+        for text in ["1e4096", "1e-4096"] {
+            let written = Loss::epsilon(text).unwrap();
+            assert!(written.to_text().parse::<Exact>().is_err());
+            assert_eq!(Loss::from_text(Notion::Pure, &written.to_text()).unwrap(), written);
+            assert!(written.check_text().unwrap_err().to_string().contains("too long"));
+        }
+        Loss::epsilon("1e4000").unwrap().check_text().unwrap();
+        assert!(Loss::from_text(Notion::Pure, &"x".repeat(5000)).is_err());
     }
     #[test]
     fn compares_every_part() {

@@ -4,7 +4,7 @@ use opendp_core::{Error, Result};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use crate::{Loss, Notion};
+use crate::{Loss, Notion, Terms};
 
 /// A budget and what is spent of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct Account {
     pub created: i64,
     /// When the last release was charged, or the budget was created.
     pub latest: i64,
+    /// Whom it protects, and in which data.
+    pub terms: Terms,
     /// The seal of the last entry.
     pub(crate) head: String,
 }
@@ -31,7 +33,7 @@ impl Account {
     }
     /// Write as JSON, with exact amounts.
     pub fn to_json(&self) -> Json {
-        json!({
+        let mut json = json!({
             "name": self.name,
             "measure": self.total.notion().name(),
             "total": self.total.to_json(),
@@ -40,20 +42,46 @@ impl Account {
             "releases": self.releases,
             "created_ms": self.created,
             "latest_ms": self.latest,
-        })
+        });
+        if let (Some(json), Json::Object(terms)) = (json.as_object_mut(), self.terms.to_json()) {
+            json.extend(terms);
+        }
+        json
+    }
+    /// Write one of its entries as JSON, with whom the budget protects.
+    pub fn entry_to_json(&self, entry: &Entry) -> Json {
+        let mut json = entry.to_json();
+        if let Some(unit) = self.terms.to_json().get("unit") {
+            json["unit"] = unit.clone();
+        }
+        json
+    }
+    /// Take in the next entry.
+    pub(crate) fn follow(&mut self, entry: &Entry) {
+        self.spent = self.spent.plus(&entry.loss);
+        self.releases = entry.number;
+        self.latest = entry.at;
+        self.head = entry.seal();
+    }
+    /// What its spends may come to: the larger of the amount and of the float that it reads as.
+    pub(crate) fn limit(&self) -> Loss {
+        self.total.or_its_float()
     }
     pub(crate) fn seal(&self) -> String {
-        sealed(&[
-            "budget",
-            &self.name,
-            self.total.notion().name(),
-            &self.total.to_text(),
-            &self.spent.to_text(),
-            &self.releases.to_string(),
-            &self.created.to_string(),
-            &self.latest.to_string(),
-            &self.head,
-        ])
+        sealed(
+            &[
+                "budget",
+                &self.name,
+                self.total.notion().name(),
+                &self.total.to_text(),
+                &self.spent.to_text(),
+                &self.releases.to_string(),
+                &self.created.to_string(),
+                &self.latest.to_string(),
+                &self.head,
+            ],
+            &self.terms.to_text(),
+        )
     }
     /// Put an account together from a row.
     pub(crate) fn from_row(row: AccountRow) -> Result<Self> {
@@ -66,6 +94,7 @@ impl Account {
             releases: row.releases,
             created: row.created,
             latest: row.latest,
+            terms: Terms::from_text(&row.terms).ok_or_else(damaged)?,
             head: row.head.clone(),
         };
         if account.seal() == row.seal { Ok(account) } else { Err(damaged()) }
@@ -81,6 +110,7 @@ pub(crate) struct AccountRow {
     pub(crate) releases: i64,
     pub(crate) created: i64,
     pub(crate) latest: i64,
+    pub(crate) terms: String,
     pub(crate) head: String,
     pub(crate) seal: String,
 }
@@ -96,12 +126,16 @@ pub struct Entry {
     pub id: String,
     /// Who asked, as the caller says.
     pub by: String,
-    /// When it was charged, in milliseconds since 1970. It never decreases.
+    /// When it was charged, in milliseconds since 1970. It decreases only where
+    /// [a clock was settled](crate::Ledger::settle_clock).
     pub at: i64,
     /// The pipeline document.
     pub pipeline: String,
     /// How far apart neighbouring inputs are, as JSON.
     pub d_in: String,
+    /// What was read, as JSON: the data as they were named, and their columns. Empty where the
+    /// caller did not say.
+    pub source: String,
     /// The exact loss, in the measure of the budget.
     pub loss: Loss,
     /// The release, as JSON.
@@ -116,7 +150,7 @@ impl Entry {
     pub fn to_json(&self) -> Json {
         let parsed =
             |text: &str| -> Json { serde_json::from_str(text).unwrap_or_else(|_| text.into()) };
-        json!({
+        let mut json = json!({
             "budget": self.budget,
             "number": self.number,
             "id": self.id,
@@ -128,23 +162,30 @@ impl Entry {
             "release": parsed(&self.release),
             "digest": self.digest,
             "seal": self.seal(),
-        })
+        });
+        if !self.source.is_empty() {
+            json["source"] = parsed(&self.source);
+        }
+        json
     }
     pub(crate) fn seal(&self) -> String {
-        sealed(&[
-            "spend",
-            &self.budget,
-            &self.number.to_string(),
-            &self.id,
-            &self.by,
-            &self.at.to_string(),
-            &self.pipeline,
-            &self.d_in,
-            &self.loss.to_text(),
-            &self.release,
-            &self.digest,
-            &self.previous,
-        ])
+        sealed(
+            &[
+                "spend",
+                &self.budget,
+                &self.number.to_string(),
+                &self.id,
+                &self.by,
+                &self.at.to_string(),
+                &self.pipeline,
+                &self.d_in,
+                &self.loss.to_text(),
+                &self.release,
+                &self.digest,
+                &self.previous,
+            ],
+            &self.source,
+        )
     }
     /// Put an entry together from a row, whose seal and digest must fit.
     pub(crate) fn from_row(row: EntryRow, notion: Notion) -> Result<Self> {
@@ -159,6 +200,7 @@ impl Entry {
             at: row.at,
             pipeline: row.pipeline.clone(),
             d_in: row.d_in.clone(),
+            source: row.source.clone(),
             release: row.release.clone(),
             digest: row.digest.clone(),
             previous: row.previous.clone(),
@@ -180,6 +222,7 @@ pub(crate) struct EntryRow {
     pub(crate) at: i64,
     pub(crate) pipeline: String,
     pub(crate) d_in: String,
+    pub(crate) source: String,
     pub(crate) loss: String,
     pub(crate) release: String,
     pub(crate) digest: String,
@@ -207,7 +250,7 @@ pub(crate) fn verify(account: &Account, entries: &[Entry]) -> Result<()> {
 }
 
 #[cold]
-fn damaged(budget: &str, reason: &str) -> Error {
+pub(crate) fn damaged(budget: &str, reason: &str) -> Error {
     Error::FailedFunction(format!(
         "the ledger is damaged: budget `{budget}`: {reason}; nothing was charged or released"
     ))
@@ -218,12 +261,16 @@ pub(crate) fn digest(text: &str) -> String {
     hexadecimal(Sha256::new().chain_update(text))
 }
 /// SHA-256 of fields, each with its length, so that no two lists of fields look alike.
-fn sealed(fields: &[&str]) -> String {
-    let hash = fields.iter().fold(Sha256::new(), |hash, field| {
+/// The last may be empty, and then it does not count: older ledgers do not have it.
+fn sealed(fields: &[&str], last: &str) -> String {
+    let last = Some(&last).filter(|last| !last.is_empty());
+    let hash = fields.iter().chain(last).fold(Sha256::new(), |hash, field| {
         hash.chain_update((field.len() as u64).to_le_bytes()).chain_update(field)
     });
     hexadecimal(hash)
 }
-fn hexadecimal(hash: Sha256) -> String {
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+pub(crate) fn hexadecimal(hash: Sha256) -> String {
+    let digits =
+        |byte: &u8| [byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[digit as usize]);
+    hash.finalize().iter().flat_map(digits).map(char::from).collect()
 }

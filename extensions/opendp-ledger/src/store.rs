@@ -1,8 +1,9 @@
 //! Where the tables are.
 
+pub(crate) mod file;
+pub(crate) mod legacy;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
-pub(crate) mod sqlite;
 
 use opendp_core::Result;
 
@@ -22,37 +23,10 @@ pub(crate) trait Tables {
     fn account(&mut self, name: &str) -> Result<Option<Account>>;
     fn accounts(&mut self) -> Result<Vec<Account>>;
     fn add_account(&mut self, account: &Account) -> Result<()>;
+    /// Write down what an entry has changed, after the entry.
     fn update_account(&mut self, account: &Account) -> Result<()>;
     fn entry(&mut self, account: &Account, id: &str) -> Result<Option<Entry>>;
     /// All entries of an account, by number.
     fn entries(&mut self, account: &Account) -> Result<Vec<Entry>>;
     fn add_entry(&mut self, entry: &Entry) -> Result<()>;
 }
-
-// SQLite numbers `$1` by where it first stands, and PostgreSQL by what it says: they agree where the
-// numbers come in order.
-
-/// The tables, in words that every SQL server knows.
-pub(crate) const SCHEMA: &str = "
-CREATE TABLE IF NOT EXISTS budget (
-    name TEXT PRIMARY KEY, measure TEXT NOT NULL, total TEXT NOT NULL, spent TEXT NOT NULL,
-    releases BIGINT NOT NULL, created BIGINT NOT NULL, latest BIGINT NOT NULL,
-    head TEXT NOT NULL, seal TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS spend (
-    budget TEXT NOT NULL REFERENCES budget (name), number BIGINT NOT NULL, id TEXT NOT NULL,
-    asker TEXT NOT NULL, at BIGINT NOT NULL, pipeline TEXT NOT NULL, d_in TEXT NOT NULL,
-    loss TEXT NOT NULL, release TEXT NOT NULL, digest TEXT NOT NULL,
-    previous TEXT NOT NULL, seal TEXT NOT NULL,
-    PRIMARY KEY (budget, number), UNIQUE (budget, id));
-";
-const ACCOUNT: &str =
-    "SELECT name, measure, total, spent, releases, created, latest, head, seal FROM budget";
-const ADD_ACCOUNT: &str = "INSERT INTO budget \
-    (name, measure, total, spent, releases, created, latest, head, seal) \
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
-const UPDATE_ACCOUNT: &str = "UPDATE budget SET spent = $1, releases = $2, latest = $3, \
-    head = $4, seal = $5 WHERE name = $6";
-const ENTRY: &str = "SELECT budget, number, id, asker, at, pipeline, d_in, loss, release, digest, \
-    previous, seal FROM spend WHERE budget = $1";
-const ADD_ENTRY: &str = "INSERT INTO spend (budget, number, id, asker, at, pipeline, d_in, loss, \
-    release, digest, previous, seal) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";

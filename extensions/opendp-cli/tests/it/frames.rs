@@ -50,7 +50,17 @@ pub(crate) fn incomes() -> Json {
     ])
 }
 pub(crate) fn release(desk: &Desk, pipeline: &str, table: &str) -> Json {
-    let report = desk.says(&["run", "-p", pipeline, "--data", table, "--d-in", "1", "--json"]);
+    let report = desk.says(&[
+        "run",
+        "-p",
+        pipeline,
+        "--data",
+        table,
+        "--d-in",
+        "1",
+        "--json",
+        "--allow-infinite-loss",
+    ]);
     serde_json::from_str::<Json>(&report).unwrap()["release"].clone()
 }
 

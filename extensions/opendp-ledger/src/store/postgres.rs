@@ -5,12 +5,44 @@ use std::sync::{Mutex, PoisonError};
 use opendp_core::{Error, Result};
 use postgres::{Client, IsolationLevel, NoTls, Row, Transaction, types::ToSql};
 
-use super::{ACCOUNT, ADD_ACCOUNT, ADD_ENTRY, ENTRY, SCHEMA, Store, Tables, UPDATE_ACCOUNT};
+use super::{Store, Tables};
 use crate::record::{AccountRow, EntryRow};
 use crate::{Account, Entry};
 
 /// Writers take turns by this lock of the database: "opendpLe".
 const TURN: i64 = 0x6f70_656e_6470_4c65;
+
+/// The tables.
+const SCHEMA: &str = "
+CREATE TABLE IF NOT EXISTS budget (
+    name TEXT PRIMARY KEY, measure TEXT NOT NULL, total TEXT NOT NULL, spent TEXT NOT NULL,
+    releases BIGINT NOT NULL, created BIGINT NOT NULL, latest BIGINT NOT NULL,
+    head TEXT NOT NULL, seal TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS spend (
+    budget TEXT NOT NULL REFERENCES budget (name), number BIGINT NOT NULL, id TEXT NOT NULL,
+    asker TEXT NOT NULL, at BIGINT NOT NULL, pipeline TEXT NOT NULL, d_in TEXT NOT NULL,
+    loss TEXT NOT NULL, release TEXT NOT NULL, digest TEXT NOT NULL,
+    previous TEXT NOT NULL, seal TEXT NOT NULL,
+    PRIMARY KEY (budget, number), UNIQUE (budget, id));
+ALTER TABLE budget ADD COLUMN IF NOT EXISTS terms TEXT NOT NULL DEFAULT '';
+ALTER TABLE spend ADD COLUMN IF NOT EXISTS source TEXT NOT NULL DEFAULT '';
+";
+/// Whether they lack what this version needs.
+const OLD: &str = "SELECT count(*) < 2 FROM pg_attribute WHERE NOT attisdropped \
+    AND (attrelid = to_regclass('budget') AND attname = 'terms' \
+    OR attrelid = to_regclass('spend') AND attname = 'source')";
+const ACCOUNT: &str =
+    "SELECT name, measure, total, spent, releases, created, latest, terms, head, seal FROM budget";
+const ADD_ACCOUNT: &str = "INSERT INTO budget \
+    (name, measure, total, spent, releases, created, latest, terms, head, seal) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+const UPDATE_ACCOUNT: &str = "UPDATE budget SET spent = $1, releases = $2, latest = $3, \
+    head = $4, seal = $5 WHERE name = $6";
+const ENTRY: &str = "SELECT budget, number, id, asker, at, pipeline, d_in, source, loss, release, \
+    digest, previous, seal FROM spend WHERE budget = $1";
+const ADD_ENTRY: &str = "INSERT INTO spend (budget, number, id, asker, at, pipeline, d_in, source, \
+    loss, release, digest, previous, seal) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
 
 /// A server, with a connection to write and one to read while another thread writes.
 pub(crate) struct Postgres {
@@ -27,8 +59,7 @@ impl Postgres {
         };
         let mut missing = false;
         transaction(&store.reader, parameters, true, &mut |transaction| {
-            let sql = "SELECT to_regclass('spend') IS NULL";
-            missing = transaction.query_one(sql, &[]).map_err(|error| fault(&error))?.get(0);
+            missing = transaction.query_one(OLD, &[]).map_err(|error| fault(&error))?.get(0);
             Ok(())
         })?;
         if missing {
@@ -126,6 +157,7 @@ impl Tables for Rows<'_, '_> {
     fn add_account(&mut self, a: &Account) -> Result<()> {
         let measure = a.total.notion().name();
         let (total, spent, seal) = (a.total.to_text(), a.spent.to_text(), a.seal());
+        let terms = a.terms.to_text();
         self.change(
             ADD_ACCOUNT,
             &[
@@ -136,6 +168,7 @@ impl Tables for Rows<'_, '_> {
                 &a.releases,
                 &a.created,
                 &a.latest,
+                &terms,
                 &a.head,
                 &seal,
             ],
@@ -166,6 +199,7 @@ impl Tables for Rows<'_, '_> {
                 &e.at,
                 &e.pipeline,
                 &e.d_in,
+                &e.source,
                 &loss,
                 &e.release,
                 &e.digest,
@@ -184,8 +218,9 @@ fn account(row: &Row) -> Result<AccountRow, postgres::Error> {
         releases: row.try_get(4)?,
         created: row.try_get(5)?,
         latest: row.try_get(6)?,
-        head: row.try_get(7)?,
-        seal: row.try_get(8)?,
+        terms: row.try_get(7)?,
+        head: row.try_get(8)?,
+        seal: row.try_get(9)?,
     })
 }
 fn entry(row: &Row) -> Result<EntryRow, postgres::Error> {
@@ -197,11 +232,12 @@ fn entry(row: &Row) -> Result<EntryRow, postgres::Error> {
         at: row.try_get(4)?,
         pipeline: row.try_get(5)?,
         d_in: row.try_get(6)?,
-        loss: row.try_get(7)?,
-        release: row.try_get(8)?,
-        digest: row.try_get(9)?,
-        previous: row.try_get(10)?,
-        seal: row.try_get(11)?,
+        source: row.try_get(7)?,
+        loss: row.try_get(8)?,
+        release: row.try_get(9)?,
+        digest: row.try_get(10)?,
+        previous: row.try_get(11)?,
+        seal: row.try_get(12)?,
     })
 }
 

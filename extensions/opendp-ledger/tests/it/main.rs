@@ -6,8 +6,11 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod budgets;
 mod crash;
+mod damage;
 mod faults;
+mod names;
 #[cfg(feature = "postgres")]
 mod server;
 mod spending;

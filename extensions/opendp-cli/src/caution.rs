@@ -1,0 +1,114 @@
+//! Losses that protect nobody, or hardly anybody.
+
+use opendp_core::{Error, Result};
+use serde_json::{Value as Json, json};
+
+/// A loss above this gives a warning: an answer may become `e^10` times as likely.
+const LARGE: f64 = 10.0;
+
+/// What is known of a loss.
+pub(crate) struct Caution {
+    /// Epsilon, or rho.
+    pub(crate) loss: Option<f64>,
+    pub(crate) delta: Option<f64>,
+    /// How many people there are in the data, where it is stated.
+    pub(crate) size: Option<u64>,
+}
+impl Caution {
+    /// Read a loss, as maps write it.
+    pub(crate) fn new(loss: &Json, size: Option<u64>) -> Self {
+        let (loss, delta) = match loss {
+            Json::Array(parts) => match &parts[..] {
+                [loss, delta] => (number(loss), number(delta)),
+                _ => (None, None),
+            },
+            // Of a profile only this much is said: that it promises nothing at all.
+            Json::Object(profile) => {
+                let points = profile.get("profile").and_then(Json::as_array);
+                let nothing = points.is_some_and(|points| {
+                    let delta = |point: &Json| point.get(1).and_then(number);
+                    points.iter().all(|point| delta(point).is_some_and(|delta| 1.0 <= delta))
+                });
+                (nothing.then_some(f64::INFINITY), None)
+            }
+            loss => (number(loss), None),
+        };
+        Caution { loss, delta, size }
+    }
+    /// Refuse a loss without a bound.
+    pub(crate) fn check(&self) -> Result<()> {
+        let infinite = self.loss.is_some_and(|loss| !(loss < f64::INFINITY));
+        if infinite || self.delta.is_some_and(|delta| !(delta < 1.0)) {
+            return Err(Error::InvalidDistance(
+                "the loss has no bound: the release does not protect anybody. Add noise, or state \
+                 --allow-infinite-loss if that is meant"
+                    .into(),
+            ));
+        }
+        Ok(())
+    }
+    /// Warn on standard error.
+    pub(crate) fn warn(&self, name: &str, as_json: bool) {
+        for warning in self.warnings(name) {
+            if as_json {
+                eprintln!("{}", json!({"warning": warning}));
+            } else {
+                eprintln!("warning: {warning}");
+            }
+        }
+    }
+    fn warnings(&self, name: &str) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if let Some(loss) = self.loss.filter(|loss| LARGE < *loss) {
+            warnings.push(format!(
+                "{name} is {loss}, which is above {LARGE}: it protects hardly anybody"
+            ));
+        }
+        if let (Some(delta), Some(size)) = (self.delta, self.size)
+            // `1 / size < delta`, where both sides are whole.
+            && 1.0 < delta * size as f64
+        {
+            warnings.push(format!(
+                "delta is {delta}, which is above 1 in {size}: some of {size} people may be released \
+                 as they are"
+            ));
+        }
+        warnings
+    }
+}
+fn number(json: &Json) -> Option<f64> {
+    match json {
+        Json::Number(number) => number.as_f64(),
+        Json::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_what_has_no_bound_and_warns_of_what_is_large() {
+        for none in [
+            json!("Infinity"),
+            json!(["Infinity", 0.0]),
+            json!([1.0, 1.0]),
+            json!({"profile": [[0.0, 1.0], [1.0, 1.0]]}),
+        ] {
+            assert!(Caution::new(&none, None).check().is_err(), "{none}");
+        }
+        for (some, warnings) in [
+            (json!(10.0), 0),
+            (json!(10.5), 1),
+            (json!([1.0, 1e-3]), 0),
+            (json!([11.0, 1.1e-3]), 2),
+            (json!({"profile": [[0.0, 1.0], [1.0, 0.5]]}), 0),
+        ] {
+            let caution = Caution::new(&some, Some(1000));
+            assert!(caution.check().is_ok(), "{some}");
+            assert_eq!(caution.warnings("epsilon").len(), warnings, "{some}");
+        }
+        assert!(Caution::new(&json!([1.0, 0.5]), None).warnings("epsilon").is_empty());
+    }
+}

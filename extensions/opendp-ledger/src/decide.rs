@@ -1,0 +1,131 @@
+//! What is decided about a request, and written down.
+
+use opendp_core::{Error, Result};
+
+use crate::record::digest;
+use crate::store::Tables;
+use crate::{Account, Entry, Loss, Request};
+
+/// A clock may be behind the last entry by so many milliseconds, as after it was set right over the
+/// network. The entry then gets the time of the last one.
+pub(crate) const TOLERANCE: i64 = 1000;
+
+/// Decide about a request in one state of the tables.
+pub(crate) fn decide(
+    tables: &mut dyn Tables,
+    budget: &str,
+    request: &Request,
+    clock: &dyn Fn() -> Result<i64>,
+) -> Result<Decision> {
+    let account = find(tables, budget)?;
+    let loss = request.loss.within(account.total.notion())?;
+    if let Some(entry) = tables.entry(&account, &request.id)? {
+        let same = (&entry.pipeline, &entry.d_in, &entry.source, &entry.loss)
+            == (&request.pipeline, &request.d_in, &request.source, &loss);
+        return if same {
+            Ok(Decision::Repeat(Box::new(entry)))
+        } else {
+            Err(another(budget, request, &entry, &loss))
+        };
+    }
+    if let (Some(unit), Some(metric)) = (account.terms.unit(), &request.metric)
+        && !unit.is_of(metric, &request.d_in)
+    {
+        return Err(Error::argument(
+            "d_in",
+            format!(
+                "budget `{budget}` protects data at distance {unit}, and the release counts on \
+                 {} in {metric}",
+                request.d_in
+            ),
+        ));
+    }
+    loss.check_text()?;
+    let spent = account.spent.plus(&loss);
+    spent.check_text()?;
+    if !spent.at_most(&account.limit()) {
+        return Err(Error::BudgetExceeded(format!(
+            "budget `{budget}`: the release costs {}, and {} is left",
+            loss.show(true),
+            account.remaining().show(false)
+        )));
+    }
+    let now = clock()?;
+    if now < account.latest - TOLERANCE {
+        return Err(Error::FailedFunction(format!(
+            "the clock runs backwards: it is {} seconds behind the last entry of budget \
+             `{budget}`; nothing was charged or released. If the clock was ahead before and is \
+             right now, settle it: `opendp budget settle-clock FILE:{budget}`",
+            (account.latest - now) / 1000
+        )));
+    }
+    let now = now.max(account.latest);
+    Ok(Decision::Charge(Box::new(account), now))
+}
+
+/// What is to be done about a request.
+pub(crate) enum Decision {
+    /// It was released before.
+    Repeat(Box<Entry>),
+    /// It may be charged, at this time.
+    Charge(Box<Account>, i64),
+}
+
+/// Write down the charge and the release.
+pub(crate) fn charge(
+    tables: &mut dyn Tables,
+    account: &mut Account,
+    now: i64,
+    request: &Request,
+    release: &str,
+) -> Result<Entry> {
+    let entry = Entry {
+        budget: account.name.clone(),
+        number: account.releases + 1,
+        id: request.id.clone(),
+        by: request.by.clone(),
+        at: now,
+        pipeline: request.pipeline.clone(),
+        d_in: request.d_in.clone(),
+        source: request.source.clone(),
+        loss: request.loss.within(account.total.notion())?,
+        release: release.to_owned(),
+        digest: digest(release),
+        previous: account.head.clone(),
+    };
+    account.follow(&entry);
+    tables.add_entry(&entry)?;
+    tables.update_account(account)?;
+    Ok(entry)
+}
+/// Say in what a request differs from the one that its id stands for.
+#[cold]
+fn another(budget: &str, request: &Request, entry: &Entry, loss: &Loss) -> Error {
+    let mut others = Vec::new();
+    for (other, what) in [
+        (entry.pipeline != request.pipeline, "pipeline"),
+        (entry.source != request.source, "data or column"),
+        (entry.d_in != request.d_in, "distance"),
+        (entry.loss != *loss, "loss"),
+    ] {
+        if other {
+            others.push(what);
+        }
+    }
+    let mut reason = format!(
+        "`{}` stands for another release of budget `{budget}`, with another {}: use another id",
+        request.id,
+        others.join(" and another ")
+    );
+    if entry.source.is_empty() && !request.source.is_empty() {
+        reason += "; an older version did not write down which data and column it was";
+    }
+    Error::argument("id", reason)
+}
+pub(crate) fn find(tables: &mut dyn Tables, name: &str) -> Result<Account> {
+    tables.account(name)?.ok_or_else(|| no_budget(name))
+}
+#[cold]
+pub(crate) fn no_budget(name: &str) -> Error {
+    Error::NotFound(format!("the ledger has no budget `{name}`"))
+}

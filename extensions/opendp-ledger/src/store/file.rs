@@ -1,0 +1,171 @@
+//! The ledger in a file: sealed lines, one after the other, and nothing beside it.
+//!
+//! A spend is a line that is appended and synced. All of it is in one inode and all locks are those
+//! of the inode, so that two names of one file (a hard link, or a file that is mounted at two places)
+//! are one ledger, also after a crash: there is no log beside a name that the other name lacks.
+//!
+//! | what happens | what the next one finds |
+//! |---|---|
+//! | killed while a line was written | the part of a line after the mark: it is cut off |
+//! | killed, or no power, after it was written | a whole line after the mark: it counts |
+//! | anything before the mark is damaged or cut off | a seal that does not fit: nothing is released |
+
+mod disk;
+mod layout;
+mod rows;
+mod state;
+mod upgrade;
+
+use std::{
+    path::Path,
+    sync::{Mutex, PoisonError},
+};
+
+use opendp_core::{Error, Result};
+
+use super::{Store, Tables};
+use disk::Disk;
+pub(crate) use disk::{damaged, failed, no_ledger, read_only_error};
+use layout::{Found, Header, Mark, SECTOR};
+use rows::{Pending, Rows, View};
+
+/// A file, with a handle to write and one to read while another thread writes.
+pub(crate) struct LogFile {
+    view: Mutex<View>,
+    writer: Option<Mutex<Writer>>,
+}
+struct Writer {
+    disk: Disk,
+    header: Header,
+    /// After a sync that failed nobody knows what is on the disk.
+    lost: bool,
+}
+
+/// What to do about the file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Create,
+    Write,
+    Read,
+}
+
+/// Open the file, whichever version it has.
+pub(crate) fn open(path: &Path, mode: Mode) -> Result<Box<dyn Store>> {
+    if mode != Mode::Create && !path.is_file() {
+        return Err(Error::NotFound(format!("there is no ledger at {}", path.display())));
+    }
+    if mode == Mode::Read {
+        let mut disk = Disk::open(path, false)?;
+        disk.wait_until_made()?;
+        let header = match Header::read(&disk.read(0, SECTOR as u64)?) {
+            Found::Legacy => return Ok(Box::new(super::legacy::Legacy::open(path)?)),
+            found => header(path, found)?,
+        };
+        let view = disk.locked(false, |disk| {
+            let mut view = View::new(Disk::open(path, false)?, header);
+            view.refresh(false)?;
+            view.recover(None, disk)?;
+            Ok(view)
+        })?;
+        return Ok(Box::new(LogFile { view: Mutex::new(view), writer: None }));
+    }
+    Ok(Box::new(LogFile::open(path, mode)?))
+}
+impl LogFile {
+    pub(crate) fn open(path: &Path, mode: Mode) -> Result<Self> {
+        let mut disk = match mode {
+            Mode::Create => create(path)?,
+            _ => Disk::open(path, true)?,
+        };
+        disk.wait_until_made()?;
+        let (view, header) = disk.locked(true, |disk| {
+            let header = match Header::read(&disk.read(0, SECTOR as u64)?) {
+                Found::Legacy => upgrade::upgrade(disk)?,
+                found => header(path, found)?,
+            };
+            let mut view = View::new(Disk::open(path, false)?, header);
+            view.refresh(true)?;
+            view.recover(Some(header), disk)?;
+            Ok((view, header))
+        })?;
+        let writer = Writer { disk, header, lost: false };
+        Ok(LogFile { view: Mutex::new(view), writer: Some(Mutex::new(writer)) })
+    }
+}
+/// Open the file, and make it first if there is none.
+fn create(path: &Path) -> Result<Disk> {
+    let Some(mut disk) = Disk::create(path)? else { return Disk::open(path, true) };
+    disk.locked(true, |disk| {
+        let header = Header { mark: SECTOR as u64 };
+        let mark = Mark::new(header);
+        disk.write(0, &[header.write(), mark.write()].concat())?;
+        disk.sync_folder()
+    })?;
+    Ok(disk)
+}
+fn header(path: &Path, found: Found) -> Result<Header> {
+    match found {
+        Found::Ledger(header) => Ok(header),
+        Found::Version(version) => Err(Error::NotImplemented(format!(
+            "the ledger {} has version {version} and this program knows {}",
+            path.display(),
+            layout::VERSION
+        ))),
+        Found::Damaged => Err(damaged(path, "its header was changed")),
+        Found::Legacy | Found::SomethingElse => Err(no_ledger(path)),
+    }
+}
+
+impl Store for LogFile {
+    fn read(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()> {
+        let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        view.refresh(false)?;
+        work(&mut Rows { view: &mut view, pending: None })
+    }
+    fn write(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()> {
+        let view = || self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(writer) = &self.writer else { return Err(read_only_error(view().path())) };
+        let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let Writer { disk, header, lost } = &mut *writer;
+        if *lost {
+            let what = "could not be synced before, and has to be opened again";
+            return Err(failed(disk.path(), what));
+        }
+        disk.locked(true, |disk| {
+            disk.check_name()?;
+            let mut view = view();
+            view.refresh(true)?;
+            view.recover(Some(*header), disk)?;
+            let pending = Pending::after(view.mark());
+            let mut rows = Rows { view: &mut view, pending: Some(pending) };
+            work(&mut rows)?;
+            let Some(pending) = rows.pending.filter(|pending| !pending.lines.is_empty()) else {
+                return Ok(());
+            };
+            // Others may look while this waits for the disk. They see the lines when the mark does.
+            drop(view);
+            append(disk, *header, &pending, lost)
+        })?;
+        view().refresh(false)
+    }
+}
+/// Make lines durable, and then count them.
+fn append(disk: &mut Disk, header: Header, pending: &Pending, lost: &mut bool) -> Result<()> {
+    let Pending { from, lines, mark, .. } = pending;
+    if let Err(error) = disk.write(*from, lines) {
+        // What was written of them would be cut off by the next writer.
+        *lost = disk.cut(*from).is_err();
+        return Err(error);
+    }
+    if let Err(error) = disk.sync() {
+        *lost = true;
+        let _ = disk.cut(*from);
+        return Err(error);
+    }
+    // They are on the disk. Without the mark the next writer finds them there, and writes it.
+    let _ = disk.write(header.mark, &mark.write());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+//! The file itself: whose turn it is, whether it is still the one that was opened, what is in it.
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io::{ErrorKind, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use opendp_core::{Error, Result};
+
+/// How often to ask whether it is our turn, and how long to wait in between: 60 seconds in all.
+const ATTEMPTS: u32 = 120_000;
+const PAUSE: Duration = Duration::from_micros(500);
+
+/// An open file. A process that was forked opens it anew: else both would hold one lock, and move
+/// one cursor.
+pub(super) struct Disk {
+    path: PathBuf,
+    file: File,
+    options: OpenOptions,
+    process: u32,
+}
+impl Disk {
+    /// Make a file, or find that there is one.
+    pub(super) fn create(path: &Path) -> Result<Option<Self>> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true);
+        match options.clone().create_new(true).open(path) {
+            Ok(file) => {
+                let process = std::process::id();
+                Ok(Some(Disk { path: path.into(), file, options, process }))
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
+            Err(error) => Err(fault(path, &error)),
+        }
+    }
+    pub(super) fn open(path: &Path, write: bool) -> Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(write);
+        let file = options.open(path).map_err(|error| match error.kind() {
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem if write => {
+                read_only(path, &error)
+            }
+            _ => fault(path, &error),
+        })?;
+        Ok(Disk { path: path.into(), file, options, process: std::process::id() })
+    }
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+    fn file(&mut self) -> Result<&File> {
+        if self.process != std::process::id() {
+            self.file = self.options.open(&self.path).map_err(|error| fault(&self.path, &error))?;
+            self.process = std::process::id();
+        }
+        Ok(&self.file)
+    }
+    /// Whoever makes a file has it empty for a moment. One that stays empty was cut off.
+    pub(super) fn wait_until_made(&mut self) -> Result<()> {
+        for _ in 0..ATTEMPTS / 6 {
+            if 0 < self.length()? {
+                return Ok(());
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Err(damaged(&self.path, "the file is empty"))
+    }
+    /// Do something while no other writer, or nobody at all, does anything. The lock is that of the
+    /// inode, so that it holds whatever name a process knows the file by.
+    pub(super) fn locked<T>(
+        &mut self,
+        alone: bool,
+        work: impl FnOnce(&mut Disk) -> Result<T>,
+    ) -> Result<T> {
+        let path = self.path.clone();
+        let file = self.file()?;
+        for attempt in 1.. {
+            match if alone { file.try_lock() } else { file.try_lock_shared() } {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if attempt < ATTEMPTS => std::thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(failed(&path, "was in use by other processes for 60 seconds"));
+                }
+                Err(TryLockError::Error(error)) => return Err(fault(&path, &error)),
+            }
+        }
+        let done = work(self);
+        let unlocked = self.file.unlock();
+        let done = done?;
+        unlocked.map_err(|error| fault(&path, &error))?;
+        Ok(done)
+    }
+    pub(super) fn length(&mut self) -> Result<u64> {
+        let length = self.file()?.metadata().map(|metadata| metadata.len());
+        length.map_err(|error| fault(&self.path, &error))
+    }
+    /// Read from a place to another, or to the end of the file if that comes first.
+    pub(super) fn read(&mut self, from: u64, to: u64) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let mut file = self.file()?;
+        let read = file
+            .seek(SeekFrom::Start(from))
+            .and_then(|_| file.take(to.saturating_sub(from)).read_to_end(&mut bytes));
+        read.map_err(|error| fault(&self.path, &error))?;
+        Ok(bytes)
+    }
+    pub(super) fn write(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
+        let mut file = self.file()?;
+        let written = file.seek(SeekFrom::Start(at)).and_then(|_| file.write_all(bytes));
+        written.map_err(|error| fault(&self.path, &error))
+    }
+    pub(super) fn cut(&mut self, end: u64) -> Result<()> {
+        let cut = self.file()?.set_len(end);
+        cut.map_err(|error| fault(&self.path, &error))
+    }
+    /// Wait until all that was written is on the disk.
+    pub(super) fn sync(&mut self) -> Result<()> {
+        let synced = self.file()?.sync_data();
+        synced.map_err(|error| fault(&self.path, &error))
+    }
+    /// Make the name of a new file durable, too.
+    pub(super) fn sync_folder(&mut self) -> Result<()> {
+        let synced = self.file()?.sync_all();
+        synced.map_err(|error| fault(&self.path, &error))?;
+        #[cfg(unix)]
+        {
+            let path = std::fs::canonicalize(&self.path);
+            let folder = path.map(|path| path.parent().map(Path::to_path_buf));
+            let synced = folder.and_then(|folder| match folder {
+                Some(folder) => File::open(folder)?.sync_all(),
+                None => Ok(()),
+            });
+            synced.map_err(|error| fault(&self.path, &error))?;
+        }
+        Ok(())
+    }
+    /// Check before writing that the name still leads to this file, and that it has no other.
+    pub(super) fn check_name(&mut self) -> Result<()> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let path = self.path.clone();
+            let here = self.file()?.metadata().map_err(|error| fault(&path, &error))?;
+            let there = std::fs::metadata(&path).ok();
+            let same =
+                |there: &std::fs::Metadata| (there.dev(), there.ino()) == (here.dev(), here.ino());
+            if !there.as_ref().is_some_and(same) {
+                return Err(failed(
+                    &path,
+                    "was moved, removed or replaced while it was open: open it again",
+                ));
+            }
+            if 1 < here.nlink() {
+                return Err(failed(
+                    &path,
+                    "has more than one name (a hard link): remove the others",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+pub(crate) fn failed(path: &Path, what: &str) -> Error {
+    Error::FailedFunction(format!("the ledger {} {what}; nothing was released", path.display()))
+}
+#[cold]
+pub(crate) fn damaged(path: &Path, what: &str) -> Error {
+    Error::FailedFunction(format!(
+        "the ledger {} is damaged: {what}; nothing was charged or released. Restore it from a copy \
+         that has all releases",
+        path.display()
+    ))
+}
+#[cold]
+pub(crate) fn no_ledger(path: &Path) -> Error {
+    Error::FailedFunction(format!("{} is damaged, or is not a ledger", path.display()))
+}
+#[cold]
+fn read_only(path: &Path, error: &std::io::Error) -> Error {
+    // Whoever may read the file but not write to it is told so.
+    if File::open(path).is_ok() { read_only_error(path) } else { fault(path, error) }
+}
+#[cold]
+pub(crate) fn read_only_error(path: &Path) -> Error {
+    Error::FailedFunction(format!(
+        "the ledger {} is read-only; nothing was charged or released",
+        path.display()
+    ))
+}
+/// Say what is wrong with the file.
+#[cold]
+fn fault(path: &Path, error: &std::io::Error) -> Error {
+    let what = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "cannot grow: the disk is full",
+        ErrorKind::FileTooLarge => "cannot grow: the system allows no larger file",
+        ErrorKind::PermissionDenied | ErrorKind::NotFound | ErrorKind::IsADirectory => {
+            "cannot be opened: check its folder and permissions"
+        }
+        _ => return failed(path, &format!("cannot be read or written: {error}")),
+    };
+    failed(path, what)
+}

@@ -1,0 +1,158 @@
+//! How a ledger stands in its file: a header, a mark, and sealed lines.
+//!
+//! The header and the mark have a sector of the disk each, so that each is written whole or not at
+//! all. A line is a seal, a space, JSON, and an end of line. The seal covers the JSON and the seal of
+//! the line before. The mark says how far the lines go. It is written after they are durable, so that
+//! it never says too much: lines that it counts and that are not there were damaged or cut off.
+
+use sha2::{Digest, Sha256};
+
+use crate::record::hexadecimal;
+
+/// The bytes of a sector, which disks write whole.
+pub(super) const SECTOR: usize = 512;
+/// The characters of a seal.
+pub(super) const SEAL: usize = 64;
+/// How each ledger begins.
+const MAGIC: &str = "opendp-ledger ";
+/// How a ledger of version 1 begins, which is a database.
+pub(super) const LEGACY: &[u8] = b"SQLite format 3\0";
+/// The version of this layout. Version 1 was the database.
+pub(super) const VERSION: u32 = 2;
+
+/// Where the parts of a ledger are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    /// Where the mark is. The lines begin a sector after it.
+    pub(super) mark: u64,
+}
+/// What the first bytes of a file say.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    Ledger(Header),
+    Legacy,
+    Version(String),
+    Damaged,
+    SomethingElse,
+}
+impl Header {
+    pub(super) fn lines(self) -> u64 {
+        self.mark + SECTOR as u64
+    }
+    pub(super) fn write(self) -> [u8; SECTOR] {
+        let text = format!("mark {}", self.mark);
+        sector(format!("{MAGIC}{VERSION}\n{text}\n{}\n", seal(MAGIC, &text)))
+    }
+    pub(super) fn read(bytes: &[u8]) -> Found {
+        if bytes.starts_with(LEGACY) {
+            return Found::Legacy;
+        }
+        let Some(rest) = bytes.strip_prefix(MAGIC.as_bytes()) else { return Found::SomethingElse };
+        let text = String::from_utf8_lossy(rest);
+        let mut lines = text.lines();
+        let version = lines.next().unwrap_or_default();
+        let whole = version.parse::<u32>().is_ok_and(|number| version == number.to_string());
+        if whole && version != VERSION.to_string() {
+            return Found::Version(version.to_owned());
+        }
+        let mark = lines.next().and_then(|line| line.strip_prefix("mark ")?.parse().ok());
+        match mark.map(|mark| Header { mark }) {
+            // The header is what would be written, to the last byte.
+            Some(header) if header.write() == bytes => Found::Ledger(header),
+            _ => Found::Damaged,
+        }
+    }
+}
+
+/// How far the lines go that are durable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// How many lines there are.
+    pub(super) lines: u64,
+    /// Where the last one ends.
+    pub(super) end: u64,
+    /// The seal of the last one.
+    pub(super) seal: String,
+}
+impl Mark {
+    /// Of no lines.
+    pub(super) fn new(header: Header) -> Self {
+        Mark { lines: 0, end: header.lines(), seal: String::new() }
+    }
+    pub(super) fn write(&self) -> [u8; SECTOR] {
+        let text = format!("mark {} {} {}", self.lines, self.end, self.seal);
+        sector(format!("{text} {}\n", seal("mark", &text)))
+    }
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let mut words = text.lines().next()?.split(' ').skip(1);
+        let mark = Mark {
+            lines: words.next()?.parse().ok()?,
+            end: words.next()?.parse().ok()?,
+            seal: words.next()?.to_owned(),
+        };
+        (mark.seal.len() <= SEAL && mark.write() == bytes).then_some(mark)
+    }
+}
+
+fn sector(text: String) -> [u8; SECTOR] {
+    let mut sector = [b' '; SECTOR];
+    sector[SECTOR - 1] = b'\n';
+    for (byte, written) in sector.iter_mut().zip(text.as_bytes()) {
+        *byte = *written;
+    }
+    sector
+}
+
+/// Seal a text that follows a seal.
+pub(super) fn seal(previous: &str, text: &str) -> String {
+    let mut hash = Sha256::new();
+    for field in [previous, text] {
+        hash.update((field.len() as u64).to_le_bytes());
+        hash.update(field);
+    }
+    hexadecimal(hash)
+}
+/// Write a line, and give its seal.
+pub(super) fn write_line(previous: &str, text: &str, lines: &mut Vec<u8>) -> String {
+    let seal = seal(previous, text);
+    lines.extend_from_slice(format!("{seal} {text}\n").as_bytes());
+    seal
+}
+/// Read a line that ends, if its seal fits.
+pub(super) fn read_line<'a>(previous: &str, line: &'a [u8]) -> Option<(&'a str, &'a str)> {
+    let line = std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?;
+    let (written, text) = line.split_at_checked(SEAL)?;
+    let text = text.strip_prefix(' ')?;
+    (written == seal(previous, text)).then_some((written, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_changed_byte_of_the_header_and_of_the_mark_is_noticed() {
+        let header = Header { mark: 4096 };
+        assert_eq!(Header::read(&header.write()), Found::Ledger(header));
+        let mark = Mark { lines: 7, end: 12345, seal: seal("", "a") };
+        assert_eq!(Mark::read(&mark.write()), Some(mark.clone()));
+        for at in 0..SECTOR {
+            for bit in 0..8 {
+                let (mut first, mut second) = (header.write(), mark.write());
+                first[at] ^= 1 << bit;
+                second[at] ^= 1 << bit;
+                assert!(!matches!(Header::read(&first), Found::Ledger(_)), "byte {at}");
+                assert_eq!(Mark::read(&second), None, "byte {at}");
+            }
+        }
+    }
+    #[test]
+    fn tells_what_a_file_is() {
+        assert_eq!(Header::read(b"SQLite format 3\0..."), Found::Legacy);
+        assert_eq!(Header::read(b"a,b\n1,2\n"), Found::SomethingElse);
+        assert_eq!(Header::read(b""), Found::SomethingElse);
+        let later = b"opendp-ledger 3\nanything\n";
+        assert_eq!(Header::read(later), Found::Version("3".into()));
+    }
+}

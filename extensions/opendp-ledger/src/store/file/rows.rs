@@ -1,0 +1,203 @@
+//! The lines of a ledger as the two tables that a ledger works with.
+
+use std::{collections::BTreeMap, path::Path};
+
+use opendp_core::{Error, Result};
+
+use super::disk::{Disk, damaged};
+use super::layout::{Header, Mark, SECTOR, read_line, write_line};
+use super::state::{State, entry_of, write_account, write_entry};
+use crate::store::Tables;
+use crate::{Account, Entry};
+
+/// How often to look again at a mark that is being written.
+const LOOKS: usize = 100;
+
+/// What was read of the file so far.
+pub(super) struct View {
+    disk: Disk,
+    header: Header,
+    state: State,
+    /// Damage that was found stays.
+    failed: Option<Error>,
+}
+impl View {
+    pub(super) fn new(disk: Disk, header: Header) -> Self {
+        View { disk, header, state: State::after(Mark::new(header)), failed: None }
+    }
+    pub(super) fn path(&self) -> &Path {
+        self.disk.path()
+    }
+    pub(super) fn mark(&self) -> Mark {
+        self.state.mark.clone()
+    }
+    /// Read on to where the mark is. Who holds the lock to write has read all, and expects no less.
+    pub(super) fn refresh(&mut self, writing: bool) -> Result<()> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let mark = self.read_mark(writing)?;
+        if mark == self.state.mark || mark.lines < self.state.mark.lines && !writing {
+            return Ok(());
+        }
+        let read = self.read_on(&mark);
+        if let Err(error) = &read {
+            self.failed = Some(error.clone());
+        }
+        read
+    }
+    fn read_mark(&mut self, writing: bool) -> Result<Mark> {
+        let at = self.header.mark;
+        for _ in 0..LOOKS {
+            if let Some(mark) = Mark::read(&self.disk.read(at, at + SECTOR as u64)?) {
+                return Ok(mark);
+            }
+            std::thread::yield_now();
+        }
+        // Look once more when nobody writes. Who holds the lock to write would wait for itself.
+        let look = |disk: &mut Disk| disk.read(at, at + SECTOR as u64);
+        let bytes = if writing { look(&mut self.disk)? } else { self.disk.locked(false, look)? };
+        Mark::read(&bytes).ok_or_else(|| damaged(self.disk.path(), "its mark was changed"))
+    }
+    fn read_on(&mut self, mark: &Mark) -> Result<()> {
+        let from = self.state.mark.end;
+        if mark.lines < self.state.mark.lines {
+            let what = "releases are missing that it had; an older copy may be in its place";
+            return Err(damaged(self.disk.path(), what));
+        }
+        let bytes = self.disk.read(from, mark.end)?;
+        self.take(&bytes)?;
+        if self.state.mark == *mark {
+            return Ok(());
+        }
+        let what = format!("line {} was changed or cut off", self.state.mark.lines + 1);
+        Err(damaged(self.disk.path(), &what))
+    }
+    /// Take in whole lines, as long as each follows the one before.
+    fn take(&mut self, bytes: &[u8]) -> Result<usize> {
+        let mut taken = 0;
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let Some((seal, text)) = read_line(&self.state.mark.seal, line) else { break };
+            if self.state.apply(text, seal, line.len()).is_none() {
+                // Nothing that this program writes. It must not be left out.
+                let what = format!("line {} cannot be understood", self.state.mark.lines + 1);
+                let error = damaged(self.disk.path(), &what);
+                self.failed = Some(error.clone());
+                return Err(error);
+            }
+            taken += line.len();
+        }
+        Ok(taken)
+    }
+    /// Take in what somebody has written who was then killed, or left without power, before the mark
+    /// was on the disk. Whole lines count; the part of a line was seen by nobody. Where to write is
+    /// known to those who hold the lock to write.
+    pub(super) fn recover(&mut self, header: Option<Header>, disk: &mut Disk) -> Result<()> {
+        let (from, length) = (self.state.mark.end, disk.length()?);
+        if length < from {
+            return Err(damaged(disk.path(), "its end was cut off"));
+        }
+        if length == from {
+            return Ok(());
+        }
+        let bytes = disk.read(from, length)?;
+        let taken = self.take(&bytes)?;
+        if header.is_some() {
+            disk.cut(from + taken as u64)?;
+            // A system whose sync failed once may take what it did not write for written.
+            disk.write(from, bytes.get(..taken).unwrap_or_default())?;
+        }
+        if 0 < taken {
+            disk.sync()?;
+        }
+        match header.filter(|_| 0 < taken) {
+            Some(header) => disk.write(header.mark, &self.state.mark.write()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What is to be written.
+pub(super) struct Pending {
+    pub(super) from: u64,
+    pub(super) lines: Vec<u8>,
+    pub(super) mark: Mark,
+    accounts: BTreeMap<String, Account>,
+    entries: Vec<Entry>,
+}
+impl Pending {
+    pub(super) fn after(mark: Mark) -> Self {
+        let (accounts, entries) = (BTreeMap::new(), Vec::new());
+        Pending { from: mark.end, lines: Vec::new(), mark, accounts, entries }
+    }
+    fn push(&mut self, text: &str) {
+        self.mark.seal = write_line(&self.mark.seal, text, &mut self.lines);
+        self.mark.lines += 1;
+        self.mark.end = self.from + self.lines.len() as u64;
+    }
+}
+
+/// The tables, as they are, with what is to be written.
+pub(super) struct Rows<'a> {
+    pub(super) view: &'a mut View,
+    pub(super) pending: Option<Pending>,
+}
+impl Rows<'_> {
+    fn pending(&mut self) -> Result<&mut Pending> {
+        let path = self.view.disk.path();
+        self.pending.as_mut().ok_or_else(|| super::read_only_error(path))
+    }
+    /// Read an entry again, from the file.
+    fn read_entry(&mut self, account: &Account, index: usize) -> Result<Entry> {
+        let View { disk, state, .. } = &mut *self.view;
+        let place = state.budgets.get(&account.name).and_then(|budget| budget.places.get(index));
+        let place = place.ok_or_else(|| damaged(disk.path(), "an entry is missing"))?;
+        let line = disk.read(place.at, place.at + place.length as u64)?;
+        match read_line(&place.before, &line).filter(|(seal, _)| *seal == place.seal) {
+            Some((_, text)) => entry_of(text, account, place),
+            None => Err(damaged(disk.path(), "an entry was changed")),
+        }
+    }
+}
+impl Tables for Rows<'_> {
+    fn account(&mut self, name: &str) -> Result<Option<Account>> {
+        let pending = self.pending.as_ref().and_then(|pending| pending.accounts.get(name));
+        let kept = || self.view.state.budgets.get(name).map(|budget| &budget.account);
+        Ok(pending.or_else(kept).cloned())
+    }
+    fn accounts(&mut self) -> Result<Vec<Account>> {
+        Ok(self.view.state.budgets.values().map(|budget| budget.account.clone()).collect())
+    }
+    fn add_account(&mut self, account: &Account) -> Result<()> {
+        let pending = self.pending()?;
+        pending.push(&write_account(account));
+        pending.accounts.insert(account.name.clone(), account.clone());
+        Ok(())
+    }
+    fn update_account(&mut self, account: &Account) -> Result<()> {
+        // It is the sum of its lines.
+        self.pending()?.accounts.insert(account.name.clone(), account.clone());
+        Ok(())
+    }
+    fn entry(&mut self, account: &Account, id: &str) -> Result<Option<Entry>> {
+        let same = |entry: &&Entry| entry.budget == account.name && entry.id == id;
+        let pending = self.pending.as_ref();
+        if let Some(entry) = pending.and_then(|pending| pending.entries.iter().find(same)) {
+            return Ok(Some(entry.clone()));
+        }
+        let budget = self.view.state.budgets.get(&account.name);
+        let index = budget.and_then(|budget| budget.ids.get(id).copied());
+        index.map(|index| self.read_entry(account, index)).transpose()
+    }
+    fn entries(&mut self, account: &Account) -> Result<Vec<Entry>> {
+        let budget = self.view.state.budgets.get(&account.name);
+        let count = budget.map_or(0, |budget| budget.places.len());
+        (0..count).map(|index| self.read_entry(account, index)).collect()
+    }
+    fn add_entry(&mut self, entry: &Entry) -> Result<()> {
+        let pending = self.pending()?;
+        pending.push(&write_entry(entry));
+        pending.entries.push(entry.clone());
+        Ok(())
+    }
+}

@@ -1,0 +1,193 @@
+//! Whom a budget protects, and in which data.
+
+use std::fmt;
+
+use opendp_core::arith::Exact;
+use opendp_core::{Error, Result};
+use serde_json::{Map, Value as Json, json};
+
+/// Whom a budget protects: how far apart data are that differ in one person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    metric: Json,
+    unit: u32,
+    contributions: Option<u32>,
+}
+impl Unit {
+    /// Data that differ in one person are at most `unit` apart in a metric, as documents write it.
+    ///
+    /// # Errors
+    /// `InvalidDistance` when the unit is 0, which protects nobody.
+    pub fn new(metric: Json, unit: u32) -> Result<Self> {
+        if unit == 0 {
+            return Err(Error::InvalidDistance("unit: expected at least 1, found 0".into()));
+        }
+        Ok(Unit { metric, unit, contributions: None })
+    }
+    /// A person has at most so many records, each of which counts as one unit.
+    ///
+    /// # Errors
+    /// `InvalidDistance` when there are none, or too many to count.
+    pub fn contributions(self, contributions: u32) -> Result<Self> {
+        match self.unit.checked_mul(contributions) {
+            Some(1..) => Ok(Unit { contributions: Some(contributions), ..self }),
+            _ => Err(Error::InvalidDistance(format!(
+                "contributions: expected from 1 to {}, found {contributions}",
+                u32::MAX / self.unit
+            ))),
+        }
+    }
+    /// The metric, as documents write it.
+    pub fn metric(&self) -> &Json {
+        &self.metric
+    }
+    /// The distance: the unit, as often as a person contributes.
+    pub fn d_in(&self) -> u32 {
+        self.unit.saturating_mul(self.contributions.unwrap_or(1))
+    }
+    /// Whether a request counts on this distance, as JSON in text, in this metric.
+    pub(crate) fn is_of(&self, metric: &Json, d_in: &str) -> bool {
+        let same = || Some(d_in.parse::<Exact>().ok()? == self.d_in().to_string().parse().ok()?);
+        *metric == self.metric && same() == Some(true)
+    }
+    fn to_json(&self) -> Json {
+        let mut json = json!({"metric": self.metric, "unit": self.unit});
+        if let Some(contributions) = self.contributions {
+            json["contributions"] = contributions.into();
+        }
+        json["d_in"] = self.d_in().into();
+        json
+    }
+    fn from_json(json: &Json) -> Option<Self> {
+        let number = |json: &Json| u32::try_from(json.as_u64()?).ok();
+        let unit = Unit::new(json.get("metric")?.clone(), number(json.get("unit")?)?).ok()?;
+        match json.get("contributions") {
+            None => Some(unit),
+            Some(times) => unit.contributions(number(times)?).ok(),
+        }
+    }
+}
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let metric = self.metric.as_str().map_or_else(|| self.metric.to_string(), str::to_owned);
+        write!(f, "{} in {metric}", self.d_in())?;
+        match self.contributions {
+            Some(times) => write!(f, " ({times} contributions of {} a person)", self.unit),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What is agreed about a budget besides its amount. Each part may be left open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    unit: Option<Unit>,
+    digest: Option<String>,
+    size: Option<u64>,
+}
+impl Terms {
+    /// Nothing but the amount.
+    pub fn new() -> Self {
+        Terms::default()
+    }
+    /// Say whom the budget protects. Requests that count on another distance are refused.
+    #[must_use]
+    pub fn with_unit(self, unit: Unit) -> Self {
+        Terms { unit: Some(unit), ..self }
+    }
+    /// Say which data it is for, by the SHA-256 of their file. Requests about others are refused.
+    ///
+    /// # Errors
+    /// `Argument` unless it is written as 64 hexadecimal digits, with or without `sha256:` before.
+    pub fn with_digest(self, digest: &str) -> Result<Self> {
+        let plain = digest.strip_prefix("sha256:").unwrap_or(digest).to_ascii_lowercase();
+        if plain.len() != 64 || !plain.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            let reason = "expected a SHA-256 of 64 hexadecimal digits, such as `sha256sum` prints";
+            return Err(Error::argument("digest", reason));
+        }
+        Ok(Terms { digest: Some(plain), ..self })
+    }
+    /// Say how many people there are in the data.
+    #[must_use]
+    pub fn with_size(self, size: u64) -> Self {
+        Terms { size: Some(size), ..self }
+    }
+    /// Whom the budget protects.
+    pub fn unit(&self) -> Option<&Unit> {
+        self.unit.as_ref()
+    }
+    /// The SHA-256 of the data, in hexadecimal.
+    pub fn digest(&self) -> Option<&str> {
+        self.digest.as_deref()
+    }
+    /// How many people there are in the data.
+    pub fn size(&self) -> Option<u64> {
+        self.size
+    }
+    /// Write as JSON: an object of what is stated.
+    pub fn to_json(&self) -> Json {
+        let mut json = Map::new();
+        if let Some(unit) = &self.unit {
+            json.insert("unit".into(), unit.to_json());
+        }
+        if let Some(digest) = &self.digest {
+            json.insert("digest".into(), digest.as_str().into());
+        }
+        if let Some(size) = self.size {
+            json.insert("size".into(), size.into());
+        }
+        Json::Object(json)
+    }
+    /// Write as it stands in the tables: nothing, where nothing is stated.
+    pub(crate) fn to_text(&self) -> String {
+        if *self == Terms::default() { String::new() } else { self.to_json().to_string() }
+    }
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
+        if text.is_empty() {
+            return Some(Terms::default());
+        }
+        let json: Json = serde_json::from_str(text).ok()?;
+        let mut terms = Terms::new();
+        if let Some(unit) = json.get("unit") {
+            terms = terms.with_unit(Unit::from_json(unit)?);
+        }
+        if let Some(digest) = json.get("digest") {
+            terms = terms.with_digest(digest.as_str()?).ok()?;
+        }
+        if let Some(size) = json.get("size") {
+            terms = terms.with_size(size.as_u64()?);
+        }
+        (terms.to_text() == text).then_some(terms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn come_back_from_text() {
+        let unit = Unit::new(json!("symmetric_distance"), 2).unwrap();
+        let digest = "0123456789abcdefABCDEF0123456789".repeat(2);
+        let all = Terms::new().with_unit(unit.clone().contributions(3).unwrap()).with_size(1000);
+        let all = all.with_digest(&format!("sha256:{digest}")).unwrap();
+        for terms in [Terms::new(), Terms::new().with_unit(unit), all] {
+            assert_eq!(Terms::from_text(&terms.to_text()), Some(terms));
+        }
+        assert_eq!(Terms::from_text("{}"), None);
+        assert!(Terms::new().with_digest("abc").is_err());
+    }
+    #[test]
+    fn a_unit_is_a_distance_however_it_is_written() {
+        let unit = Unit::new(json!("symmetric_distance"), 2).unwrap().contributions(3).unwrap();
+        assert_eq!(unit.to_string(), "6 in symmetric_distance (3 contributions of 2 a person)");
+        let metric = json!("symmetric_distance");
+        assert!(unit.is_of(&metric, "6") && unit.is_of(&metric, "6.0"));
+        assert!(!unit.is_of(&metric, "5") && !unit.is_of(&json!("hamming_distance"), "6"));
+        assert!(!unit.is_of(&metric, "null"));
+        assert!(Unit::new(json!("symmetric_distance"), 0).is_err());
+        for bad in [0, u32::MAX] {
+            assert!(unit.clone().contributions(bad).is_err());
+        }
+    }
+}

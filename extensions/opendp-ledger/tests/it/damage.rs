@@ -1,0 +1,138 @@
+//! Damage anywhere: whatever is in the folder of a ledger, changed or cut off.
+
+use std::path::{Path, PathBuf};
+
+use opendp_core::Result;
+use opendp_ledger::{Ledger, Loss, Request};
+use tempfile::TempDir;
+
+fn request(id: &str) -> Request {
+    Request::of_loss(id, Loss::epsilon("0.01").unwrap())
+}
+/// A ledger with releases, and copies of its files as they are while it is open.
+fn spent(releases: i32) -> (TempDir, Vec<(String, Vec<u8>)>) {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(folder.path().join("l")).unwrap();
+    ledger.create("b", &Loss::epsilon("1").unwrap()).unwrap();
+    for i in 0..releases {
+        ledger.release("b", &request(&i.to_string()), || Ok(i)).unwrap();
+    }
+    let files = std::fs::read_dir(folder.path()).unwrap().map(|file| {
+        let path = file.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        (name, std::fs::read(path).unwrap())
+    });
+    let files = files.collect();
+    drop(ledger);
+    (folder, files)
+}
+/// Put files in a folder where there were others.
+fn place(folder: &Path, files: &[(String, Vec<u8>)], changed: usize, bytes: &[u8]) -> PathBuf {
+    for (at, (name, whole)) in files.iter().enumerate() {
+        std::fs::write(folder.join(name), if at == changed { bytes } else { whole }).unwrap();
+    }
+    folder.join("l")
+}
+/// Ask for each release again, and tell whether any was drawn anew, or any spend was lost.
+fn lost(path: &Path, releases: i32) -> Result<bool> {
+    let ledger = Ledger::open_existing(path)?;
+    for i in 0..releases {
+        let again = ledger.release("b", &request(&i.to_string()), || Ok(i + 1000))?;
+        if !again.repeated() || again.value::<i32>()? != i {
+            return Ok(true);
+        }
+    }
+    ledger.export()?;
+    Ok(ledger.history("b")?.len() != releases as usize)
+}
+
+#[test]
+fn no_damage_loses_a_spend_or_draws_a_second_release() {
+    let (_folder, files) = spent(5);
+    assert_eq!(files.len(), 1, "there is nothing beside the file");
+    let folder = tempfile::tempdir().unwrap();
+    let (mut noticed, mut tried) = (0, 0);
+    let mut attempt = |changed: usize, bytes: &[u8], what: String| {
+        let path = place(folder.path(), &files, changed, bytes);
+        tried += 1;
+        match lost(&path, 5) {
+            Ok(lost) => assert!(!lost, "{what}: a spend was lost"),
+            Err(error) => {
+                noticed += 1;
+                assert!(!error.to_string().contains('\n'), "{error}");
+            }
+        }
+    };
+    for (changed, (name, whole)) in files.iter().enumerate() {
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << (at % 8);
+            attempt(changed, &bytes, format!("byte {at} of {name}"));
+            if 0 < at {
+                attempt(changed, &whole[..at], format!("{name} cut off at {at}"));
+            }
+        }
+        for at in (0..whole.len()).step_by(64) {
+            let mut bytes = whole.clone();
+            bytes[at..].fill(0);
+            attempt(changed, &bytes, format!("{name} zero from {at}"));
+        }
+    }
+    assert_eq!(noticed, tried, "all damage is noticed");
+}
+#[test]
+fn a_file_that_was_emptied_is_not_a_new_ledger() {
+    let (folder, _) = spent(1);
+    let path = folder.path().join("l");
+    std::fs::write(&path, "").unwrap();
+    let error = Ledger::open(&path).unwrap_err().to_string();
+    assert!(error.contains("damaged: the file is empty"), "{error}");
+}
+#[test]
+fn damage_while_it_is_open_releases_nothing() {
+    let (folder, files) = spent(3);
+    let path = folder.path().join("l");
+    let whole = &files[0].1;
+    for cut in [whole.len() - 1, whole.len() - 100, 600] {
+        std::fs::write(&path, whole).unwrap();
+        let ledger = Ledger::open(&path).unwrap();
+        std::fs::write(&path, &whole[..cut]).unwrap();
+        assert!(ledger.release("b", &request("new"), || Ok(1)).is_err(), "cut at {cut}");
+    }
+    // An older copy in its place.
+    std::fs::write(&path, whole).unwrap();
+    let ledger = Ledger::open(&path).unwrap();
+    ledger.release("b", &request("new"), || Ok(1)).unwrap();
+    std::fs::write(&path, whole).unwrap();
+    let error = ledger.release("b", &request("newer"), || Ok(1)).unwrap_err().to_string();
+    assert!(error.contains("an older copy may be in its place"), "{error}");
+}
+#[test]
+fn the_part_of_a_line_that_a_crash_leaves_is_cut_off_and_a_whole_line_counts() {
+    let (folder, files) = spent(3);
+    let path = folder.path().join("l");
+    let (_more, after) = spent(4);
+    let (before, after) = (&files[0].1, &after[0].1);
+    let line = {
+        // The same ids and times are not needed: the line must only follow the last one.
+        let ledger = Ledger::open(&path).unwrap();
+        ledger.release("b", &request("3"), || Ok(3)).unwrap();
+        std::fs::read(&path).unwrap()[before.len()..].to_vec()
+    };
+    for kept in [0, 1, 64, 65, line.len() - 1, line.len()] {
+        // The mark is as it was before.
+        let torn = [&before[..], &line[..kept]].concat();
+        std::fs::write(&path, torn).unwrap();
+        let whole = kept == line.len();
+        let seen = Ledger::open_to_read(&path).unwrap().history("b").unwrap().len();
+        assert_eq!(seen, 3 + usize::from(whole));
+        let ledger = Ledger::open_existing(&path).unwrap();
+        let retry = ledger.release("b", &request("3"), || Ok(1003)).unwrap();
+        assert_eq!(retry.repeated(), whole, "{kept} bytes");
+        assert_eq!(ledger.history("b").unwrap().len(), 4);
+        // What does not follow is nothing, however whole it is.
+        let other = [&before[..], &after[before.len()..]].concat();
+        std::fs::write(&path, other).unwrap();
+        assert_eq!(Ledger::open_existing(&path).unwrap().history("b").unwrap().len(), 3);
+    }
+}

@@ -1,0 +1,183 @@
+//! One file under two names.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use opendp_core::Result;
+use opendp_ledger::{Ledger, Loss, Request};
+use tempfile::TempDir;
+
+fn request(id: &str) -> Request {
+    Request::of_loss(id, Loss::epsilon("0.01").unwrap())
+}
+/// A release by a process of its own would not differ: each opening has its own lock.
+fn spend(path: &Path, id: &str) -> Result<bool> {
+    let ledger = Ledger::open(path)?;
+    Ok(!ledger.release("b", &request(id), || Ok(7))?.repeated())
+}
+fn ledger(total: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("l");
+    Ledger::open(&path).unwrap().create("b", &Loss::epsilon(total).unwrap()).unwrap();
+    (folder, path)
+}
+
+/// A file that is mounted at a second place, where the test may do that.
+struct Mounted(PathBuf);
+impl Mounted {
+    fn new(path: &Path, at: PathBuf) -> Option<Self> {
+        std::fs::write(&at, "").unwrap();
+        let mount = Command::new("mount").arg("--bind").args([path, &at]).output();
+        if mount.is_ok_and(|output| output.status.success()) {
+            return Some(Mounted(at));
+        }
+        eprintln!("SKIPPED, NOT TESTED: this test may not mount a file");
+        None
+    }
+}
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_hard_link_never_overspends() {
+    for round in 0..25 {
+        let (folder, path) = ledger("0.03");
+        // Somebody has it open, also while the link is made.
+        let open = Ledger::open(&path).unwrap();
+        open.release("b", &request("0"), || Ok(7)).unwrap();
+        let link = folder.path().join("link");
+        std::fs::hard_link(&path, &link).unwrap();
+        for name in [&path, &link] {
+            let error = spend(name, "1").unwrap_err().to_string();
+            assert!(error.contains("more than one name (a hard link)"), "{round}: {error}");
+        }
+        assert!(open.release("b", &request("1"), || Ok(7)).is_err());
+        // The name that stays leads to everything, whichever it is.
+        let (stays, goes) = if round % 2 == 0 { (&path, &link) } else { (&link, &path) };
+        std::fs::remove_file(goes).unwrap();
+        assert!(spend(stays, "1").unwrap() && spend(stays, "2").unwrap());
+        assert!(!spend(stays, "0").unwrap());
+        assert_eq!(spend(stays, "3").unwrap_err().kind(), "BudgetExceeded");
+        assert!(open.release("b", &request("3"), || Ok(7)).is_err());
+        assert_eq!(Ledger::open_to_read(stays).unwrap().history("b").unwrap().len(), 3);
+    }
+}
+#[cfg(unix)]
+#[test]
+fn a_file_that_was_replaced_is_opened_again_before_it_is_written() {
+    let (folder, path) = ledger("0.03");
+    let open = Ledger::open(&path).unwrap();
+    std::fs::copy(&path, folder.path().join("copy")).unwrap();
+    std::fs::rename(folder.path().join("copy"), &path).unwrap();
+    let error = open.release("b", &request("1"), || Ok(7)).unwrap_err().to_string();
+    assert!(error.contains("was moved, removed or replaced while it was open"), "{error}");
+    assert!(spend(&path, "1").unwrap());
+}
+#[test]
+fn a_file_mounted_at_two_places_never_overspends() {
+    for _ in 0..6 {
+        let (folder, path) = ledger("0.03");
+        let Some(mounted) = Mounted::new(&path, folder.path().join("second")) else { return };
+        let names = [&path, &mounted.0];
+        let open = names.map(|name| Ledger::open(name).unwrap());
+        let mut granted = 0;
+        for i in 0..8 {
+            for (name, open) in names.iter().zip(&open) {
+                granted += usize::from(spend(name, &format!("{i}")).is_ok_and(|new| new));
+                let held = open.release("b", &request(&format!("held {i}")), || Ok(7));
+                granted += usize::from(held.is_ok_and(|release| !release.repeated()));
+            }
+        }
+        assert_eq!(granted, 3);
+        for name in names {
+            assert_eq!(Ledger::open_to_read(name).unwrap().history("b").unwrap().len(), 3);
+        }
+    }
+}
+/// Not a test by itself: a process that spends under one name until it is killed.
+#[test]
+fn helper_endless_spender() {
+    let Ok(path) = std::env::var("LEDGER_ENDLESS") else { return };
+    let ledger = Ledger::open(&path).unwrap();
+    for i in 0.. {
+        let id = format!("{} {i}", std::process::id());
+        match ledger.release("b", &request(&id), || Ok(7)) {
+            Ok(_) => println!("\ngranted {id}"),
+            Err(error) => assert_eq!(error.kind(), "BudgetExceeded"),
+        }
+    }
+}
+#[test]
+fn a_crash_under_one_name_loses_nothing_under_the_other() {
+    let (folder, path) = ledger("1000");
+    let Some(mounted) = Mounted::new(&path, folder.path().join("second")) else { return };
+    let mut granted = Vec::new();
+    for round in 0..20 {
+        let names = [&path, &mounted.0];
+        let spenders = names.map(|name| {
+            Command::new(std::env::current_exe().unwrap())
+                .args(["names::helper_endless_spender", "--exact", "--nocapture"])
+                .env("LEDGER_ENDLESS", name)
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap()
+        });
+        std::thread::sleep(Duration::from_millis(20 + 7 * round));
+        for mut spender in spenders {
+            spender.kill().unwrap();
+            let out = BufReader::new(spender.stdout.take().unwrap());
+            granted.extend(
+                out.lines()
+                    .map_while(|line| line.ok())
+                    .filter_map(|line| line.strip_prefix("granted ").map(str::to_owned)),
+            );
+            spender.wait().unwrap();
+        }
+        let name = names[round as usize % 2];
+        assert!(spend(name, &format!("after {round}")).unwrap());
+    }
+    let history = Ledger::open_to_read(&path).unwrap().history("b").unwrap();
+    for id in &granted {
+        assert!(history.iter().any(|entry| entry.id == *id), "{id} was given and is not there");
+    }
+    assert!(20 < granted.len(), "{}", granted.len());
+}
+#[cfg(unix)]
+#[test]
+fn the_control_a_database_has_another_log_for_each_name_and_drops_what_was_damaged() {
+    use rusqlite::Connection;
+    let folder = tempfile::tempdir().unwrap();
+    let (path, other) = (folder.path().join("d"), folder.path().join("other"));
+    let open = |path: &Path| {
+        let connection = Connection::open(path).unwrap();
+        connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())).unwrap();
+        connection
+    };
+    let spent = |connection: &Connection| -> i64 {
+        connection.query_row("SELECT count(*) FROM spend", [], |row| row.get(0)).unwrap()
+    };
+    let first = open(&path);
+    first.execute_batch("CREATE TABLE spend (id)").unwrap();
+    first.pragma_update_and_check(None, "wal_checkpoint", "TRUNCATE", |_| Ok(())).unwrap();
+    first.execute_batch("INSERT INTO spend VALUES (1)").unwrap();
+    assert_eq!(spent(&first), 1);
+    // What another name leads to: the same file, and no log. (One process would share its memory.)
+    std::fs::copy(&path, &other).unwrap();
+    assert_eq!(spent(&open(&other)), 0, "a spend under the first name is not seen");
+    // A change in the log, and the spend was never made.
+    let copy = folder.path().join("copy");
+    std::fs::copy(&path, &copy).unwrap();
+    let mut log = std::fs::read(folder.path().join("d-wal")).unwrap();
+    let end = log.len() - 1;
+    log[end] ^= 1;
+    std::fs::write(folder.path().join("copy-wal"), log).unwrap();
+    assert_eq!(spent(&Connection::open(&copy).unwrap()), 0);
+}
