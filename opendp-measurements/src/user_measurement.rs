@@ -64,7 +64,7 @@ register! {
 #[cfg(test)]
 mod tests {
 
-    use opendp_core::{Arg, AtomDomain, DiscreteDistance, Made, MaxDivergence};
+    use opendp_core::{Arg, AtomDomain, DiscreteDistance, MaxDivergence};
 
     use super::*;
 

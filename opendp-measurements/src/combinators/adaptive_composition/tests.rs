@@ -1,5 +1,5 @@
 use opendp_core::{
-    AbsoluteDistance, Approximate, AtomDomain, Made, MaxDivergence, RenyiCurve, RenyiDivergence,
+    AbsoluteDistance, Approximate, AtomDomain, MaxDivergence, RenyiCurve, RenyiDivergence,
     SmoothedMaxDivergence, Space,
 };
 
