@@ -8,7 +8,7 @@ use opendp_core::{
 
 use crate::Scale;
 use crate::samplers::Score;
-use crate::sparse_vector::{Threshold, rounded};
+use crate::sparse_vector::{Cost, Threshold, rounded};
 
 /// Make a measurement that says of each number of a vector whether it exceeds a threshold, until so
 /// many have.
@@ -76,7 +76,12 @@ where
 {
     let threshold = Threshold::new(threshold, limit, scales)?;
     let monotonic = input.metric().monotonic();
-    let function = Function::map(move |numbers: &Vec<T>| {
+    let map = losing(threshold.cost(), monotonic);
+    Ok(Measurement::new(input, MaxDivergence, answering(threshold), map))
+}
+/// The function, which is the same for all types of distances.
+fn answering<T: Atom + Number + Score>(threshold: Threshold<T>) -> Function<Vec<T>, Vec<bool>> {
+    Function::map(move |numbers: &Vec<T>| {
         let (mut threshold, mut released) = (threshold.answers()?, Vec::new());
         for number in numbers {
             if threshold.left == 0 {
@@ -85,10 +90,16 @@ where
             released.push(threshold.next(*number)?);
         }
         Ok(released)
-    });
-    let map = PrivacyMap::new(move |d_in: &Q| rounded(&threshold.loss(*d_in, monotonic)?))
-        .with_exact(move |d_in| Ok(vec![threshold.loss(*d_in, monotonic)?]));
-    Ok(Measurement::new(input, MaxDivergence, function, map))
+    })
+}
+/// The privacy map, which is the same for all types of numbers.
+fn losing<Q>(cost: Cost, monotonic: bool) -> PrivacyMap<LInfDistance<Q>, MaxDivergence>
+where
+    Q: Distance + Number,
+    f64: InfCast<Q>,
+{
+    PrivacyMap::new(move |d_in: &Q| rounded(&cost.loss(*d_in, monotonic)?))
+        .with_exact(move |d_in| Ok(vec![cost.loss(*d_in, monotonic)?]))
 }
 
 macro_rules! register_at {

@@ -13,6 +13,7 @@ use opendp_core::{
 use crate::numbers::all_finite;
 use crate::quotient::{exact_quotient, finite_distance, quotient};
 use crate::samplers::{Optimize, Score, gumbel_argmax};
+use crate::selection::only;
 use crate::{Scale, Temperature, accuracy};
 
 /// A metric on vectors of scores in which a choice by Gumbel noise has a known loss.
@@ -119,13 +120,29 @@ where
     T: Atom + Number + Score,
     M: MetricOn<VectorDomain<AtomDomain<T>>> + ScoreMetric,
 {
-    let (size, metric) = (input.domain().size(), input.metric().clone());
-    let function = Function::map(move |scores: &Vec<T>| choose(scores, temperature, optimize));
-    let same = metric.clone();
-    let map = PrivacyMap::new(move |d_in: &M::Distance| metric.loss(d_in, temperature.into()))
-        .with_exact(move |d_in| Ok(vec![same.exact_loss(d_in, temperature.into())?]));
+    let (size, metric, scale) =
+        (input.domain().size(), input.metric().clone(), Scale::from(temperature));
+    let function = choosing_by_gumbel(temperature, optimize);
+    let map =
+        PrivacyMap::new(loss_of(metric.clone(), scale)).with_exact(exact_loss_of(metric, scale));
     Ok(Measurement::new(input, MaxDivergence, function, map)
-        .with_accuracy(move |alpha| selection_accuracy(temperature.into(), size, alpha)))
+        .with_accuracy(accuracy_of_choice(scale, size)))
+}
+fn loss_of<M: ScoreMetric>(metric: M, scale: Scale) -> impl Fn(&M::Distance) -> Result<f64> {
+    move |d_in| metric.loss(d_in, scale)
+}
+fn exact_loss_of<M: ScoreMetric>(
+    metric: M,
+    scale: Scale,
+) -> impl Fn(&M::Distance) -> Result<Vec<Exact>> {
+    move |d_in| Ok(vec![metric.exact_loss(d_in, scale)?])
+}
+/// The function, which is the same for all metrics.
+fn choosing_by_gumbel<T>(temperature: Temperature, optimize: Optimize) -> Function<Vec<T>, usize>
+where
+    T: Atom + Number + Score,
+{
+    Function::map(move |scores: &Vec<T>| choose(scores, temperature, optimize))
 }
 
 macro_rules! register_at {
@@ -196,21 +213,23 @@ fn choose<T>(scores: &[T], temperature: Temperature, optimize: Optimize) -> Resu
 where
     T: Atom + Number + Score,
 {
-    let empty = || Error::FailedFunction("the vector of scores is empty".into());
     if scores.is_empty() {
-        return Err(empty());
+        return only(None);
     }
     let scores = all_finite(scores);
-    with_secure(|source| gumbel_argmax(&scores, temperature.value(), optimize, source))?
-        .ok_or_else(empty)
+    let chosen =
+        with_secure(|source| gumbel_argmax(&scores, temperature.value(), optimize, source))?;
+    only(chosen.as_ref())
 }
 
 /// Bound how much worse than the best of `size` scores the chosen one is, but for probability alpha.
-pub(crate) fn selection_accuracy(
+pub(crate) fn accuracy_of_choice(
     scale: Scale,
     size: Option<usize>,
-    alpha: f64,
-) -> Result<Vec<Option<f64>>> {
+) -> impl Fn(f64) -> Result<Vec<Option<f64>>> {
+    move |alpha| selection_accuracy(scale, size, alpha)
+}
+fn selection_accuracy(scale: Scale, size: Option<usize>, alpha: f64) -> Result<Vec<Option<f64>>> {
     accuracy::check(alpha)?;
     let Some(size) = size.filter(|size| 0 < *size) else { return Ok(vec![None]) };
     let logarithm = f64::inf_cast(size)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;

@@ -73,26 +73,38 @@ macro_rules! register {
         opendp_core::register! { $($registration)* }
     };
 }
-/// Mention the types of a registration. The registrations are tested in `tests/it`; to compile them
-/// for the tests of this crate, too, would take minutes.
+/// Mention what a registration registers, and the types. Registrations are tested in `tests/it`: to
+/// compile them for the tests of this crate, too, would take minutes.
 #[cfg(test)]
 macro_rules! register {
-    ($file:literal : $f:ident $(as $names:tt)? $parameters:tt; ) => {};
-    ($file:literal : $f:ident $(as $names:tt)? $parameters:tt
+    ($file:literal : $f:ident as [$($names:tt)*] $($rest:tt)*) => {
+        register! { $file : $f $($rest)* }
+    };
+    ($file:literal : $f:ident ($($parameters:tt)*);) => {
+        const _: () = {
+            let _ = $f;
+        };
+    };
+    ($file:literal : $f:ident ($($parameters:tt)*)
         for $($g:ident in $types:tt $(as $code:ty)? $(= $default:ty)?),+ $(,)?;) => {
         const _: () = {
-            $(mention!($types);)+
-            $($(let _: Option<$code> = None;)?)+
+            let _ = $f::<$(mentioned!($types $($code)?)),+>;
+            $(mentioned!(all $types);)+
             $($(let _: Option<$default> = None;)?)+
         };
     };
 }
 #[cfg(test)]
-macro_rules! mention {
-    ([$($t:ty),+ $(,)?]) => {
+macro_rules! mentioned {
+    (all [$($t:ty),+ $(,)?]) => {
         $(let _: Option<$t> = None;)+
     };
-    ($named:ident) => {};
+    (all $list:ident) => {};
+    (numbers) => { i32 };
+    (dataset_metrics) => { opendp_core::AnyDatasetMetric };
+    (unsized_metrics) => { opendp_core::AnyDatasetMetric };
+    ([$first:ty $(, $t:ty)* $(,)?]) => { $first };
+    ($types:tt $code:ty) => { $code };
 }
 
 mod above_threshold;

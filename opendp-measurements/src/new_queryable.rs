@@ -113,8 +113,7 @@ register! { "new_queryable.rs": new_queryable_of as ["new_queryable"](transition
 #[cfg(test)]
 mod tests {
     use opendp_core::{
-        Args, AtomDomain, Constructed, DiscreteDistance, Function, MaxDivergence, Measurement,
-        PrivacyMap, Registration, Space, TheMeasure,
+        AtomDomain, DiscreteDistance, MaxDivergence, Measurement, PrivacyMap, Space, TheMeasure,
     };
 
     use super::*;
@@ -158,29 +157,5 @@ mod tests {
         let count = count.unwrap();
         let (one, two) = (count.eval(&0).unwrap(), count.eval(&10).unwrap());
         assert_eq!((one.ask(&1), two.ask(&1), one.clone().ask(&1)), (Ok(1), Ok(11), Ok(2)));
-    }
-    #[test]
-    fn is_registered_for_values_whose_types_are_erased() {
-        let mut all = Registration::all();
-        let made = all.find(|r| r.names.contains(&"new_queryable")).unwrap();
-        let start = |transition: AnyFunction| {
-            let args = Args::new().with("transition", Constructed::from(transition));
-            let start = (made.construct)(&args).unwrap().function().unwrap();
-            let talk = start.eval(&AnyValue::new(5)).unwrap();
-            talk.downcast::<Queryable<AnyValue, AnyValue>>().unwrap()
-        };
-        let halve = Function::map(|(state, by): &(AnyValue, AnyValue)| {
-            let (state, by) = (*state.downcast_ref::<i32>()?, *by.downcast_ref::<i32>()?);
-            let half = state.checked_div(by);
-            let half = half.ok_or_else(|| Error::FailedFunction("divided by 0".into()))?;
-            Ok((half, half.to_string()))
-        });
-        let talk = start(halve.erase());
-        let ask = |by: i32| talk.ask(&AnyValue::new(by)).and_then(|answer| answer.downcast());
-        assert_eq!(ask(2), Ok("2".to_owned()));
-        assert_eq!(ask(0).unwrap_err().kind(), "FailedFunction");
-        assert_eq!(ask(1), Ok("2".to_owned()), "a question that fails changes nothing");
-        let single = start(Function::map(|_: &(AnyValue, AnyValue)| Ok(1)).erase());
-        assert_eq!(single.ask(&AnyValue::new(0)).unwrap_err().kind(), "FailedCast");
     }
 }

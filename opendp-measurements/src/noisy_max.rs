@@ -2,13 +2,13 @@
 
 use opendp_core::arith::Number;
 use opendp_core::{
-    Atom, AtomDomain, Error, Function, LInfDistance, MaxDivergence, Measurement, MetricOn,
-    RangeDistance, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence,
+    Atom, AtomDomain, LInfDistance, MaxDivergence, Measurement, MetricOn, RangeDistance, Result,
+    Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence,
 };
 
-use crate::gumbel_max::{ScoreMetric, selection_accuracy};
+use crate::gumbel_max::{ScoreMetric, accuracy_of_choice};
 use crate::samplers::{Optimize, Score};
-use crate::selection::{choose_some, loss_of_choices};
+use crate::selection::{choosing_one, loss_of_choices};
 use crate::{Scale, SelectionMeasure};
 
 /// Make a measurement that chooses the index of a good score.
@@ -110,14 +110,10 @@ where
 {
     let (size, metric) = (input.domain().size(), input.metric().clone());
     let optimize = if negate { Optimize::Min } else { Optimize::Max };
-    let function = Function::map(move |scores: &Vec<T>| {
-        let chosen = choose_some::<MO, T>(scores, 1, scale, optimize)?;
-        let empty = || Error::FailedFunction("the vector of scores is empty".into());
-        chosen.first().copied().ok_or_else(empty)
-    });
+    let function = choosing_one::<MO, T>(scale, optimize);
     let map = loss_of_choices::<M, MO>(metric, scale, 1);
     Ok(Measurement::new(input, output_measure.0, function, map)
-        .with_accuracy(move |alpha| selection_accuracy(scale, size, alpha)))
+        .with_accuracy(accuracy_of_choice(scale, size)))
 }
 
 macro_rules! register_at {

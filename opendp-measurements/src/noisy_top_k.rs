@@ -2,13 +2,13 @@
 
 use opendp_core::arith::Number;
 use opendp_core::{
-    Atom, AtomDomain, Error, Function, LInfDistance, MaxDivergence, Measurement, MetricOn,
-    RangeDistance, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence,
+    Atom, AtomDomain, Error, LInfDistance, MaxDivergence, Measurement, MetricOn, RangeDistance,
+    Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence,
 };
 
 use crate::gumbel_max::ScoreMetric;
 use crate::samplers::{Optimize, Score};
-use crate::selection::{choose_some, loss_of_choices};
+use crate::selection::{choosing, loss_of_choices};
 use crate::{Scale, SelectionMeasure};
 
 /// Make a measurement that chooses the indices of several good scores, in the order of choice.
@@ -102,8 +102,7 @@ where
     }
     let metric = input.metric().clone();
     let optimize = if negate { Optimize::Min } else { Optimize::Max };
-    let function =
-        Function::map(move |scores: &Vec<T>| choose_some::<MO, T>(scores, k, scale, optimize));
+    let function = choosing::<MO, T>(k, scale, optimize);
     let map = loss_of_choices::<M, MO>(metric, scale, k);
     Ok(Measurement::new(input, output_measure.0, function, map))
 }

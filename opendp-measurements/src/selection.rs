@@ -3,8 +3,10 @@
 use std::cmp::Ordering;
 
 use opendp_core::arith::{Directed, Exact, InfCast, Number};
-use opendp_core::random::{NoEntropy, RandomSource, with_secure};
-use opendp_core::{MaxDivergence, Measure, PrivacyMap, Result, ZeroConcentratedDivergence};
+use opendp_core::random::{NoEntropy, RandomSource, SecureSource, with_secure};
+use opendp_core::{
+    Atom, Error, Function, MaxDivergence, Measure, PrivacyMap, Result, ZeroConcentratedDivergence,
+};
 
 use crate::Scale;
 use crate::gumbel_max::ScoreMetric;
@@ -49,14 +51,33 @@ pub(crate) fn loss_of_choices<M: ScoreMetric, MO: SelectionMeasure>(
     scale: Scale,
     k: usize,
 ) -> PrivacyMap<M, MO> {
-    let same = metric.clone();
-    PrivacyMap::new(move |d_in: &M::Distance| MO::loss(metric.loss(d_in, scale)?, k)).with_exact(
-        move |d_in| {
-            let range = same.exact_loss(d_in, scale)?;
-            // Nothing is lost without a choice, even without noise.
-            Ok(vec![if k == 0 { Exact::ZERO } else { MO::exact_loss(&range, k)? }])
-        },
-    )
+    PrivacyMap::new(loss_by(metric.clone(), scale, k, MO::loss)).with_exact(exact_loss_by(
+        metric,
+        scale,
+        k,
+        MO::exact_loss,
+    ))
+}
+/// The map, whatever the measure.
+fn loss_by<M: ScoreMetric>(
+    metric: M,
+    scale: Scale,
+    k: usize,
+    loss: fn(f64, usize) -> Result<f64>,
+) -> impl Fn(&M::Distance) -> Result<f64> {
+    move |d_in| loss(metric.loss(d_in, scale)?, k)
+}
+fn exact_loss_by<M: ScoreMetric>(
+    metric: M,
+    scale: Scale,
+    k: usize,
+    loss: fn(&Exact, usize) -> Result<Exact>,
+) -> impl Fn(&M::Distance) -> Result<Vec<Exact>> {
+    move |d_in| {
+        let range = metric.exact_loss(d_in, scale)?;
+        // Nothing is lost without a choice, even without noise.
+        Ok(vec![if k == 0 { Exact::ZERO } else { loss(&range, k)? }])
+    }
 }
 /// A count as an exact number, rounded up beyond 2^53.
 fn count(k: usize) -> Result<Exact> {
@@ -111,18 +132,59 @@ fn at_ends(range: f64, k: usize, between: impl FnOnce() -> Result<f64>) -> Resul
     }
 }
 
+/// Chooses as [`SelectionMeasure::choose`] does.
+type Choose<T> = fn(&[T], usize, f64, Optimize, &mut SecureSource) -> Result<Vec<usize>, NoEntropy>;
+
 /// Choose `k` different indices, the best first, or all when there are fewer.
-pub(crate) fn choose_some<MO: SelectionMeasure, T: Number + Score>(
+pub(crate) fn choosing<MO: SelectionMeasure, T: Atom + Number + Score>(
+    k: usize,
+    scale: Scale,
+    optimize: Optimize,
+) -> Function<Vec<T>, Vec<usize>> {
+    choosing_by(k, scale, optimize, MO::choose)
+}
+fn choosing_by<T: Atom + Number + Score>(
+    k: usize,
+    scale: Scale,
+    optimize: Optimize,
+    choose: Choose<T>,
+) -> Function<Vec<T>, Vec<usize>> {
+    Function::map(move |scores: &Vec<T>| choose_some(scores, k, scale, optimize, choose))
+}
+/// Choose an index.
+pub(crate) fn choosing_one<MO: SelectionMeasure, T: Atom + Number + Score>(
+    scale: Scale,
+    optimize: Optimize,
+) -> Function<Vec<T>, usize> {
+    choosing_one_by(scale, optimize, MO::choose)
+}
+fn choosing_one_by<T: Atom + Number + Score>(
+    scale: Scale,
+    optimize: Optimize,
+    choose: Choose<T>,
+) -> Function<Vec<T>, usize> {
+    Function::map(move |scores: &Vec<T>| {
+        only(choose_some(scores, 1, scale, optimize, choose)?.first())
+    })
+}
+/// The index that was chosen, if there was any to choose.
+pub(crate) fn only(chosen: Option<&usize>) -> Result<usize> {
+    let empty = || Error::FailedFunction("the vector of scores is empty".into());
+    chosen.copied().ok_or_else(empty)
+}
+
+fn choose_some<T: Number + Score>(
     scores: &[T],
     k: usize,
     scale: Scale,
     optimize: Optimize,
+    choose: Choose<T>,
 ) -> Result<Vec<usize>> {
     let scores = all_finite(scores);
     match scale.value() {
         // There is nothing to draw.
         0.0 => Ok(best(&scores, k, optimize)),
-        scale => Ok(with_secure(|source| MO::choose(&scores, k, scale, optimize, source))?),
+        scale => Ok(with_secure(|source| choose(&scores, k, scale, optimize, source))?),
     }
 }
 

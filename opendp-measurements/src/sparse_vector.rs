@@ -139,7 +139,7 @@ where
     d_in.check()?;
     sensitivity.check()?;
     let threshold = Threshold::new(threshold, limit, scales)?;
-    let loss = threshold.loss(sensitivity, monotonic);
+    let loss = threshold.cost().loss(sensitivity, monotonic);
     let loss = loss.map_err(|error| error.at("argument `sensitivity`"))?;
     let promise = rounded(&loss)?;
 
@@ -243,14 +243,9 @@ impl<T: Number + Score> Threshold<T> {
         }
         Ok(Threshold { threshold: finite(threshold), limit, scales })
     }
-    /// Bound the loss of all answers.
-    pub(crate) fn loss<Q: Number>(&self, sensitivity: Q, monotonic: bool) -> Result<Exact>
-    where
-        f64: InfCast<Q>,
-    {
-        let threshold = exact_quotient(sensitivity, self.scales.0.value())?;
-        let query = exact_quotient(sensitivity, self.scales.1.value())?;
-        total(&threshold, &query, self.limit, monotonic)
+    /// What decides the loss.
+    pub(crate) fn cost(&self) -> Cost {
+        Cost { limit: self.limit, scales: self.scales }
     }
     /// Draw the noise on the threshold.
     pub(crate) fn answers(&self) -> Result<Answers<T>> {
@@ -261,6 +256,23 @@ impl<T: Number + Score> Threshold<T> {
     }
 }
 
+/// How many answers may be above, and the scales of noise.
+#[derive(Clone, Copy)]
+pub(crate) struct Cost {
+    limit: u32,
+    scales: (Scale, Scale),
+}
+impl Cost {
+    /// Bound the loss of all answers.
+    pub(crate) fn loss<Q: Number>(&self, sensitivity: Q, monotonic: bool) -> Result<Exact>
+    where
+        f64: InfCast<Q>,
+    {
+        let threshold = exact_quotient(sensitivity, self.scales.0.value())?;
+        let query = exact_quotient(sensitivity, self.scales.1.value())?;
+        total(&threshold, &query, self.limit, monotonic)
+    }
+}
 /// The loss of all answers, from that of the threshold and that of a query.
 fn total(threshold: &Exact, query: &Exact, limit: u32, monotonic: bool) -> Result<Exact> {
     let moves = Exact::from_f64(if monotonic { 1.0 } else { 2.0 })?;

@@ -63,49 +63,11 @@ register! {
 
 #[cfg(test)]
 mod tests {
-    use opendp_core::arith::Exact;
-    use opendp_core::erased::{AnyDistance, AnyMeasurement};
-    use opendp_core::{
-        Arg, Args, AtomDomain, Constructed, DiscreteDistance, Made, MaxDivergence, Registration,
-        UserDivergence, ZeroConcentratedDivergence,
-    };
+
+    use opendp_core::{Arg, AtomDomain, DiscreteDistance, MaxDivergence};
 
     use super::*;
-    use crate::make_composition;
 
-    fn construct<M: Measure>(measure: M, map: PrivacyMap<DiscreteDistance, M>) -> AnyMeasurement {
-        let bits = Space::new(AtomDomain::<bool>::default(), DiscreteDistance).unwrap();
-        let args = Args::new()
-            .with("input", &bits.erase())
-            .with("output_measure", TheMeasure(measure).erased())
-            .with("function", Constructed::from(Function::map(|_: &bool| Ok(7)).erase()))
-            .with_value("privacy_map", map.erase());
-        let mut all = Registration::all();
-        let made = all.find(|r| r.names.contains(&"make_user_measurement")).unwrap();
-        (made.construct)(&args).unwrap().measurement().unwrap()
-    }
-
-    #[test]
-    fn is_made_of_values_whose_types_are_erased_and_composes() {
-        let third = || "1".parse::<Exact>().unwrap().over(&"3".parse().unwrap());
-        let map = PrivacyMap::new(|_: &u32| Ok(0.34)).with_exact(move |_| Ok(vec![third()]));
-        let made = construct(MaxDivergence, map);
-        let answer = made.invoke(&AnyValue::new(true)).unwrap();
-        assert_eq!(answer.downcast::<i32>().unwrap(), 7);
-        let one = AnyDistance::new(1_u32);
-        assert_eq!(*made.map(&one).unwrap().downcast_ref::<f64>().unwrap(), 0.34);
-        let thrice = make_composition(vec![made; 3]).unwrap();
-        assert_eq!(thrice.exact_map(&one).unwrap(), ["1".parse().unwrap()]);
-    }
-    #[test]
-    fn a_measure_of_ones_own_joins_nothing_else() {
-        let own = || construct(UserDivergence::new("bits"), PrivacyMap::new(|_: &u32| Ok(0.5)));
-        let error = make_composition(vec![own(), own()]).unwrap_err();
-        assert_eq!(error.kind(), "MakeMeasurement");
-        let rho = construct(ZeroConcentratedDivergence, PrivacyMap::new(|_: &u32| Ok(0.5)));
-        let error = make_composition(vec![rho, own()]).unwrap_err();
-        assert_eq!(error.kind(), "MeasureMismatch");
-    }
     #[test]
     fn a_map_for_another_distance_or_measure_is_found_when_it_is_evaluated() {
         let bits = Space::new(AtomDomain::<bool>::default(), DiscreteDistance).unwrap();

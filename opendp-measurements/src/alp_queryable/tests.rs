@@ -1,5 +1,5 @@
+use opendp_core::Bounds;
 use opendp_core::random::Seeded;
-use opendp_core::{Arg, Args, Bounds, Registration};
 
 use super::*;
 use crate::samplers::chi_square::chi_square;
@@ -175,19 +175,4 @@ fn refuses_arguments_that_mean_nothing() {
     let bounded = MapDomain::new(AtomDomain::<i32>::default(), values);
     let bounded = Space::new(bounded, Change::default()).unwrap();
     assert!(make_alp_queryable(bounded, 1.0, 1, None, 50, 4).is_ok());
-}
-#[test]
-fn is_registered_with_defaults() {
-    let all = Registration::all().filter(|r| r.names.contains(&"make_alp_queryable"));
-    let types = |r: &Registration| [0, 1].map(|i| (r.generics[i].type_name)().to_string());
-    let registration = all.into_iter().find(|r| types(r) == ["i32", "i32"]).unwrap();
-    let args = Args::new()
-        .with("input", Arg::from(&maps().erase()))
-        .with("scale", serde_json::json!(1.0))
-        .with("total_limit", serde_json::json!(100))
-        .with("value_limit", serde_json::json!(10));
-    let made = (registration.construct)(&args).unwrap().measurement().unwrap();
-    let data = opendp_core::erased::AnyValue::new(HashMap::from([(1, 5)]));
-    let released = made.invoke(&data).unwrap().downcast::<Queryable<i32, f64>>().unwrap();
-    assert!((0.0..=12.0).contains(&released.ask(&1).unwrap()));
 }

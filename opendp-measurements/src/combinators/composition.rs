@@ -190,10 +190,10 @@ where
 
 #[cfg(test)]
 mod tests {
-    use opendp_core::erased::{AnyDistance, AnyMeasurement};
+    use opendp_core::erased::AnyDistance;
     use opendp_core::{
-        AbsoluteDistance, Arg, Args, AtomDomain, Constructed, MaxDivergence, PrivacyProfile,
-        Registration, SmoothedMaxDivergence, Space, ZeroConcentratedDivergence,
+        AbsoluteDistance, AtomDomain, MaxDivergence, PrivacyProfile, SmoothedMaxDivergence, Space,
+        ZeroConcentratedDivergence,
     };
 
     use super::*;
@@ -302,26 +302,5 @@ mod tests {
         assert_eq!(*total.downcast_ref::<f64>().unwrap(), 0.0);
         let error = both.map(&AnyDistance::new(1.0)).unwrap_err();
         assert_eq!(error.kind(), "FailedCast");
-    }
-    #[test]
-    fn is_registered_at_erased_types_under_both_names() {
-        let registration =
-            Registration::all().find(|r| r.names.contains(&"make_composition")).unwrap();
-        assert_eq!(registration.names, ["make_composition", "make_basic_composition"]);
-        let call = |members: Vec<AnyMeasurement>| {
-            let members = members.into_iter().map(Constructed::from).map(Arg::from).collect();
-            (registration.construct)(&Args::new().with("measurements", Arg::List(members)))
-        };
-        let both = call(vec![noise(1.0).erase(), noise(0.0).erase()]).unwrap();
-        let both = both.measurement().unwrap();
-        assert!(both.input().domain().is::<Numbers>(), "{:?}", both.input());
-        let answers = both.invoke(&AnyValue::new(7)).unwrap();
-        let answers = answers.downcast::<Vec<AnyValue>>().unwrap();
-        assert_eq!(*answers[1].downcast_ref::<i32>().unwrap(), 7);
-        assert_eq!(call(vec![]).unwrap_err().kind(), "MakeMeasurement");
-        // And it is a member like any other.
-        let nested = call(vec![both.clone(), both]).unwrap().measurement().unwrap();
-        let total = nested.map(&AnyDistance::new(0)).unwrap();
-        assert_eq!(*total.downcast_ref::<f64>().unwrap(), 0.0);
     }
 }

@@ -1,12 +1,11 @@
 //! Conversions between measures against values of many digits, and the laws of their maps.
 
-use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::search::{binary_search_chain, binary_search_param};
 use opendp_core::{
-    AbsoluteDistance, Approximate, Args, AtomDomain, Bounds, ChangeOneDistance, Constructed,
-    Function, HammingDistance, Ledger, MaxDivergence, Measure, Measurement, Metric, MetricOn,
-    PrivacyMap, PrivacyProfile, Registration, RenyiCurve, RenyiDivergence, Result, Sampled,
-    SmoothedMaxDivergence, Space, SymmetricDistance, VectorDomain, ZeroConcentratedDivergence,
+    AbsoluteDistance, Approximate, AtomDomain, Bounds, ChangeOneDistance, Function,
+    HammingDistance, Ledger, MaxDivergence, Measure, Measurement, Metric, MetricOn, PrivacyMap,
+    PrivacyProfile, RenyiCurve, RenyiDivergence, Sampled, SmoothedMaxDivergence, Space,
+    SymmetricDistance, VectorDomain, ZeroConcentratedDivergence,
 };
 
 use crate::accounting::{
@@ -492,42 +491,6 @@ fn the_conditions_of_a_sample_are_enforced() {
     assert!(make_population_amplification(twice, 100).unwrap().map(&2).unwrap() < 0.5);
 }
 
-fn call(name: &str, types: &str, told: AnyMeasurement, args: Args) -> Result<AnyMeasurement> {
-    let found = Registration::all().find(|r| {
-        let of = r.generics.iter().find(|g| g.name == "MO");
-        r.names == [name] && of.is_none_or(|g| (g.type_name)().to_string() == types)
-    });
-    (found.unwrap().construct)(&args.with("measurement", Constructed::from(told)))?.measurement()
-}
-#[test]
-fn every_conversion_is_registered_at_erased_types() {
-    let number = |json: f64| Args::new().with("delta", serde_json::json!(json));
-    let rho = call("make_pureDP_to_zCDP", "", laplace(1.0).erase(), Args::new()).unwrap();
-    assert!(rho.measure().is::<ZeroConcentratedDivergence>());
-    let types = "ZeroConcentratedDivergence";
-    let profile = call("make_zCDP_to_approxDP", types, rho.clone(), Args::new()).unwrap();
-    let fixed = call("make_fix_delta", "SmoothedMaxDivergence", profile, number(1e-6)).unwrap();
-    assert!(fixed.measure().is::<Approximate<MaxDivergence>>());
-    let loss = fixed.map(&AnyDistance::new(1.0)).unwrap();
-    let (epsilon, delta) = *loss.downcast_ref::<(f64, f64)>().unwrap();
-    check(epsilon, concentrated_epsilon(concentrated_rho_of_pure(1.0).unwrap(), 1e-6).unwrap());
-    assert_eq!(delta, 1e-6);
-    let curve = "Approximate<MaxDivergence>";
-    let step = call("make_fixed_approxDP_to_approxDP", curve, fixed, Args::new()).unwrap();
-    assert!(step.measure().is::<SmoothedMaxDivergence>());
-    let pair = call("make_approximate", types, rho.clone(), Args::new()).unwrap();
-    assert!(pair.measure().is::<Approximate<ZeroConcentratedDivergence>>());
-    // A conversion from another measure is refused.
-    let error = call("make_pureDP_to_zCDP", "", rho, Args::new()).unwrap_err();
-    assert_eq!(error.kind(), "Argument");
-    let sample =
-        on_sample(SymmetricDistance, Some(10), MaxDivergence, |d| f64::from(d.min(1))).erase();
-    let size = Args::new().with("population_size", serde_json::json!(100));
-    let sample = call("make_population_amplification", "MaxDivergence", sample, size).unwrap();
-    assert!(sample.measure().is::<Sampled<MaxDivergence>>());
-    let loss = sample.map(&AnyDistance::new(2_u32)).unwrap();
-    check(*loss.downcast_ref::<f64>().unwrap(), (0.1 * 1_f64.exp_m1()).ln_1p());
-}
 #[test]
 fn solves_for_a_parameter_on_the_map() {
     let pure = |b: f64| make_laplace(floats(), Scale::new(b)?, None);

@@ -47,13 +47,13 @@ impl<T: Atom> Parts<T> {
     /// `MakeMeasurement` when a value stands there twice, or equals nothing, as NaN does.
     pub fn categories(categories: Vec<T>) -> Result<Self> {
         let written = json!({"categories": categories.to_json()});
-        let mut places: Vec<(T, usize)> = categories.into_iter().zip(0..).collect();
-        places.sort_by(|(left, _), (right, _)| order(left, right));
-        increasing("categories", places.iter().map(|(value, _)| value))?;
+        let places = sorted(categories.len(), &|i, j| order(&categories[i], &categories[j]));
+        let values: Vec<T> = places.iter().map(|place| categories[*place].clone()).collect();
+        increasing("categories", &values)?;
         let count = Some(places.len());
         let place = move |row: &T| {
-            let found = places.binary_search_by(|(value, _)| order(value, row)).ok()?;
-            places.get(found).filter(|(value, _)| value == row).map(|(_, place)| *place)
+            let found = values.partition_point(|value| value < row);
+            if values.get(found)? == row { Some(places[found]) } else { None }
         };
         Ok(Parts { place: Arc::new(place), count, written })
     }
@@ -64,7 +64,7 @@ impl<T: Atom> Parts<T> {
     /// `MakeMeasurement` unless the edges increase.
     pub fn edges(edges: Vec<T>) -> Result<Self> {
         let written = json!({"edges": edges.to_json()});
-        increasing("edges", edges.iter())?;
+        increasing("edges", &edges)?;
         let count = Some(edges.len() + 1);
         let place = move |row: &T| {
             row.partial_cmp(row)?;
@@ -77,16 +77,26 @@ impl<T: Atom> Parts<T> {
 fn order<T: PartialOrd>(left: &T, right: &T) -> Ordering {
     left.partial_cmp(right).unwrap_or(Ordering::Equal)
 }
-fn increasing<'a, T: Atom>(name: &str, values: impl Iterator<Item = &'a T>) -> Result<()> {
+/// Indices in an order of what is there.
+fn sorted(count: usize, order: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..count).collect();
+    places.sort_by(|left, right| order(*left, *right));
+    places
+}
+fn increasing<T: Atom>(name: &str, values: &[T]) -> Result<()> {
     let mut last: Option<&T> = None;
     for value in values {
         if value.partial_cmp(value).is_none() || last.is_some_and(|last| !(last < value)) {
-            let reason = format!("{name}: expected different numbers or texts, edges in order");
-            return Err(Error::MakeMeasurement(reason));
+            return Err(unordered(name));
         }
         last = Some(value);
     }
     Ok(())
+}
+#[cold]
+fn unordered(name: &str) -> Error {
+    let reason = format!("{name}: expected different numbers or texts, edges in order");
+    Error::MakeMeasurement(reason)
 }
 impl<T> fmt::Debug for Parts<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

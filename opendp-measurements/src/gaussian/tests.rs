@@ -1,7 +1,5 @@
-use opendp_core::erased::{AnyDistance, AnyValue};
+use opendp_core::Atom;
 use opendp_core::random::Failing;
-use opendp_core::{Args, Atom, Registration};
-use serde_json::json;
 
 use super::*;
 use crate::make_composition;
@@ -208,47 +206,6 @@ fn few_errors_exceed_the_accuracy_and_not_too_few() {
         check(whole.iter().filter(|x| bound < (**x + 50).abs() as f64).count(), alpha);
         let bound = floats.accuracy(alpha).unwrap()[0].unwrap();
         check(real.iter().filter(|x| bound < (**x + 50.5).abs()).count(), alpha);
-    }
-}
-#[test]
-fn is_registered_at_every_type_under_three_names() {
-    let all: Vec<_> =
-        Registration::all().filter(|r| r.names.contains(&"make_base_discrete_gaussian")).collect();
-    // A number and a vector, in two measures.
-    assert_eq!(all.len(), 2 * 2 * (12 * 2 - 1 + 2));
-    assert!(all.iter().all(|r| r.names == all[0].names && (r.identity)() == (all[0].identity)()));
-    assert!(all[0].documentation().starts_with("Make a measurement that adds Gaussian noise"));
-
-    let input = vectors::<i32, f64>(Some(2)).erase();
-    let fits = |r: &&&Registration| {
-        ((r.parameters)()[0].accepts)(&(&input).into())
-            && (r.output)().to_string().contains(" ZeroConcentratedDivergence")
-    };
-    let found: Vec<_> = all.iter().filter(fits).collect();
-    let [one] = found[..] else { panic!("{} registrations fit", found.len()) };
-    assert_eq!(
-        (one.output)().to_string(),
-        "Measurement<VectorDomain<AtomDomain<i32>>, L2Distance<f64>, ZeroConcentratedDivergence, \
-         Vec<i32>>"
-    );
-    let args = Args::new().with("input", &input).with("scale", json!(2));
-    let erased = (one.construct)(&args).unwrap().measurement().unwrap();
-    let typed = make_gaussian(vectors::<i32, f64>(Some(2)), scale(2.0), None).unwrap();
-    for d_in in [0.0, 1.5, 1e150] {
-        let loss = erased.map(&AnyDistance::new(d_in)).unwrap();
-        assert_eq!(*loss.downcast_ref::<f64>().unwrap(), typed.map(&d_in).unwrap());
-    }
-    let released = erased.invoke(&AnyValue::new(vec![5, 6])).unwrap();
-    assert_eq!(released.downcast_ref::<Vec<i32>>().unwrap().len(), 2);
-    assert_eq!(erased.accuracy(0.05).unwrap(), typed.accuracy(0.05).unwrap());
-    for (argument, value, kind) in [
-        ("scale", json!(-1), "MakeMeasurement"),
-        ("scale", json!("Infinity"), "MakeTransformation"),
-        ("k", json!(3), "MakeMeasurement"),
-        ("k", json!(0.5), "Argument"),
-    ] {
-        let error = (one.construct)(&args.clone().with(argument, value)).unwrap_err();
-        assert_eq!(error.kind(), kind, "{error}");
     }
 }
 

@@ -1,7 +1,3 @@
-use opendp_core::erased::AnyValue;
-use opendp_core::{Args, Registration};
-use serde_json::json;
-
 use super::*;
 use crate::samplers::chi_square::chi_square;
 
@@ -118,24 +114,4 @@ fn scale_zero_clamps_and_has_no_finite_loss() {
         make_geometric(vectors(), scale(0.0), bounds(0, 9)).unwrap();
     assert_eq!(release.invoke(&vec![-4, 5, 300]), Ok(vec![0, 5, 9]));
     assert_eq!((release.map(&0), release.map(&1)), (Ok(0.0), Ok(f64::INFINITY)));
-}
-#[test]
-fn is_registered_by_both_names_for_integers_only() {
-    let named = |name| -> Vec<_> {
-        Registration::all().filter(|r: &&Registration| r.names.contains(&name)).collect()
-    };
-    let all = named("make_geometric");
-    // Ten types of integers, two types of distances each, numbers and vectors.
-    assert_eq!((all.len(), named("make_base_geometric").len()), (40, 40));
-    assert!(all.iter().all(|r| r.documentation().starts_with("Make a measurement that adds")));
-    let input = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new()).unwrap();
-    let args = |bounds: &serde_json::Value| {
-        let args = Args::new().with("input", &input.clone().erase()).with("scale", json!(1.0));
-        args.with("bounds", bounds.clone())
-    };
-    let made = |bounds| all.iter().find_map(|r| (r.construct)(&args(&bounds)).ok());
-    let release = made(json!([5, 5])).unwrap();
-    let told = release.measurement().unwrap().invoke(&AnyValue::new(9_i32)).unwrap();
-    assert_eq!(told.downcast_ref::<i32>(), Ok(&5));
-    assert!(made(json!([6, 5])).is_none());
 }

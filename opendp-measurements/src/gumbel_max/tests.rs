@@ -1,8 +1,3 @@
-use opendp_core::Args;
-use opendp_core::Registration;
-use opendp_core::erased::{AnyDistance, AnyValue};
-use serde_json::json;
-
 use super::*;
 
 type Scores<T> = VectorDomain<AtomDomain<T>>;
@@ -113,41 +108,4 @@ fn the_score_is_rarely_worse_than_the_accuracy_says() {
 fn needs_scores_that_are_not_nan() {
     let nan = Space::new(Scores::<f64>::default(), RangeDistance::<f64>::new());
     assert_eq!(nan.unwrap_err().kind(), "MetricSpace");
-}
-#[test]
-fn is_registered_at_every_type_under_two_names() {
-    let all: Vec<_> = Registration::all()
-        .filter(|r| r.names.contains(&"make_base_discrete_exponential"))
-        .collect();
-    assert_eq!(all.len(), 24);
-    assert!(all.iter().all(|r| r.names == ["make_gumbel_max", "make_base_discrete_exponential"]));
-    assert!(all[0].documentation().starts_with("Make a measurement that chooses the index"));
-    let input = scores::<u8, _>(Some(2), LInfDistance::<u8>::new(true)).erase();
-    let fits = |r: &&&Registration| ((r.parameters)()[0].accepts)(&(&input).into());
-    let found: Vec<_> = all.iter().filter(fits).collect();
-    let [one] = found[..] else { panic!("{} registrations fit", found.len()) };
-
-    let args = Args::new().with("input", &input).with("temperature", json!(0.5));
-    let erased = (one.construct)(&args).unwrap().measurement().unwrap();
-    let loss = erased.map(&AnyDistance::new(3_u8)).unwrap();
-    assert_eq!(*loss.downcast_ref::<f64>().unwrap(), 6.0);
-    let chosen = erased.invoke(&AnyValue::new(vec![0_u8, 255])).unwrap();
-    assert_eq!(*chosen.downcast_ref::<usize>().unwrap(), 1);
-    let least = (one.construct)(&args.clone().with("optimize", json!("min"))).unwrap();
-    let chosen = least.measurement().unwrap().invoke(&AnyValue::new(vec![0_u8, 255])).unwrap();
-    assert_eq!(*chosen.downcast_ref::<usize>().unwrap(), 0);
-
-    for (argument, value, kind, text) in [
-        ("optimize", json!("most"), "Argument", "\"max\" or \"min\""),
-        ("optimize", json!(1), "Argument", "\"max\" or \"min\""),
-        ("temperature", json!(0), "MakeMeasurement", "temperature must be positive"),
-        ("temperature", json!("1"), "Argument", "f64"),
-    ] {
-        let error = (one.construct)(&args.clone().with(argument, value)).unwrap_err();
-        assert_eq!(error.kind(), kind, "{error}");
-        assert!(error.to_string().contains(text), "{error}");
-    }
-    for optimize in [Optimize::Max, Optimize::Min] {
-        assert_eq!(Optimize::from_json(&optimize.to_json()), Ok(optimize));
-    }
 }

@@ -1,7 +1,3 @@
-use opendp_core::erased::AnyValue;
-use opendp_core::{Args, Registration};
-use serde_json::json;
-
 use super::*;
 use crate::samplers::permute_and_flip_distribution::probabilities as permute_and_flip;
 
@@ -174,31 +170,6 @@ fn the_score_is_rarely_worse_than_the_accuracy_says() {
     check(ZeroConcentratedDivergence);
     let unknown = under::<f64, _, _>(linf(false), MaxDivergence, 1.0, false);
     assert_eq!(unknown.accuracy(0.1), Ok(vec![None]));
-}
-#[test]
-fn is_registered_for_both_measures() {
-    let named = |name| -> Vec<_> {
-        Registration::all().filter(|r: &&Registration| r.names.contains(&name)).collect()
-    };
-    assert_eq!(named("make_noisy_top_k").len(), 48);
-    let all = named("make_noisy_max");
-    assert_eq!(all.len(), 48);
-    let domain = VectorDomain::new(AtomDomain::<u8>::default());
-    let input = Space::new(domain, LInfDistance::<u8>::new(true)).unwrap().erase();
-    let measure = ZeroConcentratedDivergence;
-    let args = Args::new().with("input", &input).with_value("output_measure", measure);
-    let args = args.with("scale", json!(0.001)).with("negate", json!(true));
-    let fits = |r: &&&Registration| {
-        let parameters = (r.parameters)();
-        parameters.iter().all(|p| args.get(&p.name).is_some_and(|arg| (p.accepts)(arg)))
-    };
-    let found: Vec<_> = all.iter().filter(fits).collect();
-    let [one] = found[..] else { panic!("{} registrations fit", found.len()) };
-    let made = (one.construct)(&args).unwrap().measurement().unwrap();
-    let chosen = made.invoke(&AnyValue::new(vec![9_u8, 0, 200])).unwrap();
-    assert_eq!(chosen.downcast_ref::<usize>(), Ok(&1));
-    let wrong = args.clone().with("scale", json!(-1));
-    assert_eq!((one.construct)(&wrong).unwrap_err().kind(), "MakeMeasurement");
 }
 
 #[test]

@@ -1,8 +1,6 @@
 use dashu_int::IBig;
-use opendp_core::erased::AnyValue;
+use opendp_core::Ledger;
 use opendp_core::random::Tape;
-use opendp_core::{Args, Ledger, Registration};
-use serde_json::json;
 
 use super::*;
 
@@ -171,17 +169,4 @@ fn refuses_probabilities_out_of_range_and_categories_that_are_no_choice() {
     let error = make_randomized_response(vec!["a".to_owned(); 2], 0.9).unwrap_err();
     assert_eq!(error.kind(), "MakeMeasurement");
     assert!(error.to_string().contains("twice"), "{error}");
-}
-#[test]
-fn is_registered_by_name() {
-    let named = |name| -> Vec<_> {
-        Registration::all().filter(|r: &&Registration| r.names.contains(&name)).collect()
-    };
-    let [one] = named("make_randomized_response_bool")[..] else { panic!("not one") };
-    let made = (one.construct)(&Args::new().with("prob", json!(1.0))).unwrap();
-    let told = made.measurement().unwrap().invoke(&AnyValue::new(true)).unwrap();
-    assert_eq!(told.downcast_ref::<bool>(), Ok(&true));
-    let all = named("make_randomized_response");
-    assert_eq!(all.len(), 7);
-    assert!(all.iter().all(|r| r.documentation().starts_with("Make a measurement that tells")));
 }

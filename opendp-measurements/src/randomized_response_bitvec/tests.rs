@@ -1,6 +1,4 @@
 use opendp_core::random::{Failing, Seeded, Tape};
-use opendp_core::{Args, Registration};
-use serde_json::json;
 
 use super::*;
 
@@ -156,14 +154,4 @@ fn the_estimates_find_the_counts_again() {
     assert_eq!(kind(&[bits(0, 3), bits(0, 4)], 0.5), "FailedFunction");
     assert_eq!(kind(&answers, 1.0), "FailedFunction");
     assert_eq!(kind(&answers, f64::NAN), "FailedFunction");
-}
-#[test]
-fn is_registered_by_name() {
-    let all: Vec<_> = Registration::all()
-        .filter(|r: &&Registration| r.names.contains(&"make_randomized_response_bitvec"))
-        .collect();
-    let [one] = all[..] else { panic!("not one") };
-    let args = Args::new().with("input", &space(Some(2), 9).erase()).with("f", json!(0.5));
-    let made = (one.construct)(&args).unwrap();
-    assert!(made.measurement().is_ok());
 }

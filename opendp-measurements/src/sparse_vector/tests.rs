@@ -1,6 +1,4 @@
-use opendp_core::{
-    Arg, Args, LInfDistance, Registration, StabilityMap, SymmetricDistance, VectorDomain,
-};
+use opendp_core::{LInfDistance, StabilityMap, SymmetricDistance, VectorDomain};
 
 use super::*;
 use crate::make_above_threshold;
@@ -282,19 +280,4 @@ fn refuses_arguments_that_mean_nothing() {
     };
     assert!(make(f64::INFINITY).to_string().contains("`sensitivity`"));
     assert!(make(-1.0).kind() == "FailedMap" && make(f64::NAN).kind() == "FailedMap");
-}
-#[test]
-fn is_registered() {
-    let registration = Registration::all()
-        .filter(|r| r.names.contains(&"make_above_threshold"))
-        .find(|r| (r.generics[0].type_name)().to_string() == "f64")
-        .unwrap();
-    let args = Args::new()
-        .with("input", Arg::from(&vectors(true).erase()))
-        .with("threshold", serde_json::json!(1.5))
-        .with("scales", serde_json::json!([1.0, 2.0]));
-    let made = (registration.construct)(&args).unwrap().measurement().unwrap();
-    assert!(made.input().domain().is::<Numbers>());
-    let released = made.invoke(&opendp_core::erased::AnyValue::new(vec![1.0, 2.0])).unwrap();
-    assert!((1..=2).contains(&released.downcast::<Vec<bool>>().unwrap().len()));
 }

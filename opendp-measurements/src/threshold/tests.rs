@@ -1,9 +1,5 @@
-use opendp_core::erased::AnyValue;
-use opendp_core::{
-    Args, Atom, Constructed, L01InfDistance, L02InfDistance, Registration, TheMeasure,
-};
+use opendp_core::{Atom, TheMeasure};
 use proptest::prelude::*;
-use serde_json::json;
 
 use super::*;
 use crate::samplers::round_to_lattice;
@@ -279,47 +275,4 @@ fn the_measure_decides_the_noise() {
     let measure = TheMeasure(Concentrated::default());
     let made = make_noise_threshold(parts::<2, i32, i32>(), measure, s, 5, None);
     assert_eq!(made.unwrap().map(&(2, 3, 2)), gaussian(2.0, 5).map(&(2, 3, 2)));
-}
-#[test]
-fn is_registered_for_all_maps_of_numbers() {
-    let named = |name| -> Vec<_> {
-        Registration::all().filter(|r: &&Registration| r.names.contains(&name)).collect()
-    };
-    let laplace = named("make_laplace_threshold");
-    assert_eq!(laplace.len(), 7 * 13);
-    assert_eq!(named("make_gaussian_threshold").len(), 7 * 13);
-    let both = named("make_noise_threshold");
-    assert_eq!(both.len(), 2 * 7 * 13);
-    assert_eq!(named("make_noise").len(), 4 * 25);
-
-    let domain = MapDomain::new(AtomDomain::<String>::default(), AtomDomain::<f64>::non_nan());
-    let metric = L01InfDistance::new(AbsoluteDistance::<f64>::new());
-    let first = Space::new(domain.clone(), metric).unwrap().erase();
-    let metric = L02InfDistance::new(AbsoluteDistance::<f64>::new());
-    let second = Space::new(domain, metric).unwrap().erase();
-    let args = |space| {
-        let args = Args::new().with("input", space).with("scale", json!(1));
-        args.with("threshold", json!(10)).with("k", json!(null))
-    };
-    let made = |all: &[&Registration], args: &Args| -> Vec<Result<Constructed>> {
-        let fits = |r: &&&Registration| {
-            let parameters = (r.parameters)();
-            parameters.iter().all(|p| args.get(&p.name).is_some_and(|arg| (p.accepts)(arg)))
-        };
-        all.iter().filter(fits).map(|r| (r.construct)(args)).collect()
-    };
-    let data = AnyValue::new(HashMap::from([("a".to_owned(), 1e6), ("b".to_owned(), -1e6)]));
-    let check = |all: &[&Registration], args: &Args| {
-        let [Ok(one)] = &made(all, args)[..] else { panic!("not one registration fits") };
-        let released = one.clone().measurement().unwrap().invoke(&data).unwrap();
-        let released = released.downcast_ref::<HashMap<String, f64>>().unwrap();
-        assert_eq!(released.keys().collect::<Vec<_>>(), ["a"]);
-    };
-    check(&laplace, &args(&first));
-    check(&named("make_gaussian_threshold"), &args(&second));
-    check(&both, &args(&first).with_value("output_measure", Pure::default()));
-    check(&both, &args(&second).with_value("output_measure", Concentrated::default()));
-    let wrong = args(&first).with("threshold", json!(-1));
-    let [Err(error)] = &made(&laplace, &wrong)[..] else { panic!("not one registration fits") };
-    assert_eq!(error.kind(), "MakeMeasurement");
 }

@@ -1,4 +1,4 @@
-//! Attacks on mechanisms through the public API.
+//! Attacks on mechanisms through the public API, and what is offered by name.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -8,3 +8,4 @@
 
 mod audit;
 mod porosity;
+mod registered;

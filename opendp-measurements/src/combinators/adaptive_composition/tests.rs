@@ -1,7 +1,6 @@
 use opendp_core::{
-    AbsoluteDistance, Approximate, Args, AtomDomain, Made, MaxDivergence, Registration, RenyiCurve,
-    RenyiDivergence, SmoothedMaxDivergence, Space, SymmetricDistance, VectorDomain,
-    ZeroConcentratedDivergence,
+    AbsoluteDistance, Approximate, AtomDomain, MaxDivergence, RenyiCurve, RenyiDivergence,
+    SmoothedMaxDivergence, Space,
 };
 
 use super::*;
@@ -110,25 +109,4 @@ fn refuses_what_is_no_plan() {
     let smooth = TheMeasure(SmoothedMaxDivergence);
     let error = make_adaptive_composition(numbers(), smooth, 1, vec![profile]).unwrap_err();
     assert!(["MakeMeasurement", "NotImplemented"].contains(&error.kind()), "{error}");
-}
-#[test]
-fn is_registered_with_its_odometer_and_filter() {
-    let find = |name: &str| Registration::all().find(|r| r.names.contains(&name)).unwrap();
-    let space = Space::new(VectorDomain::new(AtomDomain::<f64>::non_nan()), SymmetricDistance);
-    let args = Args::new()
-        .with("input", &space.unwrap().erase())
-        .with("output_measure", TheMeasure(ZeroConcentratedDivergence).erased());
-    let adaptive = args.clone().with("d_in", serde_json::json!(1));
-    let adaptive = adaptive.with("d_mids", serde_json::json!([0.5, 0.25]));
-    let plan = (find("make_sequential_composition").construct)(&adaptive).unwrap();
-    assert_eq!(plan.map(&1.into()).unwrap(), serde_json::json!(0.75));
-    let odometer = (find("make_fully_adaptive_composition").construct)(&args).unwrap();
-    assert_eq!(odometer.kind().name(), "odometer");
-    let args = Args::new()
-        .with("odometer", odometer)
-        .with("d_in", serde_json::json!(2))
-        .with("d_out", serde_json::json!(0.5));
-    let filter = (find("make_privacy_filter").construct)(&args).unwrap();
-    assert_eq!(filter.map(&2.into()).unwrap(), serde_json::json!(0.5));
-    assert_eq!(filter.map(&3.into()).unwrap_err().kind(), "FailedMap");
 }

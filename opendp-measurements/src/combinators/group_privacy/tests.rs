@@ -1,15 +1,14 @@
 //! What groups lose, against the exact laws of small mechanisms.
 
-use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::{
-    AbsoluteDistance, Args, AtomDomain, ChangeOneDistance, Constructed, DiscreteDistance, Function,
-    HammingDistance, Ledger, Measure, MetricOn, PrivacyProfile, Registration, RenyiCurve, Space,
-    SymmetricDistance, UserDomain, VectorDomain,
+    AbsoluteDistance, AtomDomain, ChangeOneDistance, DiscreteDistance, Function, HammingDistance,
+    Ledger, Measure, MetricOn, PrivacyProfile, RenyiCurve, Space, SymmetricDistance, UserDomain,
+    VectorDomain,
 };
 
 use super::*;
 use crate::accounting::{gaussian_delta, profile_of_gaussian, profile_of_private};
-use crate::{Scale, make_composition, make_laplace, make_population_amplification};
+use crate::{Scale, make_laplace};
 
 type Rows = VectorDomain<AtomDomain<bool>>;
 type Told<MI, MO> = Measurement<Rows, MI, MO, i32>;
@@ -294,40 +293,4 @@ fn spaces_without_paths_are_refused() {
     let map = PrivacyMap::new(|_: &u32| Ok(1.0));
     let discrete = Measurement::new(space, MaxDivergence, silent(), map);
     assert_eq!(make_group_privacy(discrete, 9).unwrap().map(&9).unwrap(), 1.0);
-}
-
-fn call(types: &str, told: AnyMeasurement, size: u32) -> Result<AnyMeasurement> {
-    let found = Registration::all().find(|r| {
-        let of = r.generics.iter().find(|g| g.name == "MO");
-        r.names == ["make_group_privacy"]
-            && of.is_some_and(|g| (g.type_name)().to_string() == types)
-    });
-    let args = Args::new()
-        .with("measurement", Constructed::from(told))
-        .with("size", serde_json::json!(size));
-    (found.unwrap().construct)(&args)?.measurement()
-}
-#[test]
-fn is_registered_and_composes() {
-    let one = told(HammingDistance, ZeroConcentratedDivergence, Some(5), 0.5).erase();
-    let four = call("ZeroConcentratedDivergence", one, 4).unwrap();
-    let twice = make_composition(vec![four.clone(), four]).unwrap();
-    let loss = twice.map(&AnyDistance::new(4_u32)).unwrap();
-    assert_eq!(*loss.downcast_ref::<f64>().unwrap(), 16.0);
-    // A secret sample, of which the loss of one replaced record is known.
-    let one = told(ChangeOneDistance, Approximate(MaxDivergence), Some(5), (1.0, 1e-6));
-    let once = PrivacyMap::new(|d: &u32| match d {
-        0 => Ok((0.0, 0.0)),
-        1 => Ok((1.0, 1e-6)),
-        _ => Err(Error::FailedMap("more than one record".into())),
-    });
-    let one = one.with_loss(Approximate(MaxDivergence), once);
-    let sample = make_population_amplification(one, 50).unwrap();
-    let (epsilon, delta) = sample.map(&1).unwrap();
-    let three = call("Sampled<Approximate<MaxDivergence>>", sample.erase(), 3).unwrap();
-    let loss = three.map(&AnyDistance::new(3_u32)).unwrap();
-    let (all, sum) = *loss.downcast_ref::<(f64, f64)>().unwrap();
-    assert!((all / epsilon - 3.0).abs() < 1e-12);
-    let geometric = 1.0 + epsilon.exp() + (2.0 * epsilon).exp();
-    assert!((sum / delta - geometric).abs() < 1e-9);
 }

@@ -1,16 +1,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use opendp_core::erased::AnyDistance;
 use opendp_core::random::uniform_below;
-use opendp_core::{
-    AbsoluteDistance, Arg, Args, AtomDomain, Constructed, Registration, Space,
-    ZeroConcentratedDivergence,
-};
+use opendp_core::{AbsoluteDistance, AtomDomain, Space, ZeroConcentratedDivergence};
 
 use super::*;
 use crate::samplers::chi_square::chi_square;
-use crate::{Scale, make_composition, make_laplace};
+use crate::{Scale, make_laplace};
 
 type Numbers = AtomDomain<i32>;
 type Scored<MO> = Measurement<Numbers, AbsoluteDistance<i32>, MO, (f64, i32)>;
@@ -222,36 +218,4 @@ fn refuses_what_has_no_proof() {
     let error = make_select_private_candidate(other, 0.5, 0.0).unwrap_err();
     assert_eq!(error.kind(), "MakeMeasurement");
     assert!(error.to_string().contains("ZeroConcentratedDivergence"), "{error}");
-}
-#[test]
-fn is_registered_for_pairs_and_compositions_of_any_types() {
-    let registration =
-        Registration::all().find(|r| r.names.contains(&"make_select_private_candidate")).unwrap();
-    let call = |measurement| {
-        let args = Args::new()
-            .with("measurement", Arg::from(Constructed::from(measurement)))
-            .with("stop_probability", serde_json::json!(0.5))
-            .with("threshold", serde_json::json!(2));
-        (registration.construct)(&args).unwrap().measurement().unwrap()
-    };
-    let pairs = call(round(MaxDivergence, 1.0).erase());
-    assert_eq!(*pairs.map(&AnyDistance::new(1)).unwrap().downcast_ref::<f64>().unwrap(), 2.0);
-    let released = (0..1000).find_map(|_| {
-        pairs.invoke(&AnyValue::new(1)).unwrap().downcast::<Option<AnyValue>>().unwrap()
-    });
-    let (score, label) = released.unwrap().downcast::<(f64, i32)>().unwrap();
-    assert!(2.0 <= score && 2 <= label);
-
-    let exact = make_laplace(numbers(), Scale::new(0.0).unwrap(), None).unwrap();
-    let score = exact.then(|| Ok(Function::map(|x: &i32| Ok(f64::from(*x))))).unwrap();
-    let both = make_composition(vec![score.erase(), exact.erase()]).unwrap().erase();
-    let release = |x: i32| call(both.clone()).invoke(&AnyValue::new(x)).unwrap().to_json();
-    use opendp_core::Codec;
-    assert_eq!(release(3), serde_json::json!([3.0, 3]));
-    assert_eq!(release(1), serde_json::Value::Null);
-    // Without a score in front there is no choice.
-    let error = call(exact.erase()).invoke(&AnyValue::new(3)).unwrap_err();
-    assert_eq!(error.kind(), "FailedCast");
-    let swapped = make_composition(vec![exact.erase(), score.erase()]).unwrap().erase();
-    assert_eq!(call(swapped).invoke(&AnyValue::new(3)).unwrap_err().kind(), "FailedCast");
 }

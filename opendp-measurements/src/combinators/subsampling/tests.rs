@@ -404,19 +404,21 @@ fn a_loss_to_the_order_of_records_is_not_hidden_by_a_sample() {
         }
     }
     check::<MaxDivergence>(f64::from, |d| f64::from(d) + 1.0);
-    let none_at_0 = |d: u32| if d == 0 { 0.0 } else { 1e-6 };
+    fn none_at_0(d: u32) -> f64 {
+        if d == 0 { 0.0 } else { 1e-6 }
+    }
     check::<Approximate<MaxDivergence>>(
-        move |d| (f64::from(d), none_at_0(d)),
+        |d| (f64::from(d), none_at_0(d)),
         |d| (f64::from(d) + 1.0, 1e-6),
     );
     check::<SmoothedMaxDivergence>(
-        move |d| PrivacyProfile::from_points(vec![(f64::from(d), none_at_0(d))]),
+        |d| PrivacyProfile::from_points(vec![(f64::from(d), none_at_0(d))]),
         |d| PrivacyProfile::from_points(vec![(f64::from(d) + 1.0, 1e-6)]),
     );
     // Only a delta.
-    check::<Approximate<MaxDivergence>>(move |d| (0.0, none_at_0(d)), |d| (f64::from(d), 1e-6));
+    check::<Approximate<MaxDivergence>>(|d| (0.0, none_at_0(d)), |d| (f64::from(d), 1e-6));
     check::<SmoothedMaxDivergence>(
-        move |d| PrivacyProfile::from_points(vec![(0.0, none_at_0(d))]),
+        |d| PrivacyProfile::from_points(vec![(0.0, none_at_0(d))]),
         |d| PrivacyProfile::from_points(vec![(f64::from(d), 1e-6)]),
     );
 }

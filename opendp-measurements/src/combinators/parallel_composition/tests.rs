@@ -1,0 +1,154 @@
+use opendp_core::{
+    AbsoluteDistance, ChangeOneDistance, Queryable, StabilityMap, SymmetricDistance, Transformation,
+};
+
+use super::*;
+use crate::{Scale, make_gaussian, make_laplace};
+
+type Rows = VectorDomain<AtomDomain<i32>>;
+type Member<MO> = Measurement<Rows, SymmetricDistance, MO, i32>;
+
+fn rows() -> Space<Rows, SymmetricDistance> {
+    Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance).unwrap()
+}
+fn count() -> Transformation<Rows, SymmetricDistance, AtomDomain<i32>, AbsoluteDistance<i32>> {
+    let counts = Space::new(AtomDomain::default(), AbsoluteDistance::new()).unwrap();
+    let function = Function::map(|rows: &Vec<i32>| Ok(rows.len() as i32));
+    Transformation::new(rows(), counts, function, StabilityMap::from_constant(1))
+}
+fn laplace(scale: f64) -> Member<MaxDivergence> {
+    count().then(|count| make_laplace(count, Scale::new(scale).unwrap(), None)).unwrap()
+}
+fn costing(losses: &'static [f64]) -> Member<MaxDivergence> {
+    let map = PrivacyMap::new(move |d: &u32| Ok(losses[*d as usize]));
+    Measurement::new(rows(), MaxDivergence, Function::map(|_| Ok(0)), map)
+}
+fn sum(losses: &[f64]) -> Result<f64> {
+    MaxDivergence.compose(losses)
+}
+fn last_digit() -> Parts<i32> {
+    Parts::by(|row| usize::try_from(row % 10).ok())
+}
+
+#[test]
+fn every_row_goes_to_its_part_in_order() {
+    let list = Function::map(|rows: &Vec<i32>| Ok(rows.clone()));
+    let map = PrivacyMap::new(|d: &u32| Ok(if *d == 0 { 0.0 } else { f64::INFINITY }));
+    let show = Measurement::new(rows(), MaxDivergence, list, map);
+    let parts = make_parallel_composition(rows(), last_digit(), vec![show; 3]).unwrap();
+    let released = parts.invoke(&vec![11, 2, 1, 7, 30, -5, 21, 12]).unwrap();
+    assert_eq!(released, [vec![30], vec![11, 1, 21], vec![2, 12]]);
+    assert_eq!(parts.invoke(&vec![]).unwrap(), vec![Vec::<i32>::new(); 3]);
+}
+#[test]
+fn loses_as_much_as_the_worst_part() {
+    let members = vec![laplace(2.0), laplace(1.0), laplace(4.0)];
+    let parts = make_parallel_composition(rows(), last_digit(), members).unwrap();
+    let losses = [0, 1, 2, 9].map(|d| parts.map(&d).unwrap());
+    assert_eq!(losses, [0.0, 1.0, 2.0, 9.0]);
+    let gauss = count().then(|count| make_gaussian(count, Scale::new(1.0).unwrap(), None)).unwrap();
+    let parts = make_parallel_composition(rows(), last_digit(), vec![gauss; 5]).unwrap();
+    assert_eq!([1, 4].map(|d| parts.map(&d).unwrap()), [0.5, 8.0], "all rows in one part");
+    assert_eq!(*parts.measure(), ZeroConcentratedDivergence);
+}
+#[test]
+fn ten_tenths_of_parts_are_one() {
+    let tenths = vec![laplace(10.0), laplace(20.0)];
+    let tenths = make_parallel_composition(rows(), last_digit(), tenths).unwrap();
+    let ten = crate::make_composition(vec![tenths.clone(); 10]).unwrap();
+    assert_eq!(ten.exact_map(&1).unwrap(), ["1".parse().unwrap()]);
+    // The control: two rows may be in two parts, whose losses are added as floats.
+    let two = tenths.exact_map(&2).unwrap();
+    assert_eq!(two, [Exact::from_f64(tenths.map(&2).unwrap()).unwrap()]);
+}
+#[test]
+fn looks_at_all_splits() {
+    // A part that is changed at all loses 1, however often: then splits are worst.
+    let members = vec![costing(&[0.0, 1.0, 1.0, 1.0]); 2];
+    let parts = make_parallel_composition(rows(), last_digit(), members).unwrap();
+    let losses = [0, 1, 2, 3].map(|d| parts.map(&d).unwrap());
+    assert_eq!(losses, [0.0, 1.0, 2.0, 2.0]);
+    // A map may fall; a bound for fewer rows is one for the split, too.
+    let members = vec![costing(&[0.0, 2.0, 1.0]), costing(&[0.0, 0.5, 0.25])];
+    let parts = make_parallel_composition(rows(), last_digit(), members).unwrap();
+    assert_eq!(parts.map(&2).unwrap(), 2.5);
+}
+#[test]
+fn equals_the_maximum_by_enumeration() {
+    let tables: [&[f64]; 3] =
+        [&[0.0, 0.5, 0.75, 2.0, 2.25], &[0.0, 1.0, 1.0, 1.5, 2.5], &[0.0, 0.25, 1.5, 1.5, 3.0]];
+    let worst =
+        |d: u32| worst_split(&sum, 3, d, &|place, d| Ok(tables[place][d as usize])).unwrap();
+    for d in 0..5_usize {
+        let mut most: f64 = 0.0;
+        for code in 0..125 {
+            let split = [code % 5, code / 5 % 5, code / 25];
+            if split.iter().sum::<usize>() <= d {
+                most = most.max(split.iter().zip(tables).map(|(d, table)| table[*d]).sum());
+            }
+        }
+        assert_eq!(worst(d as u32), most);
+    }
+    // The control: the worst single part is not enough.
+    assert!(tables.iter().all(|table| table[3] < worst(3)));
+}
+#[test]
+fn is_never_less_when_there_are_too_many_splits() {
+    let worst = |d| worst_split(&sum, 3, d, &|_, d| Ok(f64::from(d))).unwrap();
+    assert_eq!(worst(100), 100.0);
+    assert_eq!(worst(1_000_000), 3_000_000.0);
+    let large = worst_split(&sum, 100_000, 1, &|place, _| Ok(place as f64)).unwrap();
+    assert_eq!(large, 99_999.0);
+}
+#[test]
+fn conversations_with_parts_may_be_interleaved() {
+    let talk = Function::map(|rows: &Vec<i32>| {
+        Ok(Queryable::new(rows.len() as i32, |left: &mut i32, step: &i32| {
+            *left -= step;
+            Ok(*left)
+        }))
+    });
+    let map = PrivacyMap::new(|d: &u32| Ok(f64::from(*d)));
+    let talk = Measurement::new(rows(), MaxDivergence, talk, map);
+    let parts = make_parallel_composition(rows(), last_digit(), vec![talk; 2]).unwrap();
+    let both = parts.invoke(&vec![0, 1, 11]).unwrap();
+    let asked = [both[0].ask(&1), both[1].ask(&1), both[0].ask(&1)];
+    assert_eq!(asked, [Ok(0), Ok(1), Ok(-1)]);
+}
+#[test]
+fn refuses_spaces_in_which_a_row_is_in_two_parts() {
+    let none: Vec<Member<MaxDivergence>> = Vec::new();
+    let error = make_parallel_composition(rows(), last_digit(), none).unwrap_err();
+    assert_eq!(error.kind(), "MakeMeasurement");
+    // A row that is replaced may leave one part and enter another, whose sizes then change.
+    let sized = VectorDomain::new(AtomDomain::<i32>::default()).with_size(3);
+    let space = Space::new(sized.clone(), ChangeOneDistance).unwrap();
+    let map = PrivacyMap::new(|_: &u32| Ok(1.0));
+    let member = Measurement::new(space.clone(), MaxDivergence, Function::map(|_| Ok(0)), map);
+    let error = make_parallel_composition(space, last_digit(), vec![member]).unwrap_err();
+    assert_eq!(error.kind(), "MakeMeasurement");
+    let space = Space::new(sized, SymmetricDistance).unwrap();
+    let error = make_parallel_composition(space, last_digit(), vec![laplace(1.0)]).unwrap_err();
+    assert_eq!(error.kind(), "MakeMeasurement");
+    let bounds = opendp_core::Bounds::new(0, 9).unwrap();
+    let other = VectorDomain::new(AtomDomain::bounded(bounds));
+    let other = Space::new(other, SymmetricDistance).unwrap();
+    let error = make_parallel_composition(other, last_digit(), vec![laplace(1.0)]).unwrap_err();
+    assert!(error.kind() == "DomainMismatch" && error.to_string().contains("[0]"));
+}
+/// Each tells the order of its part: five of them tell five times as much.
+#[test]
+fn members_that_lose_something_to_the_order_of_rows_are_refused() {
+    let odd = Space::new(AtomDomain::default(), opendp_core::DiscreteDistance).unwrap();
+    let first = Function::map(|rows: &Vec<i32>| Ok(rows.first().is_some_and(|x| x % 2 != 0)));
+    let first = Transformation::new(rows(), odd, first, StabilityMap::new(|_| Ok(1)));
+    let told = first.then(|_| crate::make_randomized_response_bool(0.75, false)).unwrap();
+    assert!([0, 1, 5].iter().all(|d| (told.map(d).unwrap() - 3_f64.ln()).abs() < 1e-12));
+    let error = make_parallel_composition(rows(), last_digit(), vec![told; 5]).unwrap_err();
+    assert!(error.kind() == "MakeMeasurement" && error.to_string().contains("distance 0"));
+    // The controls: a map that is 0 there, and one that is not a number.
+    assert!(make_parallel_composition(rows(), last_digit(), vec![costing(&[0.0]); 5]).is_ok());
+    for bad in [&[1e-300_f64], &[f64::NAN]] {
+        assert!(make_parallel_composition(rows(), last_digit(), vec![costing(bad)]).is_err());
+    }
+}
