@@ -1,19 +1,22 @@
 //! Releases of the parts of a data set, which cost as much as one of them.
 
-use std::{marker::PhantomData, sync::Arc};
+mod members;
+
+use std::sync::Arc;
 
 use opendp_core::arith::Exact;
 use opendp_core::erased::{
     AnyDistance, AnyDomain, AnyMeasure, AnyMeasurement, AnyMetric, AnyValue,
 };
 use opendp_core::{
-    Arg, Argument, AtomDomain, Carrier, Constructed, DatasetMetric, Domain, Error, Function,
-    Interaction, MaxDivergence, Measure, Measurement, Metric, MetricOn, Named, PrivacyMap, Result,
-    Space, TypeName, VectorDomain, ZeroConcentratedDivergence,
+    AtomDomain, Carrier, DatasetMetric, Domain, Error, Function, Interaction, MaxDivergence,
+    Measure, Measurement, Metric, MetricOn, PrivacyMap, Result, Space, VectorDomain,
+    ZeroConcentratedDivergence,
 };
 
 use super::composition::{in_turn, same};
 use super::parts::Parts;
+use members::Members;
 
 /// Make a measurement that splits the rows of a data set and releases something of each part.
 ///
@@ -346,74 +349,6 @@ fn worst_split(
         }
     }
     Ok(worst[rows])
-}
-
-/// Measurements of rows, one for each part, whose types have been checked.
-struct Members<E, M, MO, TO> {
-    members: Vec<AnyMeasurement>,
-    types: PhantomData<fn() -> (E, M, MO, TO)>,
-}
-impl<E, M, MO, TO> Argument for Members<E, M, MO, TO>
-where
-    E: Domain,
-    VectorDomain<E>: Domain,
-    M: Metric,
-    MO: Measure,
-    TO: Carrier,
-{
-    fn type_name() -> TypeName {
-        let names =
-            [<VectorDomain<E> as Named>::type_name, M::type_name, MO::type_name, TO::type_name];
-        TypeName::generic("Vec", [TypeName::applied("Measurement", &names)])
-    }
-    fn accepts(arg: &Arg) -> bool {
-        accepts(arg, is_of::<E, M, MO>)
-    }
-    fn from_arg(arg: &Arg) -> Result<Self> {
-        let members = members_of(arg, is_of::<E, M, MO>, Self::type_name)?;
-        Ok(Members { members, types: PhantomData })
-    }
-    const STOOD_FOR: fn(&Arg) -> Option<TypeName> = if M::STANDS { first } else { |_| None };
-}
-fn is_of<E, M, MO>(made: &AnyMeasurement) -> bool
-where
-    E: Domain,
-    VectorDomain<E>: Domain,
-    M: Metric,
-    MO: Measure,
-{
-    made.input().domain().is::<VectorDomain<E>>()
-        && M::view(made.input().metric()).is_some()
-        && made.measure().is::<MO>()
-}
-fn accepts(arg: &Arg, is_of: fn(&AnyMeasurement) -> bool) -> bool {
-    match arg {
-        Arg::List(items) => items.iter().all(|item| match item {
-            Arg::Made(Constructed::Measurement(made)) => is_of(made),
-            _ => false,
-        }),
-        other => Vec::<AnyMeasurement>::accepts(other),
-    }
-}
-fn members_of(
-    arg: &Arg,
-    is_of: fn(&AnyMeasurement) -> bool,
-    expected: fn() -> TypeName,
-) -> Result<Vec<AnyMeasurement>> {
-    let members = Vec::<AnyMeasurement>::from_arg(arg)?;
-    if !members.iter().all(is_of) {
-        let found = arg.describe();
-        return Err(Error::FailedCast(format!("expected a {}, found {found}", expected())));
-    }
-    Ok(members)
-}
-/// The type that the first member has.
-fn first(arg: &Arg) -> Option<TypeName> {
-    let Arg::List(items) = arg else { return None };
-    let Arg::Made(Constructed::Measurement(made)) = items.first()? else { return None };
-    let (domain, metric) = (made.input().domain().inner_type(), made.input().metric().inner_type());
-    let names = [domain, metric, made.measure().inner_type(), <AnyValue as Named>::type_name()];
-    Some(TypeName::generic("Vec", [TypeName::generic("Measurement", names)]))
 }
 
 #[cfg(test)]
