@@ -3,7 +3,7 @@
 use std::{collections::HashMap, hash::Hash, ops::Range};
 
 use crate::erased::{AnyChunk, AnyValue};
-use crate::{Codec, Named, Result};
+use crate::{Codec, Named};
 
 /// Rows handed to a stage at once: enough to make dispatch free, few enough to stay in the cache.
 pub const CHUNK_ROWS: usize = 4096;
@@ -27,13 +27,10 @@ pub trait Carrier: Named + Codec + Clone + Send + Sync {
     type Chunk<'a>: Chunk;
     /// Borrow all rows.
     fn chunk(&self) -> Self::Chunk<'_>;
-    /// Look at rows of a value whose type is known only at run time. It is not for implementations to
-    /// change.
-    ///
-    /// # Errors
-    /// `FailedCast` when the value has another type.
+    /// Look at rows of a value whose type is known only at run time, if they are of this type. It is
+    /// not for implementations to change.
     #[doc(hidden)]
-    fn view(chunk: AnyChunk<'_>) -> Result<Self::Chunk<'_>> {
+    fn view(chunk: AnyChunk<'_>) -> Option<Self::Chunk<'_>> {
         chunk.typed::<Self>()
     }
     /// Make an empty value for stages to append rows to.

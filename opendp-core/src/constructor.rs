@@ -31,7 +31,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Made for Transformation<DI,
         <Self as Named>::type_name()
     }
     fn erased(&self) -> Constructed {
-        Constructed::of_transformation(self.parts())
+        Constructed::of(&self.input, &self.output, self.function.stage(), self.map.bound())
     }
 }
 impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Made for Measurement<DI, MI, MO, TO> {

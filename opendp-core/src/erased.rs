@@ -11,5 +11,5 @@ mod value;
 
 pub use objects::{AnyFunction, AnyMeasurement, AnyOdometer, AnyTransformation, Constructed, Kind};
 pub use space::{AnyDomain, AnyMeasure, AnyMetric};
-pub(crate) use value::AnyRef;
 pub use value::{AnyChunk, AnyDistance, AnyValue};
+pub(crate) use value::{AnyRef, mixed_up};

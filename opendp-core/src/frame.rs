@@ -100,7 +100,9 @@ impl<K: HashableAtom> DataFrame<K> {
 pub(crate) fn by_name<K: HashableAtom, C>(
     columns: impl IntoIterator<Item = (K, C)>,
 ) -> Option<Vec<(K, C)>> {
-    let mut columns: Vec<(K, C)> = columns.into_iter().collect();
+    ordered(columns.into_iter().collect())
+}
+fn ordered<K: HashableAtom, C>(mut columns: Vec<(K, C)>) -> Option<Vec<(K, C)>> {
     columns.sort_by(|(x, _), (y, _)| x.partial_cmp(y).unwrap_or(std::cmp::Ordering::Equal));
     columns.windows(2).all(|pair| pair[0].0 != pair[1].0).then_some(columns)
 }

@@ -205,14 +205,14 @@ impl Stage {
     }
     fn run(&self, input: AnyRef<'_>) -> Result<AnyValue> {
         match self {
-            Stage::Map(map) => map.call(&input.to_value()),
+            Stage::Map(map) => map.call(&mut input.to_value()),
             _ => self.pass(input.chunk()),
         }
     }
     /// Run on an erased value that is used no more.
-    fn call_last(&self, input: AnyValue) -> Result<AnyValue> {
+    fn call(&self, mut input: AnyValue) -> Result<AnyValue> {
         match self {
-            Stage::Map(map) => map.call_last(input),
+            Stage::Map(map) => map.call(&mut input),
             _ => self.pass(input.chunk()),
         }
     }

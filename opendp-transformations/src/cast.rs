@@ -1,12 +1,12 @@
 //! Records of another type, and null where there is none.
 
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, MetricOn, OptionDomain, Result, Space, Transformation,
-    VectorDomain,
+    Atom, AtomDomain, DatasetMetric, Function, MetricOn, OptionDomain, Result, Space,
+    Transformation, VectorDomain,
 };
 
 use crate::RoundCast;
-use crate::row_by_row::{each, rows};
+use crate::row_by_row::each;
 
 /// Cast each record to another type, or to null when no value of that type stands for it.
 ///
@@ -57,11 +57,7 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<TIA>>>,
     M: MetricOn<VectorDomain<OptionDomain<AtomDomain<TOA>>>>,
 {
-    let cast = |row: &TIA| match TOA::round_cast(row) {
-        Some(value) if !value.is_null() => Some(value),
-        _ => None,
-    };
-    each(input, OptionDomain::new(AtomDomain::non_nan()), rows(cast))
+    each(input, OptionDomain::new(AtomDomain::non_nan()), Function::rows(cast))
 }
 
 register! {
@@ -71,10 +67,19 @@ register! {
             TOA in castable_atoms;
 }
 
+fn cast<TIA, TOA: Atom + RoundCast<TIA>>(rows: &[TIA], out: &mut Vec<Option<TOA>>) -> Result<()> {
+    out.extend(rows.iter().map(|row| match TOA::round_cast(row) {
+        Some(value) if !value.is_null() => Some(value),
+        _ => None,
+    }));
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::checks::check_rows;
+    use crate::row_by_row::rows;
     use opendp_core::{InsertDeleteDistance, SymmetricDistance, laws};
 
     #[test]

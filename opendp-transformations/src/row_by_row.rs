@@ -86,8 +86,10 @@ where
     E: Domain,
     M: DatasetMetric + MetricOn<VectorDomain<D>> + MetricOn<VectorDomain<E>>,
 {
-    let (output, map) = alike(element, input.domain().size(), input.metric())?;
-    Ok(Transformation::new(input, output, function, map))
+    match alike(element, input.domain().size(), input.metric()) {
+        Ok((output, map)) => Ok(Transformation::new(input, output, function, map)),
+        Err(error) => Err(error),
+    }
 }
 /// The space of as many records of another domain, and the map of a function of each record.
 fn alike<E, M>(

@@ -29,8 +29,8 @@ where
     MO: Metric,
 {
     let aggregate = build(Space::new(input.domain().clone(), SymmetricDistance)?)?;
-    let (output, function) = (aggregate.output().clone(), aggregate.function().clone());
     let map = to_symmetric(input.metric()).then(aggregate.stability_map());
+    let (output, function) = (aggregate.output().clone(), aggregate.function().clone());
     Ok(Transformation::new(input, output, function, map))
 }
 /// Bound the symmetric distance of data sets that are close in another metric.
@@ -53,8 +53,10 @@ pub(crate) fn counted<T: Atom, M: DatasetMetric, TO: Tally>(
     input: Space<Records<T>, M>,
     count: Function<Vec<T>, TO>,
 ) -> Result<Transformation<Records<T>, M, AtomDomain<TO>, AbsoluteDistance<TO>>> {
-    let (output, map) = number(input.metric())?;
-    Ok(Transformation::new(input, output, count, map))
+    match number(input.metric()) {
+        Ok((output, map)) => Ok(Transformation::new(input, output, count, map)),
+        Err(error) => Err(error),
+    }
 }
 fn number<M: DatasetMetric, TO: Tally>(
     metric: &M,

@@ -23,22 +23,20 @@ pub type AnyFunction = Function<AnyValue, AnyValue>;
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, MO> {
     /// Erase all types. The stages run as fast as before: dispatch is once a chunk.
     pub fn erase(&self) -> AnyTransformation {
-        self.parts().erased()
-    }
-    pub(crate) fn parts(&self) -> Parts<'_> {
-        Parts(&self.input, &self.output, self.function.stage(), self.map.bound())
+        erased(&self.input, &self.output, self.function.stage(), self.map.bound())
     }
 }
-/// A transformation without its types.
-pub(crate) struct Parts<'a>(&'a dyn ErasedSpace, &'a dyn ErasedSpace, &'a Stage, &'a dyn ErasedMap);
-impl Parts<'_> {
-    fn erased(self) -> AnyTransformation {
-        Transformation {
-            input: self.0.erased(),
-            output: self.1.erased(),
-            function: Function::of(self.2.clone()),
-            map: self.3.erased(),
-        }
+fn erased(
+    input: &dyn ErasedSpace,
+    output: &dyn ErasedSpace,
+    stage: &Stage,
+    map: &dyn ErasedMap,
+) -> AnyTransformation {
+    Transformation {
+        input: input.erased(),
+        output: output.erased(),
+        function: Function::of(stage.clone()),
+        map: map.erased(),
     }
 }
 impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, TO> {
@@ -222,8 +220,14 @@ kinds! {
 }
 
 impl Constructed {
-    pub(crate) fn of_transformation(parts: Parts<'_>) -> Self {
-        Constructed::Transformation(parts.erased())
+    /// Erase the parts of a transformation.
+    pub(crate) fn of(
+        input: &dyn ErasedSpace,
+        output: &dyn ErasedSpace,
+        stage: &Stage,
+        map: &dyn ErasedMap,
+    ) -> Self {
+        Constructed::Transformation(erased(input, output, stage, map))
     }
     /// Evaluate the map, with distances as JSON.
     ///

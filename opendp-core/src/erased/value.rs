@@ -43,7 +43,8 @@ impl<T: Carrier> ErasedValue for T {
         self.reset();
     }
     fn append(&mut self, chunk: AnyChunk<'_>) -> Result<()> {
-        self.append_rows(T::view(chunk)?);
+        let Some(rows) = T::view(chunk) else { return Err(chunk.another(T::type_name)) };
+        self.append_rows(rows);
         Ok(())
     }
     fn copy(&self) -> Arc<dyn ErasedValue> {
@@ -133,30 +134,26 @@ impl AnyValue {
             Err(error) => Err(error),
         }
     }
-    /// Borrow the value as a `T` to append to: an untyped buffer becomes an empty `T`.
-    pub(crate) fn typed_buffer<T: Carrier>(&mut self) -> Result<&mut T> {
+    /// Borrow the value as a `T` to append to, if it is one: an untyped buffer becomes an empty `T`.
+    pub(crate) fn typed_buffer<T: Carrier>(&mut self) -> Option<&mut T> {
         let any = if TypeId::of::<T>() == TypeId::of::<AnyValue>() {
             self as &mut dyn Any
         } else {
-            self.buffer_of(TypeId::of::<T>(), T::type_name, new_buffer::<T>)?
+            self.buffer_of(TypeId::of::<T>(), new_buffer::<T>)?
         };
-        match any.downcast_mut() {
-            Some(buffer) => Ok(buffer),
-            None => Err(mixed_up()),
-        }
+        any.downcast_mut()
     }
     /// Borrow the value to append to, if it has this type; an untyped buffer becomes an empty one.
     fn buffer_of(
         &mut self,
         id: TypeId,
-        name: fn() -> TypeName,
         empty: fn() -> Arc<dyn ErasedValue>,
-    ) -> Result<&mut dyn Any> {
+    ) -> Option<&mut dyn Any> {
         let slot = self.0.get_or_insert_with(empty);
         if (**slot).type_id() != id {
-            return Err(Error::Downcast { expected: name(), found: slot.name() });
+            return None;
         }
-        self.unique().map(|value| value as &mut dyn Any).ok_or_else(mixed_up)
+        self.unique().map(|value| value as &mut dyn Any)
     }
     fn unique(&mut self) -> Option<&mut dyn ErasedValue> {
         let slot = self.0.as_mut()?;
@@ -189,7 +186,7 @@ fn move_value(
     Ok(())
 }
 #[cold]
-fn mixed_up() -> Error {
+pub(crate) fn mixed_up() -> Error {
     Error::FailedFunction("a buffer changed its type while a function ran".into())
 }
 impl fmt::Debug for AnyValue {
@@ -253,11 +250,9 @@ impl<'a> AnyChunk<'a> {
         AnyRef::of(value).chunk()
     }
     /// Look inside.
-    pub(crate) fn typed<T: Carrier>(self) -> Result<T::Chunk<'a>> {
-        match self.inside().downcast_ref::<T>() {
-            Some(value) => Ok(value.chunk().narrow(self.start..self.end)),
-            None => Err(self.another(T::type_name())),
-        }
+    pub(crate) fn typed<T: Carrier>(self) -> Option<T::Chunk<'a>> {
+        let value = self.inside().downcast_ref::<T>()?;
+        Some(value.chunk().narrow(self.start..self.end))
     }
     fn inside(self) -> &'a dyn Any {
         match self.value {
@@ -266,7 +261,8 @@ impl<'a> AnyChunk<'a> {
         }
     }
     #[cold]
-    fn another(self, expected: TypeName) -> Error {
+    pub(crate) fn another(self, expected: fn() -> TypeName) -> Error {
+        let expected = expected();
         let found = self.value.map_or(TypeName::plain("AnyValue"), |value| value.name());
         Error::Downcast { expected, found }
     }
@@ -292,8 +288,8 @@ impl Carrier for AnyValue {
             None => AnyChunk { value: None, start: 0, end: 0 },
         }
     }
-    fn view(chunk: AnyChunk<'_>) -> Result<AnyChunk<'_>> {
-        Ok(chunk)
+    fn view(chunk: AnyChunk<'_>) -> Option<AnyChunk<'_>> {
+        Some(chunk)
     }
     fn erase(self) -> AnyValue {
         self

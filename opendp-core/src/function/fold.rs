@@ -180,7 +180,8 @@ impl<F: Fold<I, O>, I: Carrier, O: Carrier> FoldStage for Leaf<F, I, O> {
     }
     fn absorb(&self, state: &mut dyn Any, chunk: AnyChunk<'_>) -> Result<()> {
         let Some(state) = open(state) else { return Err(foreign()) };
-        self.0.absorb(state, I::view(chunk)?)
+        let Some(rows) = I::view(chunk) else { return Err(chunk.another(I::type_name)) };
+        self.0.absorb(state, rows)
     }
     fn merge(&self, state: &mut dyn Any, other: AnyState) -> Result<()> {
         let Some(other) = take(other) else { return Err(foreign()) };
@@ -297,7 +298,7 @@ impl FoldStage for ThenStage {
         self.0.merge(state, other)
     }
     fn finish(&self, state: AnyState) -> Result<AnyValue> {
-        self.1.call_last(self.0.finish(state)?)
+        self.1.call(self.0.finish(state)?)
     }
     fn save(&self, state: &dyn Any) -> Result<Box<RawValue>> {
         self.0.save(state)

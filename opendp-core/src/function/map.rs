@@ -8,11 +8,8 @@ use crate::{Carrier, Result};
 
 /// A function of a whole value, between erased values.
 pub(crate) trait MapStage: Any + Send + Sync {
-    fn call(&self, input: &AnyValue) -> Result<AnyValue>;
-    /// Call with a value that is used no more.
-    fn call_last(&self, input: AnyValue) -> Result<AnyValue> {
-        self.call(&input)
-    }
+    /// Call with a value that is used no more, and may be taken.
+    fn call(&self, input: &mut AnyValue) -> Result<AnyValue>;
 }
 
 /// A function that takes its value for itself.
@@ -27,11 +24,8 @@ impl<I: Carrier, O: Carrier> Last for fn(I) -> Result<O> {
     }
 }
 impl<I: Carrier, O: Carrier> MapStage for LastLeaf<I, O> {
-    fn call(&self, input: &AnyValue) -> Result<AnyValue> {
-        self.call_last(input.clone())
-    }
-    fn call_last(&self, input: AnyValue) -> Result<AnyValue> {
-        AnyValue::of_result((self.0)(input.downcast()?))
+    fn call(&self, input: &mut AnyValue) -> Result<AnyValue> {
+        AnyValue::of_result((self.0)(input.take().downcast()?))
     }
 }
 
@@ -62,7 +56,7 @@ where
     O: Carrier,
     F: Fn(&I) -> Result<O> + Send + Sync + 'static,
 {
-    fn call(&self, input: &AnyValue) -> Result<AnyValue> {
+    fn call(&self, input: &mut AnyValue) -> Result<AnyValue> {
         AnyValue::of_result((self.0)(input.downcast_ref()?))
     }
 }

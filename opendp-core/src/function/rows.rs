@@ -2,7 +2,7 @@
 
 use std::{any::Any, marker::PhantomData, sync::Arc};
 
-use crate::erased::{AnyChunk, AnyValue};
+use crate::erased::{AnyChunk, AnyValue, mixed_up};
 use crate::{Carrier, Result};
 
 /// A definition, shared by all runs. It is compiled once: only [`Append`] depends on types.
@@ -39,14 +39,9 @@ where
     F: for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync,
 {
     fn append(&self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()> {
-        // With `?`, two more functions for each type.
-        match I::view(chunk) {
-            Ok(rows) => match out.typed_buffer() {
-                Ok(out) => (self.0)(rows, out),
-                Err(error) => Err(error),
-            },
-            Err(error) => Err(error),
-        }
+        let Some(rows) = I::view(chunk) else { return Err(chunk.another(I::type_name)) };
+        let Some(out) = out.typed_buffer() else { return Err(mixed_up()) };
+        (self.0)(rows, out)
     }
 }
 
@@ -75,7 +70,7 @@ impl RowsLeaf {
     }
 }
 fn begin<O: Carrier>(out: &mut AnyValue) -> Result<()> {
-    out.typed_buffer::<O>().map(|_| ())
+    if out.typed_buffer::<O>().is_some() { Ok(()) } else { Err(mixed_up()) }
 }
 impl RowsStage for RowsLeaf {
     fn start(&self) -> Box<dyn Run> {

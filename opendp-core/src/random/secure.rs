@@ -51,16 +51,22 @@ pub struct SecureSource {
 pub fn with_secure<R, E: From<NoEntropy>>(
     f: impl FnOnce(&mut SecureSource) -> Result<R, E>,
 ) -> Result<R, E> {
+    let mut source = taken()?;
+    let result = f(&mut source);
+    put_back(source);
+    result
+}
+fn taken() -> Result<Box<SecureSource>, NoEntropy> {
     let kept = SLOT.try_with(Cell::take).ok().flatten();
     let ours = kept.and_then(|mut kept| (!kept.fork.detected_fork()).then_some(kept));
-    let mut source = match ours {
-        Some(source) => source,
-        None => Box::new(SecureSource::new()?),
-    };
-    let result = f(&mut source);
+    match ours {
+        Some(source) => Ok(source),
+        None => Ok(Box::new(SecureSource::new()?)),
+    }
+}
+fn put_back(source: Box<SecureSource>) {
     // While the thread is being torn down there is no slot; the source is then dropped and zeroed.
     let _ = SLOT.try_with(move |slot| slot.set(Some(source)));
-    result
 }
 
 impl SecureSource {
