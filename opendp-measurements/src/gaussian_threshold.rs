@@ -120,6 +120,7 @@ where
 }
 
 /// The same where the type `Q` of the distances is known only at run time.
+#[allow(clippy::extra_unused_type_parameters, reason = "it takes those of the typed one")]
 fn gaussian_threshold_at<K, V, Q, MO>(
     input: Parts<K, V, OpenParts<2>>,
     scale: Scale,

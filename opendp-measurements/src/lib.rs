@@ -66,45 +66,15 @@
     )
 )]
 
-/// Offer a function to the registry, as [`opendp_core::register!`] does.
+/// Offer a function to the registry, as [`opendp_core::register!`] does. Unit tests are compiled
+/// without registrations; what resolves names is tested in `tests/it`.
 #[cfg(not(test))]
 macro_rules! register {
-    ($($registration:tt)*) => {
-        opendp_core::register! { $($registration)* }
-    };
+    ($($registration:tt)*) => { opendp_core::register! { $($registration)* } };
 }
-/// Mention what a registration registers, and the types. Registrations are tested in `tests/it`: to
-/// compile them for the tests of this crate, too, would take minutes.
 #[cfg(test)]
 macro_rules! register {
-    ($file:literal : $f:ident as [$($names:tt)*] $($rest:tt)*) => {
-        register! { $file : $f $($rest)* }
-    };
-    ($file:literal : $f:ident ($($parameters:tt)*);) => {
-        const _: () = {
-            let _ = $f;
-        };
-    };
-    ($file:literal : $f:ident ($($parameters:tt)*)
-        for $($g:ident in $types:tt $(as $code:ty)? $(= $default:ty)?),+ $(,)?;) => {
-        const _: () = {
-            let _ = $f::<$(mentioned!($types $($code)?)),+>;
-            $(mentioned!(all $types);)+
-            $($(let _: Option<$default> = None;)?)+
-        };
-    };
-}
-#[cfg(test)]
-macro_rules! mentioned {
-    (all [$($t:ty),+ $(,)?]) => {
-        $(let _: Option<$t> = None;)+
-    };
-    (all $list:ident) => {};
-    (numbers) => { i32 };
-    (dataset_metrics) => { opendp_core::AnyDatasetMetric };
-    (unsized_metrics) => { opendp_core::AnyDatasetMetric };
-    ([$first:ty $(, $t:ty)* $(,)?]) => { $first };
-    ($types:tt $code:ty) => { $code };
+    ($($registration:tt)*) => { opendp_core::mention! { $($registration)* } };
 }
 
 mod above_threshold;

@@ -6,6 +6,10 @@ use crate::samplers::round_to_lattice;
 use crate::tails::{discrete_laplacian_tail, laplacian_tail};
 use crate::{make_gaussian_threshold, make_laplace_threshold, make_noise_threshold};
 
+type Typed<const P: usize, Q> = L0PInfDistance<P, AbsoluteDistance<Q>>;
+type Parts<const P: usize, K, V, Q> = super::Parts<K, V, Typed<P, Q>>;
+type Release<const P: usize, K, V, Q, MO> = super::Release<K, V, Typed<P, Q>, MO>;
+
 type Pure = Approximate<MaxDivergence>;
 type Concentrated = Approximate<ZeroConcentratedDivergence>;
 

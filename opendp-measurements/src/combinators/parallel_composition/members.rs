@@ -1,8 +1,8 @@
 //! The members of a parallel composition as an argument: their types are checked, and not recovered.
 
-use std::{any::TypeId, marker::PhantomData};
+use std::marker::PhantomData;
 
-use opendp_core::erased::AnyMeasurement;
+use opendp_core::erased::{AnyMeasurement, AnyValue};
 use opendp_core::{
     Arg, Argument, Carrier, Constructed, Domain, Error, Measure, Metric, Named, Result, TypeName,
     VectorDomain,
