@@ -2,7 +2,7 @@
 
 use opendp_core::{
     AtomDomain, ChangeOneDistance, DatasetMetric, Domain, MetricOn, OptionDomain, Result, Space,
-    StabilityMap, SymmetricDistance, Transformation, VectorDomain, register,
+    StabilityMap, SymmetricDistance, Transformation, VectorDomain,
 };
 
 use crate::identity::copy;
