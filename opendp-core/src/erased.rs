@@ -5,11 +5,13 @@
 //! and maps are written once. An erased object is made from a typed one, never from erased parts,
 //! so no check is ever lost.
 
+mod distance;
 mod objects;
 mod space;
 mod value;
 
+pub use distance::AnyDistance;
 pub use objects::{AnyFunction, AnyMeasurement, AnyOdometer, AnyTransformation, Constructed, Kind};
 pub use space::{AnyDomain, AnyMeasure, AnyMetric};
-pub use value::{AnyChunk, AnyDistance, AnyValue};
+pub use value::{AnyChunk, AnyValue};
 pub(crate) use value::{AnyRef, mixed_up};

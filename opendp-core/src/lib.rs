@@ -33,6 +33,17 @@
     )
 )]
 
+/// Offer a function to the registry. Unit tests are compiled without registrations; what looks at
+/// them is tested in `tests/registrations.rs`.
+#[cfg(not(test))]
+macro_rules! register {
+    ($($registration:tt)*) => { $crate::register! { $($registration)* } };
+}
+#[cfg(test)]
+macro_rules! register {
+    ($($registration:tt)*) => { $crate::mention! { $($registration)* } };
+}
+
 mod args;
 pub mod arith;
 mod atom;

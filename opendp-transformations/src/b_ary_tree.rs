@@ -153,10 +153,7 @@ impl Shape {
     }
     fn domain<T: Atom>(&self, leaves: &VectorDomain<AtomDomain<T>>) -> VectorDomain<AtomDomain<T>> {
         let domain = VectorDomain::new(AtomDomain::non_nan());
-        match leaves.size() {
-            Some(size) => domain.with_size(self.nodes(size)),
-            None => domain,
-        }
+        if let Some(size) = leaves.size() { domain.with_size(self.nodes(size)) } else { domain }
     }
     fn function<T: Atom + Integer>(self) -> Function<Vec<T>, Vec<T>> {
         Function::map(move |leaves: &Vec<T>| self.tree(leaves))

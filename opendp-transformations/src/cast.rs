@@ -5,8 +5,8 @@ use opendp_core::{
     Transformation, VectorDomain,
 };
 
-use crate::RoundCast;
-use crate::row_by_row::each;
+use crate::each::each;
+use crate::round_cast::{RoundCast, casts};
 
 /// Cast each record to another type, or to null when no value of that type stands for it.
 ///
@@ -57,7 +57,7 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<TIA>>>,
     M: MetricOn<VectorDomain<OptionDomain<AtomDomain<TOA>>>>,
 {
-    each(input, OptionDomain::new(AtomDomain::non_nan()), Function::rows(cast))
+    each(input, OptionDomain::new(AtomDomain::non_nan()), Function::rows(casts))
 }
 
 register! {
@@ -67,19 +67,11 @@ register! {
             TOA in castable_atoms;
 }
 
-fn cast<TIA, TOA: Atom + RoundCast<TIA>>(rows: &[TIA], out: &mut Vec<Option<TOA>>) -> Result<()> {
-    out.extend(rows.iter().map(|row| match TOA::round_cast(row) {
-        Some(value) if !value.is_null() => Some(value),
-        _ => None,
-    }));
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::checks::check_rows;
-    use crate::row_by_row::rows;
+    use crate::each::rows;
     use opendp_core::{InsertDeleteDistance, SymmetricDistance, laws};
 
     #[test]

@@ -5,8 +5,8 @@ use opendp_core::{
     VectorDomain,
 };
 
-use crate::RoundCast;
-use crate::row_by_row::each;
+use crate::each::each;
+use crate::round_cast::{RoundCast, defaults};
 
 /// Cast each record to another type, or to the default value of that type.
 ///
@@ -50,7 +50,7 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<TIA>>>,
     M: MetricOn<VectorDomain<AtomDomain<TOA>>>,
 {
-    each(input, AtomDomain::default(), Function::rows(cast))
+    each(input, AtomDomain::default(), Function::rows(defaults))
 }
 
 register! {
@@ -58,12 +58,6 @@ register! {
         for TIA in castable_atoms,
             M in unsized_metrics,
             TOA in castable_atoms;
-}
-
-/// Append the casts of rows.
-pub(crate) fn cast<I, O: Default + RoundCast<I>>(rows: &[I], out: &mut Vec<O>) -> Result<()> {
-    out.extend(rows.iter().map(|row| O::round_cast(row).unwrap_or_default()));
-    Ok(())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use opendp_core::{
 };
 
 use crate::RoundCast;
-use crate::row_by_row::{each, rows};
+use crate::each::{each, rows};
 
 /// Cast each record to a float type, or to its inherent null, NaN.
 ///

@@ -6,6 +6,13 @@ use opendp_core::{
     Codec, DatasetMetric, DistanceOn, Domain, Metric, Space, Transformation, VectorDomain, laws,
 };
 
+/// The metrics on data sets.
+pub(crate) mod metrics {
+    pub(crate) use opendp_core::{
+        ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance,
+    };
+}
+
 /// Check that `f(x ++ y) = f(x) ++ f(y)`, which is what a function of each record alone obeys.
 pub(crate) fn row_law<DI, MI, DO, MO, I, O>(
     transformation: &Transformation<DI, MI, DO, MO>,

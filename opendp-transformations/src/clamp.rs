@@ -3,8 +3,10 @@
 use opendp_core::arith::Number;
 use opendp_core::{
     Atom, AtomDomain, Bounds, DatasetMetric, Error, Function, MetricOn, Result, Space,
-    StabilityMap, Transformation, VectorDomain,
+    Transformation, VectorDomain,
 };
+
+use crate::each::each;
 
 /// Move each record that lies out of bounds to the nearest bound.
 ///
@@ -51,9 +53,7 @@ where
     if input.domain().element().nan() {
         return Err(may_be_nan());
     }
-    let domain = input.domain().with_element(AtomDomain::bounded(bounds));
-    let output = Space::new(domain, input.metric().clone())?;
-    Ok(Transformation::new(input, output, clamp(bounds), StabilityMap::identity()))
+    each(input, AtomDomain::bounded(bounds), clamp(bounds))
 }
 
 register! {
@@ -73,7 +73,7 @@ fn clamp<T: Atom + Number>(bounds: Bounds<T>) -> Function<Vec<T>, Vec<T>> {
     })
 }
 #[cold]
-fn may_be_nan() -> Error {
+pub(crate) fn may_be_nan() -> Error {
     Error::FailedFunction(
         "input: the records may be NaN, expected an element domain without NaN".into(),
     )
@@ -82,10 +82,8 @@ fn may_be_nan() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opendp_core::{
-        ChangeOneDistance, DistanceOn, HammingDistance, InsertDeleteDistance, SymmetricDistance,
-        laws,
-    };
+    use crate::checks::metrics::*;
+    use opendp_core::{DistanceOn, laws};
 
     fn domain<T: Atom>() -> VectorDomain<AtomDomain<T>> {
         VectorDomain::new(AtomDomain::non_nan())

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use opendp_core::{
     AbsoluteDistance, AtomDomain, DatasetMetric, Fold, Function, L01InfDistance, MapDomain,
-    MetricOn, Named, Result, Space, StabilityMap, Transformation, TypeName, VectorDomain,
+    MetricOn, Named, Result, Space, Transformation, TypeName, VectorDomain,
 };
 
+use crate::symmetric::one_in_one;
 use crate::table::Table;
 use crate::{Key, Tally};
 
@@ -62,7 +63,9 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     TV: Tally,
 {
-    let (output, map) = parts(input.domain().element(), input.metric())?;
+    let domain = MapDomain::new(input.domain().element().clone(), AtomDomain::non_nan());
+    let output = Space::new(domain, L01InfDistance::new(AbsoluteDistance::new()))?;
+    let map = one_in_one(input.metric());
     let function = Function::fold_then(CountBy { of: <TV as Named>::type_name }, tallies);
     Ok(Transformation::new(input, output, function, map))
 }
@@ -72,26 +75,6 @@ register! {
         for T in hashable_atoms,
             M in unsized_metrics,
             TV in [i32, i64, u32, u64, usize, f64] = i32;
-}
-
-/// The output space and the map.
-fn parts<M: DatasetMetric, T: Key, TV: Tally>(
-    element: &AtomDomain<T>,
-    metric: &M,
-) -> Result<(Space<Counts<T, TV>, Parts<TV>>, StabilityMap<M, Parts<TV>>)> {
-    let domain = MapDomain::new(element.clone(), AtomDomain::non_nan());
-    let output = Space::new(domain, L01InfDistance::new(AbsoluteDistance::new()))?;
-    Ok((output, change(metric)))
-}
-type Counts<T, TV> = MapDomain<AtomDomain<T>, AtomDomain<TV>>;
-type Parts<TV> = L01InfDistance<AbsoluteDistance<TV>>;
-fn change<M: DatasetMetric, TV: Tally>(metric: &M) -> StabilityMap<M, Parts<TV>> {
-    let metric = metric.clone();
-    StabilityMap::new(move |d_in: &u32| {
-        let d = metric.to_symmetric(*d_in)?;
-        let count = TV::inf_cast(d)?;
-        Ok((d, count, count))
-    })
 }
 
 /// Its state is the count of each value seen.
@@ -132,9 +115,9 @@ fn tallies<T: Key, TV: Tally>(counts: Vec<(T, u64)>) -> Result<HashMap<T, TV>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::symmetric::Records;
+    use crate::{checks::metrics::*, symmetric::Records};
     use opendp_core::arith::InfCast;
-    use opendp_core::{Bounds, DistanceOn, Domain, InsertDeleteDistance, SymmetricDistance, laws};
+    use opendp_core::{Bounds, DistanceOn, Domain, StabilityMap, laws};
 
     fn space<T: Key, M: DatasetMetric + Default + MetricOn<Records<T>>>(
         size: Option<usize>,

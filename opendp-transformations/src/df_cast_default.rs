@@ -1,15 +1,12 @@
 //! A column of a frame, cast to another type.
 
-use std::sync::Arc;
-
 use opendp_core::{
-    Atom, AtomDomain, Chunk, Column, ColumnDomain, DataFrameDomain, DatasetMetric, FrameChunk,
-    HashableAtom, MetricOn, Result, Space, Transformation,
+    Atom, AtomDomain, ColumnDomain, DataFrameDomain, DatasetMetric, HashableAtom, MetricOn, Result,
+    Space, Transformation,
 };
 
 use crate::RoundCast;
-use crate::cast_default::cast;
-use crate::df_is_equal::replaced;
+use crate::replaced::{cast_cells, replaced};
 
 /// Cast a column of a frame to another type, or to the default value of that type.
 ///
@@ -60,7 +57,7 @@ where
     TOA: Atom + RoundCast<TIA>,
 {
     let made = ColumnDomain::new(AtomDomain::<TOA>::default());
-    replaced::<_, _, TIA>(input, column_name, made, Arc::new(casts::<K, TIA, TOA>))
+    replaced(input, column_name, made, cast_cells::<TIA, TOA>)
 }
 
 register! {
@@ -71,27 +68,13 @@ register! {
             TOA in castable_atoms;
 }
 
-fn casts<K: HashableAtom, TIA: Atom, TOA: Atom + RoundCast<TIA>>(
-    rows: FrameChunk<'_, K>,
-    name: &K,
-) -> Result<Column> {
-    let mut out: Vec<TOA> = Vec::with_capacity(rows.rows());
-    match rows.cells(name) {
-        Some(cells) => cast::<TIA, TOA>(cells, &mut out)?,
-        None => out.resize(rows.rows(), TOA::default()),
-    }
-    Ok(Column::new(out))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checks::metrics::*;
     use crate::select_column::tests::{check, domains, frames, rows, schema};
     use crate::{make_clamp, make_sum};
-    use opendp_core::{
-        Bounds, DataFrame, Domain, Function, HammingDistance, InsertDeleteDistance, StabilityMap,
-        SymmetricDistance, laws,
-    };
+    use opendp_core::{Bounds, Column, DataFrame, Domain, Function, StabilityMap, laws};
 
     #[test]
     fn obeys_the_laws() {

@@ -1,13 +1,11 @@
 //! A column of a frame that tells whether its cells equal a value.
 
-use std::sync::Arc;
-
 use opendp_core::{
-    Atom, AtomDomain, Cell, Chunk, Column, ColumnDomain, DataFrame, DataFrameDomain, DatasetMetric,
-    FrameChunk, Function, HashableAtom, MetricOn, Result, Space, StabilityMap, Transformation,
+    Atom, AtomDomain, Column, ColumnDomain, DataFrameDomain, DatasetMetric, HashableAtom, MetricOn,
+    Result, Space, Transformation,
 };
 
-use crate::select_column::column;
+use crate::replaced::replaced;
 
 /// Tell of each cell of a column whether it equals a value.
 ///
@@ -57,13 +55,10 @@ where
     TIA: Atom,
 {
     let flags = ColumnDomain::new(AtomDomain::<bool>::default());
-    let joint = move |rows: FrameChunk<'_, K>, name: &K| {
-        let Some(cells) = rows.cells::<TIA>(name) else {
-            return Ok(Column::new(vec![false; rows.rows()]));
-        };
+    replaced(input, column_name, flags, move |cells: Option<&[TIA]>, rows| {
+        let Some(cells) = cells else { return Ok(Column::new(vec![false; rows])) };
         Ok(Column::new(cells.iter().map(|cell| *cell == value).collect()))
-    };
-    replaced::<_, _, TIA>(input, column_name, flags, Arc::new(joint))
+    })
 }
 
 register! {
@@ -73,54 +68,12 @@ register! {
             TIA in castable_atoms;
 }
 
-/// A column that is made of the rows of a chunk and of the name of one.
-pub(crate) type Made<K> = Arc<dyn Fn(FrameChunk<'_, K>, &K) -> Result<Column> + Send + Sync>;
-
-/// Put another column in place of one of type `T`, made of each of its cells alone.
-pub(crate) fn replaced<K, M, T>(
-    input: Space<DataFrameDomain<K>, M>,
-    name: K,
-    made: ColumnDomain,
-    column: Made<K>,
-) -> Result<Transformation<DataFrameDomain<K>, M, DataFrameDomain<K>, M>>
-where
-    K: HashableAtom,
-    M: DatasetMetric + MetricOn<DataFrameDomain<K>>,
-    T: Cell,
-{
-    put(input, name, made, column, has::<K, T>)
-}
-fn has<K: HashableAtom, T: Cell>(domain: &DataFrameDomain<K>, name: &K) -> Result<()> {
-    column::<K, T>(domain, name, "column_name").map(|_| ())
-}
-fn put<K, M>(
-    input: Space<DataFrameDomain<K>, M>,
-    name: K,
-    made: ColumnDomain,
-    column: Made<K>,
-    check: fn(&DataFrameDomain<K>, &K) -> Result<()>,
-) -> Result<Transformation<DataFrameDomain<K>, M, DataFrameDomain<K>, M>>
-where
-    K: HashableAtom,
-    M: DatasetMetric + MetricOn<DataFrameDomain<K>>,
-{
-    check(input.domain(), &name)?;
-    let domain = input.domain().clone().with_column(name.clone(), made);
-    let empty = domain.empty();
-    let output = Space::new(domain, input.metric().clone())?;
-    let replace = move |rows: FrameChunk<'_, K>, out: &mut DataFrame<K>| {
-        out.append(rows.with_column(&name, column(rows, &name)?)?);
-        Ok(())
-    };
-    let map = StabilityMap::identity();
-    Ok(Transformation::new(input, output, Function::rows_onto(empty, replace), map))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checks::metrics::*;
     use crate::select_column::tests::{check, domains, frames, rows, schema};
-    use opendp_core::{HammingDistance, InsertDeleteDistance, SymmetricDistance, laws};
+    use opendp_core::{DataFrame, Function, StabilityMap, laws};
 
     #[test]
     fn obeys_the_laws() {

@@ -7,7 +7,7 @@ use opendp_core::{
     Transformation, VectorDomain,
 };
 
-use crate::row_by_row::{each, rows};
+use crate::each::{each, rows};
 use foldhash::fast::RandomState;
 
 /// Find the index of each record in a list of categories.
@@ -83,10 +83,8 @@ fn index<T: HashableAtom>(categories: Vec<T>) -> Result<HashMap<T, usize, Random
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checks::check_rows;
-    use opendp_core::{
-        ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, laws,
-    };
+    use crate::checks::{check_rows, metrics::*};
+    use opendp_core::laws;
 
     #[test]
     fn obeys_the_laws() {

@@ -5,7 +5,7 @@ use opendp_core::{
     Atom, AtomDomain, DatasetMetric, Error, MetricOn, Result, Space, Transformation, VectorDomain,
 };
 
-use crate::row_by_row::{each, rows};
+use crate::each::{each, rows};
 
 /// Find the bin of each record among bins that are divided by edges.
 ///

@@ -7,7 +7,7 @@ use opendp_core::{
 };
 
 use crate::Nullable;
-use crate::row_by_row::{each, rows};
+use crate::each::{each, rows};
 
 /// Put a constant in the place of each record that is null or NaN.
 ///
@@ -75,10 +75,8 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checks::check_rows;
-    use opendp_core::{
-        ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, laws,
-    };
+    use crate::checks::{check_rows, metrics::*};
+    use opendp_core::laws;
 
     #[test]
     fn obeys_the_laws() {

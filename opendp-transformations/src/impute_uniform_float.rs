@@ -7,7 +7,7 @@ use opendp_core::{
     VectorDomain,
 };
 
-use crate::row_by_row::each;
+use crate::each::each;
 use crate::uniform::Uniform;
 
 /// Put a number drawn uniformly from an interval in the place of each record that is NaN.

@@ -4,7 +4,7 @@ use opendp_core::{
     Atom, AtomDomain, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
 };
 
-use crate::row_by_row::{each, rows};
+use crate::each::{each, rows};
 
 /// Look up the category at each index.
 ///
@@ -82,10 +82,8 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checks::check_rows;
-    use opendp_core::{
-        ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, laws,
-    };
+    use crate::checks::{check_rows, metrics::*};
+    use opendp_core::laws;
 
     #[test]
     fn obeys_the_laws() {

@@ -4,7 +4,7 @@ use opendp_core::{
     Atom, AtomDomain, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
 };
 
-use crate::row_by_row::{each, rows};
+use crate::each::{each, rows};
 
 /// Tell of each record whether it equals a value.
 ///

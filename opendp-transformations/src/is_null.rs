@@ -5,7 +5,7 @@ use opendp_core::{
     VectorDomain,
 };
 
-use crate::row_by_row::{each, rows};
+use crate::each::{each, rows};
 
 /// A domain of values some of which stand for none: null, or NaN.
 pub trait Nullable: Domain {
@@ -84,10 +84,8 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checks::check_rows;
-    use opendp_core::{
-        ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, laws,
-    };
+    use crate::checks::{check_rows, metrics::*};
+    use opendp_core::laws;
 
     #[test]
     fn obeys_the_laws() {

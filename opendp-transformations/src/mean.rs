@@ -182,10 +182,9 @@ impl<T: Atom + Float + Into<f64>> Fold<Vec<T>, T> for Mean<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checks::metrics::*;
     use opendp_core::arith::InfCast;
-    use opendp_core::{
-        Bounds, ChangeOneDistance, DistanceOn, HammingDistance, InsertDeleteDistance, laws,
-    };
+    use opendp_core::{Bounds, DistanceOn, laws};
 
     fn domain<T: Atom>(lower: T, upper: T, size: usize) -> Records<T> {
         let bounds = Bounds::new(lower, upper).unwrap();

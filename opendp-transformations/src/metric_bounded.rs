@@ -59,11 +59,7 @@ where
     M::Bounded: MetricOn<D>,
 {
     let output = Space::new(input.domain().clone(), M::Bounded::default())?;
-    Ok(Transformation::new(input, output, copy(), StabilityMap::new(half)))
-}
-
-fn half(d_in: &u32) -> Result<u32> {
-    Ok(d_in / 2)
+    Ok(Transformation::new(input, output, copy(), StabilityMap::new(|d_in| Ok(d_in / 2))))
 }
 
 register! {
@@ -101,7 +97,7 @@ mod tests {
     fn the_same_map_is_false_where_the_order_counts() {
         let from = Space::new(domain(), InsertDeleteDistance).unwrap();
         let to = Space::new(domain(), HammingDistance).unwrap();
-        let wrong = Transformation::new(from, to, copy(), StabilityMap::new(half));
+        let wrong = Transformation::new(from, to, copy(), StabilityMap::new(|d_in| Ok(d_in / 2)));
         let error = laws::stable(&wrong, &laws::vectors(&[1.0, 2.0, 3.0], 3)).unwrap_err();
         assert!(error.contains("more than 1"), "{error}");
     }

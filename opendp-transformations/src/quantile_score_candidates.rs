@@ -8,6 +8,7 @@ use opendp_core::{
 
 use crate::Alpha;
 use crate::alpha::Fraction;
+use crate::clamp::may_be_nan;
 use crate::ranks::QuantileScores;
 use crate::symmetric::Records;
 
@@ -96,11 +97,20 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     MO: ScoreDistance,
 {
-    let (size, count) = (input.domain().size(), candidates.len());
+    check(input.domain(), &candidates)?;
+    let (size, metric) = (input.domain().size(), input.metric().clone());
     let alpha = alpha.for_size(size);
-    let scorer = scorer(input.domain(), candidates, alpha)?;
-    let (output, map) = scores(count, size.is_some(), alpha, input.metric())?;
-    Ok(Transformation::new(input, output, Function::fold(scorer), map))
+    let domain = VectorDomain::new(AtomDomain::default()).with_size(candidates.len());
+    let output = Space::new(domain, MO::default())?;
+    let map = StabilityMap::new(move |d_in: &u32| {
+        sensitivity::<MO>(metric.to_symmetric(*d_in)?, size.is_some(), alpha)
+    });
+    Ok(Transformation::new(
+        input,
+        output,
+        Function::fold(QuantileScores::new(candidates, alpha)),
+        map,
+    ))
 }
 
 register! {
@@ -132,33 +142,10 @@ impl ScoreDistance for RangeDistance<u64> {
     }
 }
 
-fn scorer<T: Atom + Number>(
-    records: &Records<T>,
-    candidates: Vec<T>,
-    alpha: Fraction,
-) -> Result<QuantileScores<T>> {
+fn check<T: Atom + Number>(records: &Records<T>, candidates: &[T]) -> Result<()> {
     if records.element().nan() {
-        return Err(Error::FailedFunction(
-            "input: the records may be NaN, expected an element domain without NaN".into(),
-        ));
+        return Err(may_be_nan());
     }
-    check(&candidates)?;
-    Ok(QuantileScores::new(candidates, alpha))
-}
-/// The output space and the map.
-fn scores<M: DatasetMetric, MO: ScoreDistance>(
-    candidates: usize,
-    sized: bool,
-    alpha: Fraction,
-    metric: &M,
-) -> Result<(Space<VectorDomain<AtomDomain<u64>>, MO>, StabilityMap<M, MO>)> {
-    let domain = VectorDomain::new(AtomDomain::default()).with_size(candidates);
-    let metric = metric.clone();
-    let map = move |d_in: &u32| sensitivity::<MO>(metric.to_symmetric(*d_in)?, sized, alpha);
-    Ok((Space::new(domain, MO::default())?, StabilityMap::new(map)))
-}
-
-fn check<T: Atom + Number>(candidates: &[T]) -> Result<()> {
     let wrong = |what| Err(Error::MakeTransformation(format!("candidates: {what}")));
     if candidates.is_empty() {
         return wrong("found none, expected at least one");
@@ -190,10 +177,8 @@ fn checked_product(left: u64, right: u64) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opendp_core::{
-        ChangeOneDistance, DistanceOn, HammingDistance, InsertDeleteDistance, SymmetricDistance,
-        laws,
-    };
+    use crate::checks::metrics::*;
+    use opendp_core::{DistanceOn, laws};
 
     type Scores<M, MO> = Transformation<Records<i32>, M, VectorDomain<AtomDomain<u64>>, MO>;
     fn make<M, MO>(size: Option<usize>, candidates: &[i32], alpha: (u64, u64)) -> Scores<M, MO>

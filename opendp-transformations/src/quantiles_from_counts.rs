@@ -4,8 +4,8 @@ use opendp_core::arith::Number;
 use opendp_core::{Atom, Codec, Error, Function, Result, codec, named};
 use serde_json::Value as Json;
 
-use crate::cdf::cumulative;
 use crate::consistent_b_ary_tree::floats;
+use crate::places::places;
 
 /// How a quantile is read off between the edges of a bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,31 +112,6 @@ fn quantiles<T: Atom + Number>(
         Ok(places.into_iter().map(|place| quantile(&edges, place, interpolation)).collect())
     })
 }
-/// For each alpha the bin that it falls into, if there is one, and its share of the bin.
-fn places(counts: &[f64], edges: usize, alphas: &[f64]) -> Result<Vec<Option<(usize, f64)>>> {
-    let inner = edges - 1;
-    let counts = match counts.len() {
-        bins if bins == inner => counts,
-        bins if bins == inner + 2 => &counts[1..=inner],
-        bins => return Err(unfit(edges, bins)),
-    };
-    let cdf = cumulative(counts);
-    let place = |alpha: &f64| {
-        let bin = cdf.iter().position(|share| alpha <= share)?;
-        let left = bin.checked_sub(1).and_then(|before| cdf.get(before)).copied().unwrap_or(0.0);
-        let share = (alpha - left) / (cdf.get(bin).copied().unwrap_or(1.0) - left);
-        // NaN, in a bin without records, becomes zero.
-        Some((bin, if 0.0 < share { share.min(1.0) } else { 0.0 }))
-    };
-    Ok(alphas.iter().map(place).collect())
-}
-#[cold]
-fn unfit(edges: usize, counts: usize) -> Error {
-    Error::FailedFunction(format!(
-        "the input has {counts} counts, expected one less or one more than the {edges} edges"
-    ))
-}
-
 fn quantile<T: Number>(
     edges: &[T],
     place: Option<(usize, f64)>,

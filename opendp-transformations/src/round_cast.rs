@@ -1,5 +1,7 @@
 //! Casts that are total: a value becomes the nearest one of another type, or none.
 
+use opendp_core::{Atom, Result};
+
 /// A type that values of the type `TI` can be cast to.
 ///
 /// | from | to | result |
@@ -17,6 +19,20 @@
 pub trait RoundCast<TI>: Sized {
     /// Cast a value, or give none when no value of this type stands for it.
     fn round_cast(value: &TI) -> Option<Self>;
+}
+
+/// Append the casts of rows, and null where there is none, or it is NaN.
+pub(crate) fn casts<I, O: Atom + RoundCast<I>>(rows: &[I], out: &mut Vec<Option<O>>) -> Result<()> {
+    out.extend(rows.iter().map(|row| match O::round_cast(row) {
+        Some(value) if !value.is_null() => Some(value),
+        _ => None,
+    }));
+    Ok(())
+}
+/// Append the casts of rows, and the default value where there is none.
+pub(crate) fn defaults<I, O: Default + RoundCast<I>>(rows: &[I], out: &mut Vec<O>) -> Result<()> {
+    out.extend(rows.iter().map(|row| O::round_cast(row).unwrap_or_default()));
+    Ok(())
 }
 
 macro_rules! casts {

@@ -78,11 +78,9 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checks::metrics::*;
     use crate::symmetric::Records;
-    use opendp_core::{
-        ChangeOneDistance, DistanceOn, HammingDistance, InsertDeleteDistance, SymmetricDistance,
-        laws,
-    };
+    use opendp_core::{DistanceOn, laws};
 
     fn triples(bounds: Option<(i8, i8)>) -> Records<i8> {
         let bounds = bounds.map(|(lower, upper)| Bounds::new(lower, upper).unwrap());

@@ -5,7 +5,7 @@ use opendp_core::{
     VectorDomain,
 };
 
-use crate::row_by_row::{each, rows};
+use crate::each::{each, rows};
 use crate::split_lines::Texts;
 
 /// Fields of text, as many as each record has.

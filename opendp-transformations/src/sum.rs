@@ -130,10 +130,9 @@ floats!(f32 f64);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checks::metrics::*;
     use opendp_core::arith::InfCast;
-    use opendp_core::{
-        Bounds, ChangeOneDistance, DistanceOn, HammingDistance, InsertDeleteDistance, laws,
-    };
+    use opendp_core::{Bounds, DistanceOn, laws};
 
     #[track_caller]
     fn check<T, M>(lower: T, upper: T, alphabet: &[T], size: Option<usize>)

@@ -2,8 +2,8 @@
 
 use opendp_core::arith::InfCast;
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Domain, Function, Metric, Result, Space,
-    StabilityMap, SymmetricDistance, Transformation, VectorDomain,
+    AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Domain, Function, L01InfDistance, Metric,
+    Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
 };
 
 use crate::Tally;
@@ -47,6 +47,17 @@ where
 {
     let metric = metric.clone();
     StabilityMap::new(move |d_in: &u32| MO::Distance::inf_cast(metric.to_symmetric(*d_in)?))
+}
+/// The same for counts of parts, where each record is in one of them: one part, one in all, one in it.
+pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
+    metric: &M,
+) -> StabilityMap<M, L01InfDistance<AbsoluteDistance<T>>> {
+    let metric = metric.clone();
+    StabilityMap::new(move |d_in: &u32| {
+        let d = metric.to_symmetric(*d_in)?;
+        let count = T::inf_cast(d)?;
+        Ok((d, count, count))
+    })
 }
 /// Make a count that each record added or removed changes by one at most.
 pub(crate) fn counted<T: Atom, M: DatasetMetric, TO: Tally>(

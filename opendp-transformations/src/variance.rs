@@ -155,11 +155,9 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checks::metrics::*;
     use crate::symmetric::Records;
-    use opendp_core::{
-        ChangeOneDistance, DistanceOn, HammingDistance, InsertDeleteDistance, SymmetricDistance,
-        laws,
-    };
+    use opendp_core::{DistanceOn, laws};
 
     fn triples() -> Records<f32> {
         VectorDomain::new(AtomDomain::non_nan()).with_size(3)

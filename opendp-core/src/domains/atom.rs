@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use serde_json::{Value as Json, json};
 
 use crate::domain::descriptor;
-use crate::{Atom, Bounds, Codec, Domain, Error, IBig, Result, TheDomain, named, register};
+use crate::{Atom, Bounds, Codec, Domain, Error, IBig, Result, TheDomain, named};
 
 /// The set of all values of an atomic type `T`, maybe only those within bounds.
 ///

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::domain::descriptor;
-use crate::{BitVector, Domain, Result, TheDomain, named, register};
+use crate::{BitVector, Domain, Result, TheDomain, named};
 
 /// The set of all vectors of bits, maybe of one length and with a limit to the number of ones.
 ///

@@ -9,7 +9,7 @@ use crate::erased::AnyDomain;
 use crate::frame::by_name;
 use crate::{
     Arg, Argument, Atom, AtomDomain, Cell, Column, Constructed, DataFrame, Domain, Error,
-    HashableAtom, Named, OptionDomain, Result, TheDomain, TypeName, named, register,
+    HashableAtom, Named, OptionDomain, Result, TheDomain, TypeName, named,
 };
 
 /// A dyn-compatible view of the domain of the cells of a column.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value as Json;
 
 use crate::domain::descriptor;
-use crate::{Atom, AtomDomain, Domain, HashableAtom, Result, TheDomain, named, register};
+use crate::{Atom, AtomDomain, Domain, HashableAtom, Result, TheDomain, named};
 
 /// The set of all maps whose keys are members of `K` and whose values are members of `V`.
 ///

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use crate::domain::descriptor;
-use crate::{Atom, AtomDomain, Domain, Result, TheDomain, named, register};
+use crate::{Atom, AtomDomain, Domain, Result, TheDomain, named};
 
 /// The set of all members of `D`, and the missing value.
 ///

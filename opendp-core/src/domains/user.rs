@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::domain::descriptor;
 use crate::erased::{AnyFunction, AnyValue};
-use crate::{Domain, Function, Result, TheDomain, named, register};
+use crate::{Domain, Function, Result, TheDomain, named};
 
 /// A set of values of any types that a function of its user's decides on.
 ///

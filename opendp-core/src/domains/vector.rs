@@ -3,9 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::domain::descriptor;
-use crate::{
-    AtomDomain, Domain, IBig, OptionDomain, PairDomain, Result, TheDomain, named, register,
-};
+use crate::{AtomDomain, Domain, IBig, OptionDomain, PairDomain, Result, TheDomain, named};
 
 /// The set of all vectors whose elements are members of `D`, maybe of a known length.
 ///

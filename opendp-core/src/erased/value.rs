@@ -1,4 +1,4 @@
-//! Erased values and distances.
+//! Erased values.
 
 use std::{
     any::{Any, TypeId},
@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value as Json;
 
-use crate::{AnyNumber, Carrier, Chunk, Codec, Distance, Error, Named, Result, Turn, TypeName};
+use crate::{Carrier, Chunk, Codec, Error, Named, Result, Turn, TypeName};
 
 /// A dyn-compatible view of a carrier.
 trait ErasedValue: Any + Send + Sync {
@@ -318,134 +318,6 @@ impl Carrier for AnyValue {
     }
 }
 
-/// A dyn-compatible view of a distance.
-trait ErasedDistance: Any + Send + Sync {
-    fn name(&self) -> TypeName;
-    fn json(&self) -> Json;
-    fn text(&self) -> String;
-    fn fits(&self, other: &AnyDistance) -> Result<bool>;
-    fn valid(&self) -> Result<()>;
-    fn exact_numbers(&self) -> [Option<AnyNumber>; 3];
-}
-impl<Q: Distance> ErasedDistance for Q {
-    fn name(&self) -> TypeName {
-        Q::type_name()
-    }
-    fn json(&self) -> Json {
-        self.to_json()
-    }
-    fn text(&self) -> String {
-        self.show()
-    }
-    fn fits(&self, other: &AnyDistance) -> Result<bool> {
-        self.at_most(other.downcast_ref()?)
-    }
-    fn valid(&self) -> Result<()> {
-        self.check()
-    }
-    fn exact_numbers(&self) -> [Option<AnyNumber>; 3] {
-        self.numbers()
-    }
-}
-
-/// A distance of a type known only at run time.
-#[derive(Clone)]
-pub struct AnyDistance(Arc<dyn ErasedDistance>);
-impl AnyDistance {
-    /// Erase the type of a distance. Erasing what is erased changes nothing.
-    pub fn new<Q: Distance>(distance: Q) -> Self {
-        let any: &dyn Any = &distance;
-        match any.downcast_ref::<AnyDistance>() {
-            Some(erased) => erased.clone(),
-            None => AnyDistance(Arc::new(distance)),
-        }
-    }
-    /// What was written, if nobody has settled yet what distance it is.
-    pub(super) fn written(&self) -> Option<&Json> {
-        self.downcast_ref::<Written>().ok().map(|Written(json)| json)
-    }
-    /// Look inside.
-    ///
-    /// # Errors
-    /// `FailedCast` when the distance has another type.
-    pub fn downcast_ref<Q: Distance>(&self) -> Result<&Q> {
-        let (any, itself): (&dyn Any, &dyn Any) = (&*self.0, self);
-        any.downcast_ref()
-            .or_else(|| itself.downcast_ref())
-            .ok_or_else(|| Error::Downcast { expected: Q::type_name(), found: self.0.name() })
-    }
-}
-impl Distance for AnyDistance {
-    fn at_most(&self, other: &Self) -> Result<bool> {
-        self.0.fits(other)
-    }
-    fn check(&self) -> Result<()> {
-        self.0.valid()
-    }
-    fn show(&self) -> String {
-        self.0.text()
-    }
-    fn numbers(&self) -> [Option<AnyNumber>; 3] {
-        self.0.exact_numbers()
-    }
-}
-impl Codec for AnyDistance {
-    fn to_json(&self) -> Json {
-        self.0.json()
-    }
-    /// The type of an erased distance is not in its JSON. What is read is no distance yet: the metric
-    /// or the measure [settles](crate::Metric::settle) it.
-    fn from_json(json: &Json) -> Result<Self> {
-        Ok(AnyDistance::new(Written(json.clone())))
-    }
-}
-
-/// A distance as it was written, before its type is known.
-#[derive(Clone, Debug)]
-struct Written(Json);
-
-#[cold]
-fn unsettled<T>() -> Result<T> {
-    Err(Error::FailedCast(
-        "the type of an erased distance is not in its JSON; decode it by its metric".into(),
-    ))
-}
-/// Everything fails: nothing may take it for a distance.
-impl Distance for Written {
-    fn at_most(&self, _: &Self) -> Result<bool> {
-        unsettled()
-    }
-    fn check(&self) -> Result<()> {
-        unsettled()
-    }
-    fn show(&self) -> String {
-        self.0.to_string()
-    }
-}
-impl Codec for Written {
-    fn to_json(&self) -> Json {
-        self.0.clone()
-    }
-    fn from_json(_: &Json) -> Result<Self> {
-        unsettled()
-    }
-}
-impl Named for Written {
-    fn type_name() -> TypeName {
-        TypeName::plain("Json")
-    }
-}
-impl fmt::Debug for AnyDistance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.text())
-    }
-}
-impl Named for AnyDistance {
-    fn type_name() -> TypeName {
-        TypeName::plain("AnyDistance")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -471,9 +343,6 @@ mod tests {
         assert_eq!(value.inner_type().to_string(), "u8");
         assert_eq!(value.downcast_ref::<AnyValue>().unwrap().downcast_ref::<u8>().unwrap(), &1);
         assert_eq!(value.downcast::<AnyValue>().unwrap().downcast::<u8>().unwrap(), 1);
-        let distance = AnyDistance::new(AnyDistance::new(2_u32));
-        assert_eq!(distance.downcast_ref::<AnyDistance>().unwrap().show(), "2");
-        assert_eq!(distance.downcast_ref::<u32>().unwrap(), &2);
     }
     #[test]
     fn a_pair_comes_apart_whatever_its_types() {
@@ -499,11 +368,5 @@ mod tests {
         let mut buffer = AnyValue::buffer();
         buffer.append_rows(value.chunk().narrow(1..2));
         assert_eq!(buffer.downcast_ref::<Vec<i32>>().unwrap(), &[2]);
-    }
-    #[test]
-    fn compares_distances_of_one_type() {
-        let (one, two) = (AnyDistance::new(1_u32), AnyDistance::new(2_u32));
-        assert!(one.at_most(&two).unwrap() && !two.at_most(&one).unwrap());
-        assert_eq!(one.at_most(&AnyDistance::new(1.0)).unwrap_err().kind(), "FailedCast");
     }
 }

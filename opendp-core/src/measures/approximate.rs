@@ -6,7 +6,7 @@ use super::curve::PrivacyProfile;
 use super::divergence::{MaxDivergence, ZeroConcentratedDivergence, total, wrong_parts};
 use crate::arith::Directed;
 use crate::domain::descriptor;
-use crate::{Interaction, Measure, Result, TheMeasure, named, register};
+use crate::{Interaction, Measure, Result, TheMeasure, named};
 
 /// The loss of `M`, except with probability delta.
 ///

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::curve::{PrivacyProfile, RenyiCurve};
 use crate::arith::inf_sum;
 use crate::domain::descriptor;
-use crate::{Error, Interaction, Measure, Result, TheMeasure, named, register};
+use crate::{Error, Interaction, Measure, Result, TheMeasure, named};
 
 /// Pure differential privacy.
 ///

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::approximate::Approximate;
 use super::divergence::MaxDivergence;
 use crate::domain::descriptor;
-use crate::{Measure, PrivacyProfile, Result, TheMeasure, named, register};
+use crate::{Measure, PrivacyProfile, Result, TheMeasure, named};
 
 /// The loss of `M` to a population, of which the data is a simple random sample without
 /// replacement that nobody else knows.

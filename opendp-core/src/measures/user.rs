@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use crate::domains::described;
-use crate::{Measure, Result, TheMeasure, named, register};
+use crate::{Measure, Result, TheMeasure, named};
 
 /// A privacy measure of which only its user knows what it measures.
 ///

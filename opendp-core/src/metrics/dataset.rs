@@ -3,7 +3,7 @@
 use crate::domain::descriptor;
 use crate::{
     DatasetMetric, DistanceOn, Domain, Error, Metric, MetricOn, Result, TheMetric, VectorDomain,
-    named, register,
+    named,
 };
 use serde_json::Value as Json;
 

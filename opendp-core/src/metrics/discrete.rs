@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use crate::domain::descriptor;
 use crate::{
     Atom, AtomDomain, BitVector, BitVectorDomain, DistanceOn, Metric, MetricOn, Result, TheMetric,
-    named, register,
+    named,
 };
 
 /// Whether two values differ: `d(x, x') = 0` when they are equal and 1 when they are not.

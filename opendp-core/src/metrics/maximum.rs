@@ -9,7 +9,7 @@ use crate::arith::{InfCast, Number};
 use crate::domain::descriptor;
 use crate::{
     Atom, AtomDomain, Distance, DistanceOn, Metric, MetricOn, Result, TheMetric, VectorDomain,
-    named, register,
+    named,
 };
 
 /// The largest change of any score, `d(x, x') = max_i |x_i - x'_i|`, as a number of type `Q`.

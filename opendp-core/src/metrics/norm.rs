@@ -8,7 +8,7 @@ use crate::arith::{InfCast, Number};
 use crate::domain::descriptor;
 use crate::{
     Atom, AtomDomain, Distance, DistanceOn, Error, HashableAtom, MapDomain, Metric, MetricOn,
-    Named, Result, TheMetric, TypeName, VectorDomain, named, register,
+    Named, Result, TheMetric, TypeName, VectorDomain, named,
 };
 
 /// The absolute difference of two numbers, `d(x, x') = |x - x'|`, as a number of type `Q`.

@@ -9,7 +9,7 @@ use crate::arith::{Directed, DirectedFloat, InfCast, Number};
 use crate::domain::descriptor;
 use crate::{
     Atom, AtomDomain, Distance, DistanceOn, HashableAtom, MapDomain, Metric, MetricOn, Named,
-    Result, TheMetric, TypeName, register,
+    Result, TheMetric, TypeName,
 };
 
 /// How many parts change, the `P`-norm of the changes of all parts, and the largest change of any

@@ -7,7 +7,7 @@ use crate::domains::{UserDomain, described};
 use crate::{
     AbsoluteDistance, ChangeOneDistance, DiscreteDistance, Distance, Domain, HammingDistance,
     InsertDeleteDistance, L0PInfDistance, LInfDistance, LpDistance, Metric, MetricOn,
-    RangeDistance, Result, SymmetricDistance, TheMetric, named, register,
+    RangeDistance, Result, SymmetricDistance, TheMetric, named,
 };
 
 /// A metric of which only its user knows what it measures.

@@ -1,0 +1,48 @@
+//! Transformations of each record alone, put together.
+
+use opendp_core::{
+    DatasetMetric, Domain, Function, MetricOn, Result, Space, StabilityMap, Transformation,
+    VectorDomain,
+};
+
+/// Make the stage that applies a function to each record.
+pub(crate) fn rows<I, O>(row: impl Fn(&I) -> O + Send + Sync + 'static) -> Function<Vec<I>, Vec<O>>
+where
+    Vec<I>: for<'a> opendp_core::Carrier<Chunk<'a> = &'a [I]>,
+    Vec<O>: opendp_core::Carrier,
+{
+    Function::rows(move |records: &[I], out: &mut Vec<O>| {
+        out.extend(records.iter().map(&row));
+        Ok(())
+    })
+}
+/// Assemble a transformation of which the function acts on each record alone.
+pub(crate) fn each<D, E, M>(
+    input: Space<VectorDomain<D>, M>,
+    element: E,
+    function: Function<Vec<D::Carrier>, Vec<E::Carrier>>,
+) -> Result<Transformation<VectorDomain<D>, M, VectorDomain<E>, M>>
+where
+    D: Domain,
+    E: Domain,
+    M: DatasetMetric + MetricOn<VectorDomain<D>> + MetricOn<VectorDomain<E>>,
+{
+    match alike(element, input.domain().size(), input.metric()) {
+        Ok((output, map)) => Ok(Transformation::new(input, output, function, map)),
+        Err(error) => Err(error),
+    }
+}
+/// The space of as many records of another domain, and the map of a function of each record.
+fn alike<E, M>(
+    element: E,
+    size: Option<usize>,
+    metric: &M,
+) -> Result<(Space<VectorDomain<E>, M>, StabilityMap<M, M>)>
+where
+    E: Domain,
+    M: MetricOn<VectorDomain<E>>,
+{
+    let domain = VectorDomain::new(element);
+    let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
+    Ok((Space::new(domain, metric.clone())?, StabilityMap::identity()))
+}
