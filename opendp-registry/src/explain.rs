@@ -63,6 +63,10 @@ pub(crate) fn ambiguous(request: &Request, left: &[&Arc<Entry>]) -> Error {
 /// Tell which parameter failed, by the signatures that came nearest.
 #[cold]
 pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> Error {
+    // A name that no signature has is wrong whatever the other arguments are.
+    if let Some(error) = unknown_name(request, args, family) {
+        return error;
+    }
     let refusals: Vec<Refusal> =
         family.entries.iter().filter_map(|entry| entry.refuses(request, args)).collect();
     // A signature that refuses an argument has accepted all type arguments of the request, and is
@@ -120,19 +124,35 @@ pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> E
                 );
             format!("expected {}, found {found}", list(expected.into_iter()))
         }
-        Refusal::NoParameter(_) | Refusal::NoGeneric(_) => {
-            let known: BTreeSet<String> = family
-                .entries
-                .iter()
-                .flat_map(|entry| {
-                    let parameters = entry.parameters.iter().map(|p| p.name.to_string());
-                    parameters.chain(entry.generics.iter().map(|g| g.name.to_owned()))
-                })
-                .collect();
-            format!("there is no such argument; there is {}", list(known.into_iter()))
-        }
+        Refusal::NoParameter(_) | Refusal::NoGeneric(_) => no_such(&name, &names(family)),
     };
     Error::argument(name, format!("{reason} (no signature of `{}` fits)", request.name))
+}
+
+/// The names of all parameters and of all type parameters.
+fn names(family: &Family) -> BTreeSet<String> {
+    let entries = family.entries.iter();
+    let of_entry = |entry: &Arc<Entry>| -> Vec<String> {
+        let parameters = entry.parameters.iter().map(|p| p.name.to_string());
+        parameters.chain(entry.generics.iter().map(|g| g.name.to_owned())).collect()
+    };
+    entries.flat_map(of_entry).collect()
+}
+fn unknown_name(request: &Request, args: &Args, family: &Family) -> Option<Error> {
+    let known = names(family);
+    let name = args.names().find(|name| !known.contains(*name))?;
+    let reason = format!("{} (no signature of `{}` fits)", no_such(name, &known), request.name);
+    Some(Error::argument(name, reason))
+}
+/// Say that there is no argument of a name, which one may be meant, and which there are.
+fn no_such(name: &str, known: &BTreeSet<String>) -> String {
+    let likeness = |known: &String| strsim::jaro_winkler(name, known);
+    let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let meant = match nearest.filter(|nearest| 0.7 < likeness(nearest)) {
+        Some(nearest) => format!("did you mean `{nearest}`? "),
+        None => String::new(),
+    };
+    format!("there is no such argument; {meant}there is {}", list(known.iter().cloned()))
 }
 
 /// Join with commas, and leave out the end of a long list.

@@ -20,6 +20,9 @@ pub(crate) enum Key {
     Json,
     Space(TypeId, TypeId),
     Descriptor(Kind, TypeId),
+    /// The types of the domain and the metric that it starts from, and of its measure: a conversion
+    /// is another function for each measure.
+    Measurement([TypeId; 3]),
     Object(Kind),
     Value(TypeId),
 }
@@ -37,6 +40,11 @@ impl Key {
                 Constructed::Domain(inner) => Key::Descriptor(Kind::Domain, inner.inner_id()),
                 Constructed::Metric(inner) => Key::Descriptor(Kind::Metric, inner.inner_id()),
                 Constructed::Measure(inner) => Key::Descriptor(Kind::Measure, inner.inner_id()),
+                Constructed::Measurement(made) => {
+                    let (input, measure) = (made.input(), made.measure());
+                    let (domain, metric) = (input.domain().inner_id(), input.metric().inner_id());
+                    Key::Measurement([domain, metric, measure.inner_id()])
+                }
                 other => Key::Object(other.kind()),
             },
             Arg::Value(value) => Key::Value((**value).type_id()),

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opendp_core::erased::AnyValue;
 use opendp_core::{
-    Args, AtomDomain, Bounds, Codec, Constructed, Kind, Made, MetricOn, Named, Parameter, Space,
-    SymmetricDistance, TheMetric, TypeName, VectorDomain,
+    AbsoluteDistance, Args, AtomDomain, Bounds, Codec, Constructed, Kind, Made, MetricOn, Named,
+    Parameter, Space, SymmetricDistance, TheMetric, TypeName, VectorDomain,
 };
 use opendp_registry::{Addition, Registry};
 use serde_json::json;
@@ -27,6 +27,38 @@ fn refuse(request: &str, args: &Args, kind: &str, parts: &[&str]) {
     }
 }
 
+#[test]
+fn a_misspelt_argument_is_named_and_not_the_input() {
+    for (wrong, right) in [("scal", "scale"), ("sale", "scale")] {
+        let input = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new());
+        let args = Args::new().with("input", &input.unwrap().erase()).with(wrong, json!(0.5));
+        let parts = [format!("`{wrong}`"), format!("did you mean `{right}`?")];
+        refuse("make_laplace", &args, "Argument", &parts.each_ref().map(String::as_str));
+    }
+    let input = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new());
+    let args = Args::new().with("input", &input.unwrap().erase()).with("sigma", json!(0.5));
+    refuse("make_laplace", &args, "Argument", &["`sigma`", "there is no such argument", "`scale`"]);
+}
+#[test]
+fn what_is_remembered_of_a_request_depends_on_the_measure_of_a_measurement() {
+    let noise = |name: &str| {
+        let input = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance);
+        let count = Args::new().with("input", &input.unwrap().erase()).with("TO", json!("i32"));
+        let count =
+            Registry::global().make("make_count", &count).unwrap().transformation().unwrap();
+        let args = Args::new().with("input", count.output()).with("scale", json!(1.0));
+        let args = args.with("MO", json!(name));
+        let kind = if name == "MaxDivergence" { "make_laplace" } else { "make_gaussian" };
+        let noise = Registry::global().make(kind, &args).unwrap().measurement().unwrap();
+        Constructed::from(count.then(|_| Ok(noise)).unwrap())
+    };
+    for name in ["MaxDivergence", "SmoothedMaxDivergence", "MaxDivergence"] {
+        let args = Args::new().with("measurement", noise(name)).with("rate", json!(0.25));
+        let sampled = Registry::global().make("make_poisson_subsampling", &args).unwrap();
+        let sampled = sampled.measurement().unwrap();
+        assert_eq!(sampled.measure().inner_type().to_string(), name);
+    }
+}
 #[test]
 fn the_types_of_arguments_decide() {
     let args = Args::new().with("input", &space().erase()).with("bounds", json!([0, 10]));
