@@ -68,6 +68,7 @@ mod measurement;
 mod measures;
 mod metric;
 mod metrics;
+mod neighbours;
 pub mod random;
 mod registration;
 pub mod search;

@@ -39,6 +39,7 @@ impl Document {
         // A bad distance would look like a budget that no value meets.
         if let Some(made) = [0.5, 1.0, 2.0, 100.0].iter().find_map(|x| build(x.to_json()).ok()) {
             made.check(d_in, d_out)?;
+            made.check_neighbours(d_in)?;
         }
         let whole = |x: f64| build(x.to_json()).is_err_and(|error| error.kind() == "Argument");
         if whole(1.5) && !(whole(1.0) && whole(2.0) && whole(100.0)) {

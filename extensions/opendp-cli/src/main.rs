@@ -192,7 +192,14 @@ fn answer(cli: &Cli) -> Result<String> {
             let description = catalogue::describe(registry, name)?;
             if cli.json { value(description) } else { Ok(catalogue::describe_text(&description)) }
         }
-        Command::Map { pipeline, d_in } => value(pipeline.read()?.build(registry)?.map(d_in)?),
+        Command::Map { pipeline, d_in } => {
+            let made = pipeline.read()?.build(registry)?;
+            let loss = made.map(d_in)?;
+            if let Err(error) = made.check_neighbours(d_in) {
+                eprintln!("warning: {error}");
+            }
+            value(loss)
+        }
         Command::Check { pipeline, d_in, d_out } => {
             value(Json::Bool(pipeline.read()?.build(registry)?.check(d_in, d_out)?))
         }

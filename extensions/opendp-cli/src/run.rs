@@ -45,7 +45,10 @@ impl Run<'_> {
         };
         // The loss comes first: a distance that is wrong must not cost a release.
         let loss = match self.d_in {
-            Some(d_in) => Some(made.map(d_in)?),
+            Some(d_in) => {
+                made.check_neighbours(d_in)?;
+                Some(made.map(d_in)?)
+            }
             None => None,
         };
         // How many people there are matters to a delta only.

@@ -241,6 +241,19 @@ impl Constructed {
             other => Err(no_map(other)),
         }
     }
+    /// Check that there are neighbours at a distance, as [`Space::check_neighbours`] does.
+    ///
+    /// # Errors
+    /// As for [`map`](Constructed::map), and `FailedMap` when there are none.
+    pub fn check_neighbours(&self, d_in: &Json) -> Result<()> {
+        match self {
+            Constructed::Transformation(t) => {
+                t.input().check_neighbours(&decode_in(t.input(), d_in)?)
+            }
+            Constructed::Measurement(m) => m.input().check_neighbours(&decode_in(m.input(), d_in)?),
+            other => Err(no_map(other)),
+        }
+    }
     /// Decide whether the map meets a bound, with distances as JSON.
     ///
     /// # Errors

@@ -91,6 +91,7 @@ where
     }
     let d_in = input.metric().settle(d_in).map_err(|error| error.at("argument `d_in`"))?;
     d_in.check()?;
+    input.check_neighbours(&d_in)?;
     let d_mids: Vec<MO::Distance> =
         d_mids.into_iter().map(|d_mid| comparable(&measure, d_mid)).collect::<Result<_>>()?;
     let d_out = measure.compose(&d_mids).map_err(|error| match error {

@@ -100,6 +100,7 @@ where
         odometer.input().metric().settle(d_in).map_err(|error| error.at("argument `d_in`"))?;
     let d_out = odometer.measure().settle(d_out).map_err(|error| error.at("argument `d_out`"))?;
     d_in.check()?;
+    odometer.input().check_neighbours(&d_in)?;
     let account = Ledger::with_budget(odometer.measure().clone(), &d_out)
         .map_err(|error| error.at("argument `d_out`"))?;
     let (promise, exact) = (account.budget()?, account.exact_budget().map(<[_]>::to_vec));

@@ -1,0 +1,81 @@
+//! Distances at which there are neighbours.
+
+use crate::erased::{AnyDomain, AnyMetric};
+use crate::{
+    AnyNumber, Distance, Domain, Error, InsertDeleteDistance, Metric, Result, Space,
+    SymmetricDistance,
+};
+
+impl<D: Domain, M: Metric> Space<D, M> {
+    /// Check that two different members may be at distance `d_in`, or a little less.
+    ///
+    /// A loss at a distance that no two members have is 0, however little noise there is. It is true,
+    /// and it protects nobody. So what charges, solves or releases refuses the distance 0, and the
+    /// distance 1 between data sets of one known size where a replaced record counts 2.
+    ///
+    /// ```
+    /// # use opendp_core::{AtomDomain, ChangeOneDistance, Space, SymmetricDistance, VectorDomain};
+    /// let rows = VectorDomain::new(AtomDomain::<i32>::default()).with_size(1000);
+    /// let space = Space::new(rows.clone(), SymmetricDistance)?;
+    /// let error = space.check_neighbours(&1).unwrap_err().to_string();
+    /// assert!(error.contains("one replaced row is distance 2"), "{error}");
+    /// assert!(space.check_neighbours(&2).is_ok());
+    /// assert!(Space::new(rows, ChangeOneDistance)?.check_neighbours(&1).is_ok());
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `FailedMap` when there are no neighbours at this distance.
+    pub fn check_neighbours(&self, d_in: &M::Distance) -> Result<()> {
+        apart(&self.domain, &self.metric.erased(), d_in.numbers()[0])
+    }
+}
+fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: Option<AnyNumber>) -> Result<()> {
+    match d_in {
+        Some(AnyNumber::Integer(0)) => Err(nobody()),
+        Some(AnyNumber::Float(d_in)) if d_in == 0.0 => Err(nobody()),
+        Some(AnyNumber::Integer(1))
+            if metric.is::<SymmetricDistance>() || metric.is::<InsertDeleteDistance>() =>
+        {
+            match domain.records() {
+                Some(size) => Err(Error::FailedMap(format!(
+                    "d_in: no two data sets of {size} rows are at distance 1; one replaced row is \
+                     distance 2, or use `change_one_distance`"
+                ))),
+                None => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+#[cold]
+fn nobody() -> Error {
+    Error::FailedMap(
+        "d_in: expected a distance above 0, because a loss at 0 protects nobody".into(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AbsoluteDistance, AtomDomain, VectorDomain};
+
+    #[test]
+    fn an_unattainable_distance_is_refused() {
+        let rows = VectorDomain::new(AtomDomain::<i32>::default());
+        let open = Space::new(rows.clone(), InsertDeleteDistance).unwrap();
+        assert!(open.check_neighbours(&1).is_ok());
+        assert_eq!(open.check_neighbours(&0).unwrap_err().kind(), "FailedMap");
+        let sized = Space::new(rows.with_size(5), InsertDeleteDistance).unwrap();
+        assert_eq!(sized.check_neighbours(&1).unwrap_err().kind(), "FailedMap");
+        assert!(sized.check_neighbours(&3).is_ok());
+        let erased = sized.erase();
+        let one = erased.metric().decode(&1.into()).unwrap();
+        assert!(erased.check_neighbours(&one).is_err());
+        let numbers = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new());
+        let numbers = numbers.unwrap();
+        assert!(
+            numbers.check_neighbours(&0.0).is_err() && numbers.check_neighbours(&5e-324).is_ok()
+        );
+    }
+}
