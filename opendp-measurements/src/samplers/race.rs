@@ -7,7 +7,7 @@ mod hits;
 use super::{Optimize, dyadic::Dyadic, exponential::LazyExponential, score::Score};
 use blocks::{Blocks, Field};
 use dashu_int::{IBig, UBig};
-use heats::Heats;
+use heats::{Candidate, Heats};
 use opendp_core::random::{NoEntropy, RandomSource};
 use std::cmp::Ordering;
 
@@ -57,22 +57,23 @@ pub(super) fn race<N: Noise, T: Score, S: RandomSource>(
         return Ok((0..k).collect());
     }
     let Some(mut blocks) = Blocks::new(scores, optimize) else { return Ok(Vec::new()) };
-    run::<N, S>(&mut blocks, k, scale, source)
-}
-
-/// The race, whatever the type of the scores.
-fn run<N: Noise, S: RandomSource>(
-    field: &mut dyn Field,
-    k: usize,
-    scale: f64,
-    source: &mut S,
-) -> Result<Vec<usize>, NoEntropy> {
     let scale = match scale.abs() {
         t if t < 5e-324 => 5e-324,
         t if t <= f64::MAX => t,
         _ => f64::MAX,
     };
-    let mut candidates = Heats::new(field, k, scale).run::<N, S>(source)?;
+    let candidates = Heats::new(&mut blocks, k, scale).run::<N, S>(source)?;
+    finish::<N, S>(&blocks, candidates, k, scale, source)
+}
+
+/// The rest of the race, for the few that are left, whatever the type of the scores.
+fn finish<N: Noise, S: RandomSource>(
+    field: &dyn Field,
+    mut candidates: Vec<Candidate>,
+    k: usize,
+    scale: f64,
+    source: &mut S,
+) -> Result<Vec<usize>, NoEntropy> {
     rank(&mut candidates);
     let mut chosen = Vec::with_capacity(k);
     for group in candidates.chunk_by(Enclosed::overlaps) {

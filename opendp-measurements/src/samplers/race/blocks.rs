@@ -4,8 +4,8 @@ use crate::samplers::{Optimize, score::Score};
 use dashu_int::{IBig, UBig};
 use std::ops::Range;
 
-/// The scores of a race, whatever their type. So there is one race for all types; what runs over many
-/// scores in a row runs over typed ones.
+/// The scores of a race. The heats, which look at many scores, are compiled for each type of them; the
+/// rest of the race is not.
 pub(super) trait Field {
     /// How many scores there are.
     fn count(&self) -> usize;

@@ -22,8 +22,8 @@ enum Open {
 }
 
 /// The candidates that have run, and the bar for the others.
-pub(super) struct Heats<'a> {
-    field: &'a mut dyn Field,
+pub(super) struct Heats<'a, F> {
+    field: &'a mut F,
     scale: f64,
     inverse: f64,
     left: Vec<Candidate>,
@@ -34,8 +34,8 @@ pub(super) struct Heats<'a> {
     open: Open,
 }
 
-impl<'a> Heats<'a> {
-    pub(super) fn new(field: &'a mut dyn Field, k: usize, scale: f64) -> Self {
+impl<'a, F: Field> Heats<'a, F> {
+    pub(super) fn new(field: &'a mut F, k: usize, scale: f64) -> Self {
         Heats {
             field,
             scale,
@@ -81,8 +81,7 @@ impl<'a> Heats<'a> {
                 index = next + 1;
             }
         }
-        let height = self.height;
-        self.left.retain(|candidate| !(candidate.upper < height));
+        drop_below(self.height, &mut self.left);
         Ok(self.left)
     }
 
@@ -124,7 +123,7 @@ impl<'a> Heats<'a> {
             self.open = self.gate::<S>();
         }
         if self.limit < self.left.len() {
-            self.left.retain(|candidate| !(candidate.upper < height));
+            drop_below(height, &mut self.left);
             self.limit = 2 * self.left.len() + 16;
         }
     }
@@ -143,6 +142,11 @@ impl<'a> Heats<'a> {
         let distance = (reach * self.scale).next_up();
         if self.field.shut(distance) { Open::Above } else { Open::All }
     }
+}
+
+/// Keep those that may still be as high.
+fn drop_below(height: f64, left: &mut Vec<Candidate>) {
+    left.retain(|candidate| !(candidate.upper < height));
 }
 
 /// Bound `1 / scale` from below, so that `near * inverse - MIN_POSITIVE` bounds `near / scale` from
