@@ -33,7 +33,7 @@ impl<D: Domain, M: Metric> Space<D, M> {
 fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: Option<AnyNumber>) -> Result<()> {
     match d_in {
         Some(AnyNumber::Integer(0)) => Err(nobody()),
-        Some(AnyNumber::Float(d_in)) if d_in == 0.0 => Err(nobody()),
+        Some(AnyNumber::Float(0.0)) => Err(nobody()),
         Some(AnyNumber::Integer(1))
             if metric.is::<SymmetricDistance>() || metric.is::<InsertDeleteDistance>() =>
         {
