@@ -103,7 +103,7 @@ fn a_budget_without_a_unit_takes_a_distance_above_nothing() {
     let without = desk.fails(&with(&RUN, &CHARGE), 2);
     assert!(without.contains("--d-in"), "{without}");
     let nothing = desk.fails(&with(&with(&RUN, &CHARGE), &["--d-in", "0"]), 1);
-    assert!(nothing.contains("d_in: expected more than 0"), "{nothing}");
+    assert!(nothing.contains("d_in: expected a distance above 0"), "{nothing}");
     desk.says(&with(&with(&RUN, &CHARGE), &["--d-in", "1"]));
     let zero = desk.fails(&["budget", "create", "l.db:c", "--epsilon", "0"], 1);
     assert!(zero.contains("expected an amount above 0"), "{zero}");
