@@ -39,7 +39,7 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// None that depends on the data.
     fn finish(&self, state: Self::State) -> Result<O>;
     /// Whether absorbing any rows is, to the bit, absorbing what they become by the
-    /// [`projection`](Function::projection) to a set. The stage before is then left out.
+    /// [`projection`](crate::Function::projection) to a set. The stage before is then left out.
     ///
     /// It is asked of rows that may be no members of the fold's domain.
     fn projects(&self, set: &dyn Any) -> bool {
