@@ -39,11 +39,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 fn remove(ledger: &Path) {
-    for end in ["", "-wal", "-shm"] {
-        let mut name = ledger.to_path_buf().into_os_string();
-        name.push(end);
-        let _ = std::fs::remove_file(name);
-    }
+    let _ = std::fs::remove_file(ledger);
 }
 /// How many spends each process makes.
 const EACH: usize = 500;

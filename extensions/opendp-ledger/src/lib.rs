@@ -79,16 +79,16 @@
 //! A spend that is durable takes a sync, so that the disk decides how many there are in a second.
 //! Threads of one process that wait share one sync, and so do many more spends than the disk has
 //! syncs. Processes take turns at the file, each with a sync of its own. The example `spends` measures
-//! both beside the sync of the disk. On a busy machine of two cores, whose disk took 3.4 to 6.1 ms to
-//! append and sync 4 KiB, in turns with version 1, of two runs each:
+//! both beside the sync of the disk. On a busy machine of two cores, whose disk took 3.1 to 8.8 ms to
+//! append and sync 4 KiB, in turns with version 1, of three to five runs each:
 //!
 //! | who spends | durable spends a second | version 1 |
 //! |---|---|---|
-//! | 1 thread | 243, 283 | 136, 177 |
-//! | 8 threads | 1037, 1330 | 907, 3049 |
-//! | 64 threads | 1209, 1377 | 1189, 1261 |
-//! | 1 process of one thread | 258, 262 | 256, 288 |
-//! | 8 processes of one thread | 835, 942 | 277, 329 |
+//! | 1 thread | 224 to 283 | 136 to 179 |
+//! | 8 threads | 625 to 1330 | 907 to 3049 |
+//! | 64 threads | 748 to 1377 | 979 to 1859 |
+//! | 1 process of one thread | 258 to 313 | 206 to 288 |
+//! | 8 processes of one thread | 835 to 1514 | 264 to 329 |
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
 #![cfg_attr(

@@ -12,6 +12,9 @@ use opendp_core::{Error, Result};
 /// How often to ask whether it is our turn, and how long to wait in between: 60 seconds in all.
 const ATTEMPTS: u32 = 120_000;
 const PAUSE: Duration = Duration::from_micros(500);
+/// At first it is our turn soon, where the disk is fast.
+const SOON: u32 = 200;
+const SHORT_PAUSE: Duration = Duration::from_micros(50);
 
 /// An open file. A process that was forked opens it anew: else both would hold one lock, and move
 /// one cursor.
@@ -78,7 +81,9 @@ impl Disk {
         for attempt in 1.. {
             match if alone { file.try_lock() } else { file.try_lock_shared() } {
                 Ok(()) => break,
-                Err(TryLockError::WouldBlock) if attempt < ATTEMPTS => std::thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) if attempt < ATTEMPTS => {
+                    std::thread::sleep(if attempt < SOON { SHORT_PAUSE } else { PAUSE });
+                }
                 Err(TryLockError::WouldBlock) => {
                     return Err(failed(&path, "was in use by other processes for 60 seconds"));
                 }
