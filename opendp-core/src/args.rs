@@ -14,9 +14,9 @@ use crate::erased::{
     AnyDomain, AnyFunction, AnyMeasure, AnyMeasurement, AnyMetric, AnyTransformation, AnyValue,
 };
 use crate::{
-    Codec, Constructed, Domain, Error, Measure, Measurement, Metric, MetricOn, Named, Odometer,
-    PrivacyMap, Registration, Result, Space, StabilityMap, TypeName, UserDistance, UserDomain,
-    VectorDomain,
+    ArgumentType, Codec, Constructed, Domain, Error, Measure, Measurement, Metric, MetricOn, Named,
+    Odometer, PrivacyMap, Registration, Result, Space, StabilityMap, TypeName, UserDistance,
+    UserDomain, VectorDomain,
 };
 
 /// One argument.
@@ -69,9 +69,9 @@ impl From<Json> for Arg {
         Arg::Json(json)
     }
 }
-impl From<&Space<AnyDomain, AnyMetric>> for Arg {
-    fn from(space: &Space<AnyDomain, AnyMetric>) -> Self {
-        Arg::Space(space.clone())
+impl<D: Domain, M: Metric> From<&Space<D, M>> for Arg {
+    fn from(space: &Space<D, M>) -> Self {
+        Arg::Space(space.erase())
     }
 }
 impl From<Constructed> for Arg {
@@ -104,7 +104,8 @@ impl Args {
         self.0.insert(name.to_owned(), arg.into());
         self
     }
-    /// Add an argument that already has a type.
+    /// Add an argument that already has a type. A space is no such argument: write
+    /// `with(name, &space)`.
     #[must_use]
     pub fn with_value<T: Send + Sync + 'static>(self, name: &str, value: T) -> Self {
         self.with(name, Arg::value(value))
@@ -166,7 +167,7 @@ impl fmt::Debug for Args {
     message = "`{Self}` cannot be a parameter of a registered constructor",
     note = "name the type with `named!` and implement `Codec` and `Clone` for it"
 )]
-pub trait Argument: Sized {
+pub trait Argument: Sized + 'static {
     /// The name of the type.
     fn type_name() -> TypeName;
     /// Whether an argument may be decoded as this type, by its kind. JSON may be any value.
@@ -214,7 +215,7 @@ impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
         TypeName::applied("Space", &[D::type_name, M::type_name])
     }
     fn accepts(arg: &Arg) -> bool {
-        fits(arg, TypeId::of::<D>(), views::<M>, views_space::<D, M>)
+        pair_on(arg, TypeId::of::<D>()).is_some_and(|pair| views::<M>(pair.metric))
     }
     fn from_arg(arg: &Arg) -> Result<Self> {
         if let Some(pair) = pair_on(arg, TypeId::of::<D>())
@@ -223,29 +224,19 @@ impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
             let space = Space::of(pair.domain.clone(), metric);
             return if pair.checked { Ok(space) } else { checked_space(space) };
         }
-        if let Err(Some(value)) = arg.space()
-            && let Some(space) = M::view_space(value)
-        {
-            return Ok(space);
-        }
         Err(no_space(<Self as Argument>::type_name, arg))
     }
-    const STOOD_FOR: fn(&Arg) -> Option<TypeName> =
-        if M::STANDS { stood_for::<D, M> } else { |_| None };
+    const STOOD_FOR: fn(&Arg) -> Option<TypeName> = if M::STANDS { stood_for } else { |_| None };
 }
-fn stood_for<D: Domain, M: Metric>(arg: &Arg) -> Option<TypeName> {
-    let name = |domain: &AnyDomain, metric: &AnyMetric| {
-        TypeName::generic("Space", [domain.inner_type(), metric.inner_type()])
-    };
-    match arg.space() {
-        Ok(pair) => Some(name(pair.domain, pair.metric)),
-        Err(value) => {
-            M::view_space::<D>(value?).map(|space| name(&space.domain, &space.metric.erased()))
-        }
-    }
+fn stood_for(arg: &Arg) -> Option<TypeName> {
+    let pair = arg.space()?;
+    Some(TypeName::generic("Space", [pair.domain.inner_type(), pair.metric.inner_type()]))
 }
 fn pair_on(arg: &Arg, domain: TypeId) -> Option<Pair<'_>> {
-    arg.space().ok().filter(|pair| pair.domain.inner_id() == domain)
+    arg.space().filter(|pair| pair.domain.inner_id() == domain)
+}
+fn views<M: Metric>(metric: &AnyMetric) -> bool {
+    M::view(metric).is_some()
 }
 fn checked_space<D: Domain, M: MetricOn<D>>(space: Space<D, M>) -> Result<Space<D, M>> {
     match space.metric.check(space.domain()) {
@@ -257,23 +248,6 @@ fn checked_space<D: Domain, M: MetricOn<D>>(space: Space<D, M>) -> Result<Space<
 fn no_space(expected: fn() -> TypeName, found: &Arg) -> Error {
     wrong(&expected(), found)
 }
-fn fits(
-    arg: &Arg,
-    domain: TypeId,
-    views: fn(&AnyMetric) -> bool,
-    views_space: fn(&dyn Any) -> bool,
-) -> bool {
-    match arg.space() {
-        Ok(pair) => pair.domain.inner_id() == domain && views(pair.metric),
-        Err(value) => value.is_some_and(views_space),
-    }
-}
-fn views<M: Metric>(metric: &AnyMetric) -> bool {
-    M::view(metric).is_some()
-}
-fn views_space<D: Domain, M: Metric>(space: &dyn Any) -> bool {
-    M::view_space::<D>(space).is_some()
-}
 /// What an argument says of a space.
 struct Pair<'a> {
     domain: &'a AnyDomain,
@@ -282,13 +256,14 @@ struct Pair<'a> {
     checked: bool,
 }
 impl Arg {
-    /// The domain and the metric of a space, or else a typed value, which may be a space.
-    fn space(&self) -> Result<Pair<'_>, Option<&(dyn Any + 'static)>> {
+    /// The domain and the metric of a space.
+    fn space(&self) -> Option<Pair<'_>> {
         match self {
-            Arg::Space(Space { domain, metric, .. }) => Ok(Pair { domain, metric, checked: true }),
-            Arg::Pair(domain, metric) => Ok(Pair { domain, metric, checked: false }),
-            Arg::Value(value) => Err(Some(&**value)),
-            _ => Err(None),
+            Arg::Space(Space { domain, metric, .. }) => {
+                Some(Pair { domain, metric, checked: true })
+            }
+            Arg::Pair(domain, metric) => Some(Pair { domain, metric, checked: false }),
+            _ => None,
         }
     }
 }
@@ -328,17 +303,16 @@ fn checked(domain: &AnyDomain, metric: &AnyMetric) -> Result<Space<AnyDomain, An
                 "no function that is registered takes a {name}; if it is one, make it in Rust"
             )));
         };
-        check(&Arg::Pair(domain.clone(), metric.clone()))?;
+        check.decode(&Arg::Pair(domain.clone(), metric.clone()))?;
     }
     Ok(Space::of(domain.clone(), metric.clone()))
 }
-type Check = fn(&Arg) -> Result<()>;
-/// The checks of all spaces that registered functions take.
-static SPACES: LazyLock<HashMap<TypeName, Check>> = LazyLock::new(|| {
+/// All spaces that registered functions take.
+static SPACES: LazyLock<HashMap<TypeName, ArgumentType>> = LazyLock::new(|| {
     let signatures = Registration::all().flat_map(Registration::signatures);
     let parameters = signatures.flat_map(|signature| signature.parameters);
     let spaces = parameters.filter(|parameter| parameter.type_name.head() == "Space");
-    spaces.map(|parameter| (parameter.type_name.clone(), parameter.decoder())).collect()
+    spaces.map(|parameter| (parameter.type_name.clone(), parameter.argument())).collect()
 });
 
 macro_rules! values_only {

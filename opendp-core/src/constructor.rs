@@ -1,13 +1,13 @@
 //! Plain functions that can be registered, and what they make.
 
-use std::borrow::Cow;
+use std::any::Any;
 
 use crate::args::{at_argument, missing};
 use crate::erased::{AnyDomain, AnyMeasure};
 use crate::{
-    Arg, Args, Argument, ArgumentType, Carrier, Constructed, Domain, Error, Function, Kind,
-    Measure, Measurement, Metric, Named, Odometer, Result, TheDomain, TheMeasure, TheMetric,
-    Transformation, TypeName,
+    Args, Argument, ArgumentType, Carrier, Constructed, Domain, Function, Kind, Measure,
+    Measurement, Metric, Named, Odometer, Result, TheDomain, TheMeasure, TheMetric, Transformation,
+    TypeName,
 };
 
 /// What a registered function may return.
@@ -115,11 +115,11 @@ pub trait Constructor<Signature> {
     const TYPES: &'static [ArgumentType];
     /// What it makes.
     const MADE: MadeType;
-    /// Call with arguments looked up by name.
+    /// Call with decoded arguments.
     ///
     /// # Errors
-    /// Those of decoding the arguments, and of the function.
-    fn call(&self, call: &Call<'_>) -> Result<Constructed>;
+    /// Those of the function.
+    fn call(&self, call: Call) -> Result<Constructed>;
 }
 /// A parameter's name, and its default as a text of JSON.
 pub type Spec = (&'static str, Option<&'static str>);
@@ -133,52 +133,36 @@ pub struct MadeType {
     pub type_name: fn() -> TypeName,
 }
 
-/// Arguments, in the order of the parameters that take them.
+/// Decoded arguments, in the order of the parameters that take them.
 #[derive(Debug)]
-pub struct Call<'a> {
-    specs: &'static [Spec],
-    types: &'static [ArgumentType],
-    /// Nothing where an argument is missing and has no default.
-    args: Vec<Option<Cow<'a, Arg>>>,
+pub struct Call(std::vec::IntoIter<Box<dyn Any>>);
+impl Call {
+    /// Decode the arguments of a function, each as the type of its parameter.
+    pub(crate) fn new(specs: &[Spec], types: &[ArgumentType], args: &Args) -> Result<Self> {
+        let values = types.iter().enumerate().map(|(place, expected)| {
+            let (name, default) = specs.get(place).copied().unwrap_or_default();
+            match args.find(name, default) {
+                Some(arg) => expected.decode(&arg).map_err(|error| at_argument(name, error)),
+                None => Err(missing(name, &expected.type_name())),
+            }
+        });
+        Ok(Call(values.collect::<Result<Vec<_>>>()?.into_iter()))
+    }
+    fn value(&mut self) -> Box<dyn Any> {
+        self.0.next().unwrap_or_else(|| Box::new(()))
+    }
+    /// The next argument, which [`Constructor::TYPES`] had decoded as an `A`.
+    #[inline(never)]
+    fn next<A: Argument>(&mut self) -> A {
+        match self.value().downcast() {
+            Ok(value) => *value,
+            Err(_) => misfit(),
+        }
+    }
 }
-impl<'a> Call<'a> {
-    pub(crate) fn new(
-        specs: &'static [Spec],
-        types: &'static [ArgumentType],
-        args: &'a Args,
-    ) -> Self {
-        let args = specs.iter().map(|(name, default)| args.find(name, *default)).collect();
-        Call { specs, types, args }
-    }
-    /// Decode an argument.
-    ///
-    /// # Errors
-    /// Those of [`Args::decode`].
-    fn decode<A: Argument>(&self, place: usize) -> Result<A> {
-        match self.arg(place) {
-            Ok(arg) => match A::from_arg(arg) {
-                Ok(argument) => Ok(argument),
-                Err(error) => Err(self.at(place, error)),
-            },
-            Err(error) => Err(error),
-        }
-    }
-    fn arg(&self, place: usize) -> Result<&Arg> {
-        match self.args.get(place) {
-            Some(Some(arg)) => Ok(arg),
-            _ => Err(match self.types.get(place) {
-                Some(expected) => missing(self.name(place), &expected.type_name()),
-                None => missing(self.name(place), &TypeName::plain("value")),
-            }),
-        }
-    }
-    #[cold]
-    fn at(&self, place: usize, error: Error) -> Error {
-        at_argument(self.name(place), error)
-    }
-    fn name(&self, place: usize) -> &'static str {
-        self.specs.get(place).map_or("", |(name, _)| name)
-    }
+#[cold]
+fn misfit() -> ! {
+    unreachable!("the arguments were decoded as the types of another function")
 }
 
 /// The types of a function's parameters.
@@ -190,10 +174,6 @@ pub const fn made_of<S, F: Constructor<S>>(_: &F) -> MadeType {
     F::MADE
 }
 
-/// Arguments, decoded once for all functions that take arguments of these types.
-trait Decoded: Sized {
-    fn decoded(call: &Call<'_>) -> Result<Self>;
-}
 /// Erase what was made, once for all functions that make this.
 fn erased<M: Made>(made: Result<M>) -> Result<Constructed> {
     match made {
@@ -203,7 +183,7 @@ fn erased<M: Made>(made: Result<M>) -> Result<Constructed> {
 }
 
 macro_rules! constructors {
-    ($(($($A:ident $place:literal),*))*) => {$(
+    ($(($($A:ident)*))*) => {$(
         impl<Fun, Res, $($A),*> Constructor<fn($($A),*) -> Res> for Fun
         where
             Fun: Fn($($A),*) -> Result<Res>,
@@ -212,29 +192,20 @@ macro_rules! constructors {
         {
             const TYPES: &'static [ArgumentType] = &[$(ArgumentType::of::<$A>()),*];
             const MADE: MadeType = MadeType { kind: Res::kind, type_name: Res::type_name };
-            #[allow(non_snake_case, reason = "variables are named like their types")]
-            fn call(&self, call: &Call<'_>) -> Result<Constructed> {
-                match Decoded::decoded(call) {
-                    Ok(($($A,)*)) => erased(self($($A),*)),
-                    Err(error) => Err(error),
-                }
-            }
-        }
-        impl<$($A: Argument),*> Decoded for ($($A,)*) {
-            #[allow(unused_variables, reason = "a function may have no parameters")]
-            fn decoded(call: &Call<'_>) -> Result<Self> {
-                Ok(($(call.decode::<$A>($place)?,)*))
+            #[allow(unused_mut, unused_variables, reason = "a function may have no parameters")]
+            fn call(&self, mut call: Call) -> Result<Constructed> {
+                erased(self($(call.next::<$A>()),*))
             }
         }
     )*};
 }
 constructors! {
     ()
-    (A 0)
-    (A 0, B 1)
-    (A 0, B 1, C 2)
-    (A 0, B 1, C 2, D 3)
-    (A 0, B 1, C 2, D 3, E 4)
-    (A 0, B 1, C 2, D 3, E 4, F 5)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
+    (A)
+    (A B)
+    (A B C)
+    (A B C D)
+    (A B C D E)
+    (A B C D E F)
+    (A B C D E F G)
 }

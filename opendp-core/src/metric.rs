@@ -1,11 +1,11 @@
 //! Distances between the members of a set.
 
-use std::{any::Any, fmt::Debug};
+use std::fmt::Debug;
 
 use serde_json::Value as Json;
 
 use crate::erased::AnyMetric;
-use crate::{Distance, Domain, Named, Result, Space};
+use crate::{Distance, Domain, Named, Result};
 
 /// A way to measure the distance between two values.
 ///
@@ -41,11 +41,6 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
     #[doc(hidden)]
     fn view(metric: &AnyMetric) -> Option<Self> {
         metric.as_any().downcast_ref().cloned()
-    }
-    /// Recover the type of a space, if its metric is this one, or if this one stands for it.
-    #[doc(hidden)]
-    fn view_space<D: Domain>(space: &dyn Any) -> Option<Space<D, Self>> {
-        space.downcast_ref().cloned()
     }
 }
 

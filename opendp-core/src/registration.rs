@@ -1,6 +1,6 @@
 //! The seam through which crates offer functions by name.
 
-use std::{borrow::Cow, fmt};
+use std::{any::Any, borrow::Cow, fmt};
 
 use crate::{Arg, Args, Argument, Call, Constructed, Kind, MadeType, Result, Spec, TypeName};
 
@@ -20,8 +20,8 @@ pub struct Registration {
     pub types: &'static [ArgumentType],
     /// What the function makes.
     pub made: MadeType,
-    /// Decode the arguments, call the function, erase the result.
-    pub construct: fn(&Call<'_>) -> Result<Constructed>,
+    /// Call the function with arguments of these types, and erase the result.
+    pub construct: fn(Call) -> Result<Constructed>,
     /// The path of the function as the compiler writes it, with its type arguments.
     pub path: fn() -> &'static str,
 }
@@ -60,7 +60,7 @@ pub struct Generic {
 pub struct ArgumentType {
     type_name: fn() -> TypeName,
     accepts: fn(&Arg) -> bool,
-    decodes: fn(&Arg) -> Result<()>,
+    decode: fn(&Arg) -> Result<Box<dyn Any>>,
     stood_for: fn(&Arg) -> Option<TypeName>,
 }
 impl ArgumentType {
@@ -68,19 +68,23 @@ impl ArgumentType {
     pub fn type_name(&self) -> TypeName {
         (self.type_name)()
     }
+    /// Decode an argument as this type.
+    pub(crate) fn decode(&self, arg: &Arg) -> Result<Box<dyn Any>> {
+        (self.decode)(arg)
+    }
     /// Describe a type.
     pub const fn of<A: Argument>() -> Self {
         ArgumentType {
             type_name: A::type_name,
             accepts: A::accepts,
-            decodes: decodes::<A>,
+            decode: decode::<A>,
             stood_for: A::STOOD_FOR,
         }
     }
 }
-fn decodes<A: Argument>(arg: &Arg) -> Result<()> {
+fn decode<A: Argument>(arg: &Arg) -> Result<Box<dyn Any>> {
     match A::from_arg(arg) {
-        Ok(_) => Ok(()),
+        Ok(value) => Ok(Box::new(value)),
         Err(error) => Err(error),
     }
 }
@@ -124,10 +128,10 @@ impl Parameter {
     /// # Errors
     /// Those of decoding it.
     pub fn decodes(&self, arg: &Arg) -> Result<()> {
-        (self.argument.decodes)(arg)
+        self.argument.decode(arg).map(drop)
     }
-    pub(crate) fn decoder(&self) -> fn(&Arg) -> Result<()> {
-        self.argument.decodes
+    pub(crate) fn argument(&self) -> ArgumentType {
+        self.argument
     }
 }
 
@@ -208,7 +212,7 @@ impl Registration {
     /// # Errors
     /// Those of decoding the arguments, and of the function.
     pub fn construct(&self, args: &Args) -> Result<Constructed> {
-        (self.construct)(&Call::new(self.family.specs, self.types, args))
+        (self.construct)(Call::new(self.family.specs, self.types, args)?)
     }
     /// The documentation of the function: its doc comment, word for word.
     pub fn documentation(&self) -> String {
@@ -340,7 +344,7 @@ macro_rules! __register {
     // Every type parameter is chosen: emit one registration.
     (($f:ident $run:ident) [$([$g:ident ($code:ty) [$one:ty $(, $ty:ty)*] [$($gd:ty)?]])*] []) => {
         const _: () = {
-            fn construct(call: &$crate::Call<'_>) -> $crate::Result<$crate::Constructed> {
+            fn construct(call: $crate::Call) -> $crate::Result<$crate::Constructed> {
                 $crate::Constructor::call(&$run::<$($code),*>, call)
             }
             $crate::__private::submit! {

@@ -1,9 +1,10 @@
 //! Counts of leaves, summed up a tree.
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Integer, Number};
+use opendp_core::erased::AnyDistance;
 use opendp_core::{
-    Atom, AtomDomain, Distance, Error, Function, L1Distance, L2Distance, Metric, MetricOn, Result,
-    Space, StabilityMap, Transformation, VectorDomain,
+    Atom, AtomDomain, Distance, Error, Function, L1Distance, L2Distance, Metric, MetricOn,
+    OfAnyNumber, Result, Space, StabilityMap, Transformation, VectorDomain,
 };
 
 /// Sum the counts of leaves up a tree, in which each node has as many children.
@@ -80,9 +81,16 @@ register! {
         for T in [i8, i16, i32, i64, u8, u16, u32, u64, usize],
             M in [
                 L1Distance<i32>, L1Distance<i64>, L1Distance<u32>, L1Distance<u64>,
-                L1Distance<f64>, L2Distance<i32>, L2Distance<i64>, L2Distance<u32>,
-                L2Distance<u64>, L2Distance<f64>,
-            ];
+                L1Distance<f64>,
+            ] as OfAnyNumber<L1Distance<f64>>;
+}
+register! {
+    "b_ary_tree.rs": make_b_ary_tree(input, leaf_count, branching_factor)
+        for T in [i8, i16, i32, i64, u8, u16, u32, u64, usize],
+            M in [
+                L2Distance<i32>, L2Distance<i64>, L2Distance<u32>, L2Distance<u64>,
+                L2Distance<f64>,
+            ] as OfAnyNumber<L2Distance<f64>>;
 }
 
 /// A norm of the nodes of a tree, in terms of that of its leaves.
@@ -118,6 +126,28 @@ where
                 .inf_mul(<f64 as InfCast<u128>>::inf_cast(squares)?.inf_sqrt()?)?,
         )
     }
+}
+
+macro_rules! norms_of_any_number {
+    ($($norm:ident: $($number:ty)*;)*) => {$(
+        impl TreeNorm for OfAnyNumber<$norm<f64>> {
+            fn in_tree(
+                leaves: &AnyDistance,
+                branching_factor: usize,
+                layers: u32,
+            ) -> Result<AnyDistance> {
+                $(if let Ok(leaves) = leaves.downcast_ref::<$number>() {
+                    let nodes = $norm::<$number>::in_tree(leaves, branching_factor, layers)?;
+                    return Ok(AnyDistance::new(nodes));
+                })*
+                Err(Error::FailedCast(format!("expected a norm, found {leaves:?}")))
+            }
+        }
+    )*};
+}
+norms_of_any_number! {
+    L1Distance: i32 i64 u32 u64 f64;
+    L2Distance: i32 i64 u32 u64 f64;
 }
 
 /// How the leaves and the other nodes of a tree are laid out.

@@ -23,15 +23,18 @@ pub trait RoundCast<TI>: Sized {
 
 /// Append the casts of rows, and null where there is none, or it is NaN.
 pub(crate) fn casts<I, O: Atom + RoundCast<I>>(rows: &[I], out: &mut Vec<Option<O>>) -> Result<()> {
-    out.extend(rows.iter().map(|row| match O::round_cast(row) {
-        Some(value) if !value.is_null() => Some(value),
-        _ => None,
-    }));
+    out.reserve(rows.len());
+    for row in rows {
+        out.push(O::round_cast(row).filter(|value| !value.is_null()));
+    }
     Ok(())
 }
 /// Append the casts of rows, and the default value where there is none.
 pub(crate) fn defaults<I, O: Default + RoundCast<I>>(rows: &[I], out: &mut Vec<O>) -> Result<()> {
-    out.extend(rows.iter().map(|row| O::round_cast(row).unwrap_or_default()));
+    out.reserve(rows.len());
+    for row in rows {
+        out.push(O::round_cast(row).unwrap_or_default());
+    }
     Ok(())
 }
 

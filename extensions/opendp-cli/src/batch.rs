@@ -106,7 +106,7 @@ impl Server<'_> {
                         Some(parse_kind(kind).map_err(|reason| Error::argument("kind", reason))?)
                     }
                 };
-                catalogue::list(self.registry, kind)
+                Ok(catalogue::list(self.registry, kind))
             }
             "describe" => catalogue::describe(self.registry, text("name")?),
             other => {

@@ -6,8 +6,12 @@ use opendp_core::{Kind, Result};
 use opendp_registry::{Entry, Registry};
 use serde_json::{Map, Value as Json, json};
 
-/// Every constructor: its names, kind, origins and signatures.
-pub(crate) fn list(registry: &Registry, kind: Option<Kind>) -> Result<Json> {
+/// Every constructor: its names, kind and origins, and what `of` makes of its signatures.
+fn list_with(
+    registry: &Registry,
+    kind: Option<Kind>,
+    of: impl Fn(&[std::sync::Arc<Entry>]) -> Json,
+) -> Json {
     let mut all = Vec::new();
     for name in registry.names() {
         // A name with two functions is an error when it is used, and is listed as one.
@@ -20,10 +24,14 @@ pub(crate) fn list(registry: &Registry, kind: Option<Kind>) -> Result<Json> {
         };
         let Some(first) = documented(&signatures) else { continue };
         if kind.is_none_or(|kind| kind == first.kind()) {
-            all.push(summary(first, &signatures));
+            all.push(summary(first, &signatures, of(&signatures)));
         }
     }
-    Ok(Json::Array(all))
+    Json::Array(all)
+}
+/// Every constructor: its names, kind, origins and signatures.
+pub(crate) fn list(registry: &Registry, kind: Option<Kind>) -> Json {
+    list_with(registry, kind, all)
 }
 
 /// One constructor, with its documentation by sections.
@@ -31,7 +39,7 @@ pub(crate) fn describe(registry: &Registry, name: &str) -> Result<Json> {
     let signatures = registry.signatures(name)?;
     let Some(first) = documented(&signatures) else { return Ok(Json::Null) };
     let documentation = first.documentation();
-    let mut described = summary(first, &signatures);
+    let mut described = summary(first, &signatures, all(&signatures));
     if let Some(object) = described.as_object_mut() {
         let sections = sections(&documentation);
         let arguments = arguments(&signatures, sections.get("Arguments"));
@@ -44,21 +52,35 @@ pub(crate) fn describe(registry: &Registry, name: &str) -> Result<Json> {
     Ok(described)
 }
 
+/// One signature of each registered function. Signatures of one module have one documentation, and
+/// to read it takes a search in a source.
+fn functions(signatures: &[std::sync::Arc<Entry>]) -> Vec<&Entry> {
+    let mut one_each: Vec<&Entry> = Vec::new();
+    for entry in signatures {
+        if one_each.iter().all(|one| one.origin() != entry.origin()) {
+            one_each.push(entry);
+        }
+    }
+    one_each
+}
+
 /// The signature that speaks for all: one whose package documents the function. (A package that
 /// registers another's function at its own types has no documentation of it.)
 fn documented(signatures: &[std::sync::Arc<Entry>]) -> Option<&Entry> {
-    let with = signatures.iter().find(|entry| !entry.documentation().is_empty());
-    with.or(signatures.first()).map(|entry| &**entry)
+    let functions = functions(signatures);
+    let with = functions.iter().find(|entry| !entry.documentation().is_empty());
+    with.or(functions.first()).copied()
 }
 
 /// Whether the claims of all that a name makes are proved. A signature without documentation is
 /// that of another package, which registers the documented function at its own types.
 fn proved(first: &Entry, signatures: &[std::sync::Arc<Entry>]) -> bool {
     let undocumented = |entry: &Entry| entry.documentation().is_empty();
-    first.proved() && signatures.iter().all(|entry| entry.proved() || undocumented(entry))
+    let functions = functions(signatures);
+    first.proved() && functions.iter().all(|entry| entry.proved() || undocumented(entry))
 }
 
-fn summary(first: &Entry, signatures: &[std::sync::Arc<Entry>]) -> Json {
+fn summary(first: &Entry, signatures: &[std::sync::Arc<Entry>], shown: Json) -> Json {
     let proved = proved(first, signatures);
     let mut origins: BTreeMap<String, Json> = BTreeMap::new();
     for entry in signatures {
@@ -66,7 +88,19 @@ fn summary(first: &Entry, signatures: &[std::sync::Arc<Entry>]) -> Json {
         let origin = json!({"package": package, "version": version, "module": module});
         origins.insert(format!("{package} {module}"), origin);
     }
-    let signatures: Vec<Json> = signatures
+    json!({
+        "name": first.name(),
+        "names": first.names().collect::<Vec<_>>(),
+        "kind": first.kind().name(),
+        "proved": proved,
+        "summary": first.documentation().lines().next().unwrap_or_default(),
+        "origins": origins.into_values().collect::<Vec<_>>(),
+        "signatures": shown,
+    })
+}
+/// All signatures, with their types and parameters.
+fn all(signatures: &[std::sync::Arc<Entry>]) -> Json {
+    signatures
         .iter()
         .map(|entry| {
             let types: Map<String, Json> = entry
@@ -86,16 +120,7 @@ fn summary(first: &Entry, signatures: &[std::sync::Arc<Entry>]) -> Json {
                 "parameters": parameters, "output": entry.output().to_string(),
             })
         })
-        .collect();
-    json!({
-        "name": first.name(),
-        "names": first.names().collect::<Vec<_>>(),
-        "kind": first.kind().name(),
-        "proved": proved,
-        "summary": first.documentation().lines().next().unwrap_or_default(),
-        "origins": origins.into_values().collect::<Vec<_>>(),
-        "signatures": signatures,
-    })
+        .collect()
 }
 
 /// Split a doc comment at its headings.
@@ -146,7 +171,9 @@ fn arguments(signatures: &[std::sync::Arc<Entry>], documented: Option<&String>) 
     first.parameters().iter().map(describe).collect()
 }
 
-pub(crate) fn list_text(list: &Json) -> String {
+/// Every constructor, for people: with the number of its signatures.
+pub(crate) fn list_text(registry: &Registry, kind: Option<Kind>) -> String {
+    let list = list_with(registry, kind, |signatures| signatures.len().into());
     let mut lines = Vec::new();
     for kind in Kind::ALL {
         let of_kind: Vec<&Json> =
@@ -156,7 +183,7 @@ pub(crate) fn list_text(list: &Json) -> String {
         }
         lines.push(format!("{}s", kind.name()));
         for constructor in of_kind {
-            let count = constructor["signatures"].as_array().map_or(0, Vec::len);
+            let count = constructor["signatures"].as_u64().unwrap_or_default();
             let packages: Vec<&str> = constructor["origins"]
                 .as_array()
                 .into_iter()
@@ -223,7 +250,7 @@ mod tests {
         let house = describe(&registry, "make_laplace").unwrap();
         assert_eq!(house["proved"], true);
         assert!(!describe_text(&house).contains("trusted"));
-        let all = list(&registry, None).unwrap();
+        let all = list(&registry, None);
         let trusted: Vec<&Json> =
             all.as_array().unwrap().iter().filter(|c| c["proved"] == false).collect();
         assert!(trusted.iter().any(|c| c["name"] == "my_metric"));

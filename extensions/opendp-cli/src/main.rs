@@ -185,8 +185,11 @@ fn answer(cli: &Cli) -> Result<String> {
     let value = |json: Json| Ok(json.to_string());
     match &cli.command {
         Command::List { kind } => {
-            let list = catalogue::list(registry, *kind)?;
-            if cli.json { value(list) } else { Ok(catalogue::list_text(&list)) }
+            if cli.json {
+                value(catalogue::list(registry, *kind))
+            } else {
+                Ok(catalogue::list_text(registry, *kind))
+            }
         }
         Command::Describe { name } => {
             let description = catalogue::describe(registry, name)?;

@@ -5,8 +5,8 @@ use std::any::Any;
 use serde_json::Value as Json;
 
 use super::dataset::{ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance};
-use crate::erased::{AnyDomain, AnyMetric};
-use crate::{DatasetMetric, Domain, Metric, MetricOn, Result, Space, named};
+use crate::erased::AnyMetric;
+use crate::{DatasetMetric, Domain, Metric, MetricOn, Result, named};
 
 /// One of the four metrics on data sets, which one is known only at run time.
 ///
@@ -66,9 +66,6 @@ const ALL: [AnyDatasetMetric; 4] = [
 fn is<M: Metric>(_: &M, metric: &dyn Any) -> bool {
     metric.is::<M>()
 }
-fn domain_of<D: Domain, M: Metric>(_: &M, space: &dyn Any) -> Option<AnyDomain> {
-    space.downcast_ref::<Space<D, M>>().map(|space| space.domain.clone())
-}
 
 impl Metric for AnyDatasetMetric {
     type Distance = u32;
@@ -81,12 +78,6 @@ impl Metric for AnyDatasetMetric {
     }
     fn view(metric: &AnyMetric) -> Option<Self> {
         ALL.into_iter().find(|any| with!(any, it => is(&it, metric.as_any())))
-    }
-    fn view_space<D: Domain>(space: &dyn Any) -> Option<Space<D, Self>> {
-        ALL.into_iter().find_map(|metric| {
-            let domain = with!(metric, it => domain_of::<D, _>(&it, space))?;
-            Some(Space::of(domain, metric))
-        })
     }
 }
 impl DatasetMetric for AnyDatasetMetric {
@@ -115,7 +106,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AtomDomain, VectorDomain};
+    use crate::{AtomDomain, Space, VectorDomain};
 
     type Rows = VectorDomain<AtomDomain<i32>>;
     fn rows() -> Rows {
@@ -137,10 +128,9 @@ mod tests {
     #[test]
     fn takes_the_spaces_of_the_metrics_that_it_stands_for_and_no_others() {
         let space = Space::new(rows(), InsertDeleteDistance).unwrap();
-        let found = AnyDatasetMetric::view_space::<Rows>(&space).unwrap();
+        let found = space.erase().typed::<Rows, AnyDatasetMetric>().unwrap();
         assert_eq!(found.metric(), &AnyDatasetMetric::InsertDelete);
-        assert!(AnyDatasetMetric::view_space::<AtomDomain<i32>>(&space).is_none());
         assert_eq!(found.erase(), space.erase());
-        assert_eq!(space.erase().typed::<Rows, AnyDatasetMetric>().unwrap(), found);
+        assert!(space.erase().typed::<AtomDomain<i32>, AnyDatasetMetric>().is_err());
     }
 }

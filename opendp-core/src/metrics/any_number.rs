@@ -1,13 +1,13 @@
 //! Metrics whose distances are numbers, of a type that is chosen at run time.
 
-use std::{any::Any, fmt, marker::PhantomData};
+use std::{fmt, marker::PhantomData};
 
 use serde_json::Value as Json;
 
 use super::norm::{AbsoluteDistance, LpDistance};
 use super::partition::L0PInfDistance;
-use crate::erased::{AnyDistance, AnyDomain, AnyMetric};
-use crate::{Distance, Domain, Error, Metric, MetricOn, Named, Result, Space, TypeName, named};
+use crate::erased::{AnyDistance, AnyMetric};
+use crate::{Distance, Domain, Error, Metric, MetricOn, Named, Result, TypeName, named};
 
 /// A distance as a number that holds it exactly, whatever its type.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,45 +49,19 @@ pub trait NumberMetric: Metric + Default {
     type OfIntegers: Metric;
     /// Whether a metric is one of these.
     fn has(metric: &AnyMetric) -> bool;
-    /// The domain and the metric of a space, if the metric is one of these.
-    fn of_space<D: Domain>(space: &dyn Any) -> Option<(&AnyDomain, AnyMetric)>;
-}
-/// How to look into a space of one metric, and how to make that metric.
-type Look = (for<'a> fn(&'a dyn Any) -> Option<&'a AnyDomain>, fn() -> AnyMetric);
-
-const fn look<D: Domain, M: Metric + Default>() -> Look {
-    (domain_of::<D, M>, erased::<M>)
-}
-fn domain_of<D: Domain, M: Metric>(space: &dyn Any) -> Option<&AnyDomain> {
-    match space.downcast_ref::<Space<D, M>>() {
-        Some(space) => Some(&space.domain),
-        None => None,
-    }
-}
-fn erased<M: Metric + Default>() -> AnyMetric {
-    M::default().erased()
-}
-fn first<'a>(space: &'a dyn Any, looks: &[Look]) -> Option<(&'a AnyDomain, AnyMetric)> {
-    looks.iter().find_map(|(domain, metric)| Some((domain(space)?, metric())))
 }
 macro_rules! number_metrics {
     ($(|$q:ident| $metric:ty, $like:ty, $integers:ty;)*) => {$(
         impl NumberMetric for $like {
             type OfIntegers = $integers;
             fn has(metric: &AnyMetric) -> bool {
-                number_metrics!(@each $q $metric, It => metric.is::<It>()).contains(&true)
-            }
-            fn of_space<D: Domain>(space: &dyn Any) -> Option<(&AnyDomain, AnyMetric)> {
-                first(space, &number_metrics!(@each $q $metric, It => look::<D, It>()))
+                number_metrics!(@any $q $metric, metric;
+                    i8 i16 i32 i64 i128 isize u8 u16 u32 u64 usize f32 f64)
             }
         }
     )*};
-    (@each $q:ident $metric:ty, $it:ident => $value:expr) => {
-        number_metrics!(@of $q $metric, $it => $value;
-            i8 i16 i32 i64 i128 isize u8 u16 u32 u64 usize f32 f64)
-    };
-    (@of $q:ident $metric:ty, $it:ident => $value:expr; $($t:ident)*) => {
-        [$({ type $q = $t; type $it = $metric; $value }),*]
+    (@any $q:ident $of:ty, $metric:ident; $($t:ident)*) => {
+        $({ type $q = $t; $metric.is::<$of>() })||*
     };
 }
 number_metrics! {
@@ -114,10 +88,6 @@ impl<M: NumberMetric> Metric for OfAnyNumber<M> {
     }
     fn view(metric: &AnyMetric) -> Option<Self> {
         M::has(metric).then(|| OfAnyNumber::new(metric.clone()))
-    }
-    fn view_space<D: Domain>(space: &dyn Any) -> Option<Space<D, Self>> {
-        let (domain, metric) = M::of_space::<D>(space)?;
-        Some(Space::of(domain.clone(), OfAnyNumber::new(metric)))
     }
 }
 /// Whether a metric is one on a domain does not depend on the type of its distances.
@@ -177,7 +147,7 @@ fn not_numbers(found: &AnyDistance, expected: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AtomDomain, MapDomain};
+    use crate::{AtomDomain, MapDomain, Space};
 
     type Chosen = OfAnyNumber<AbsoluteDistance<f64>>;
     type Parts = OfAnyNumber<L0PInfDistance<1, AbsoluteDistance<f64>>>;
@@ -186,10 +156,10 @@ mod tests {
     fn stands_for_the_metrics_of_its_kind_and_no_others() {
         let space =
             Space::new(AtomDomain::<i8>::default(), AbsoluteDistance::<u64>::new()).unwrap();
-        let chosen = Chosen::view_space::<AtomDomain<i8>>(&space).unwrap();
+        let chosen = space.erase().typed::<AtomDomain<i8>, Chosen>().unwrap();
         assert_eq!(chosen.erase(), space.erase());
         assert_eq!(chosen.metric().to_json(), space.metric().to_json());
-        assert!(Chosen::view_space::<AtomDomain<i16>>(&space).is_none());
+        assert!(space.erase().typed::<AtomDomain<i16>, Chosen>().is_err());
         let lp = LpDistance::<1, f64>::new();
         assert!(Chosen::view(&lp.erased()).is_none() && Parts::view(&lp.erased()).is_none());
     }

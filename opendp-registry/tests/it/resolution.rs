@@ -71,8 +71,7 @@ fn the_types_of_arguments_decide() {
 }
 #[test]
 fn values_that_already_have_types_decide() {
-    let args =
-        Args::new().with_value("input", space()).with_value("bounds", Bounds::new(0, 1).unwrap());
+    let args = Args::new().with("input", &space()).with_value("bounds", Bounds::new(0, 1).unwrap());
     assert_eq!(resolve("make_clamp", &args), "T=i32, M=SymmetricDistance");
     let args = args.with_value("bounds", Bounds::new(0.0, 1.0).unwrap());
     refuse("make_clamp", &args, "Argument", &["bounds", "Bounds<i32>"]);
