@@ -187,19 +187,32 @@ where
 }
 /// The function, which is the same for all types of distances and all measures.
 fn adding<N: Noise<D::Number>, D: Numbers>(scale: f64, k: i32) -> Function<D::Carrier, D::Carrier> {
-    // Prepared by the first release, before it draws: so no time depends on the noise, not even that
-    // of a mechanism that is used once, and who only asks for maps does not wait.
-    let prepared = OnceLock::new();
+    let prepared = Prepared::new(scale, N::prepare);
     Function::map(move |data: &D::Carrier| {
         let released = if scale == 0.0 {
             // There is nothing to draw, and this source has nothing to give.
             D::try_map(data, |x| N::add(x, None, 0.0, k, &mut Failing::default()))
         } else {
-            let table = prepared.get_or_init(|| N::prepare(scale)).as_ref();
+            let table = prepared.table();
             with_secure(|source| D::try_map(data, |x| N::add(x, table, scale, k, source)))
         };
         Ok(released?)
     })
+}
+/// Noise that the first release prepares, before it draws. So no time depends on the noise, not even
+/// that of a mechanism that is used once, and a program that only asks for maps does not wait.
+pub(crate) struct Prepared {
+    scale: f64,
+    prepare: fn(f64) -> Option<IntegerTable>,
+    table: OnceLock<Option<IntegerTable>>,
+}
+impl Prepared {
+    pub(crate) fn new(scale: f64, prepare: fn(f64) -> Option<IntegerTable>) -> Self {
+        Prepared { scale, prepare, table: OnceLock::new() }
+    }
+    pub(crate) fn table(&self) -> Option<&IntegerTable> {
+        self.table.get_or_init(|| (self.prepare)(self.scale)).as_ref()
+    }
 }
 /// Choose the exponent of the lattice: `None` for integers.
 pub(crate) fn lattice(

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
-use std::sync::OnceLock;
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number};
 use opendp_core::erased::AnyDistance;
@@ -13,7 +12,7 @@ use opendp_core::{
     OfAnyNumber, PrivacyMap, Result, Space, ZeroConcentratedDivergence,
 };
 
-use crate::noise::{Noise, lattice};
+use crate::noise::{Noise, Prepared, lattice};
 use crate::quotient::finite_distance;
 use crate::samplers::power_of_two;
 use crate::{GaussianNumber, Scale, accuracy};
@@ -174,13 +173,13 @@ where
     N: ThresholdNoise<P, V>,
     V: ThresholdNumber,
 {
-    let prepared = OnceLock::new();
+    let prepared = Prepared::new(scale, N::prepare);
     Box::new(move |numbers| {
         if scale == 0.0 {
             // There is nothing to draw, and this source has nothing to give.
             return each(numbers, |x| N::add(x, None, 0.0, k, &mut Failing::default()));
         }
-        let table = prepared.get_or_init(|| N::prepare(scale)).as_ref();
+        let table = prepared.table();
         with_secure(|source| each(numbers, |x| N::add(x, table, scale, k, source)))
     })
 }
