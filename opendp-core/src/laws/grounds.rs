@@ -55,8 +55,8 @@ pub struct Tried {
     pub pairs: usize,
     /// Inputs that gave the same when they were divided into chunks.
     pub divided: usize,
-    /// Whether the same input gave different outputs. The map of such a transformation is a claim
-    /// about distributions, which no pair of outputs can refute, so that no pairs are tried.
+    /// Whether some input gave different outputs when it was run again. On such an input the map is a
+    /// claim about distributions, which no pair of outputs can refute, so that no pair with it is tried.
     pub random: bool,
 }
 
@@ -192,54 +192,68 @@ impl Grounds {
             tried.members += 1;
             outputs.push(output);
         }
-        tried.random = varies(transformation, &inputs, &outputs, 1)?;
-        if tried.random {
-            return Ok(tried);
+        let mut cases = Vec::with_capacity(inputs.len());
+        for (input, output) in inputs.iter().zip(&outputs) {
+            let random = varies(transformation, input, output, 1)?;
+            cases.push(Case { input, output, random });
         }
-        match self.compare(transformation, &inputs, &outputs, tried) {
-            // A random function of few outcomes may have repeated itself once by chance.
-            Err(_) if varies(transformation, &inputs, &outputs, 64)? => {
-                Ok(Tried { random: true, ..tried })
-            }
-            compared => compared,
-        }
+        self.compare(transformation, &mut cases, &mut tried)?;
+        tried.random = cases.iter().any(|case| case.random);
+        Ok(tried)
     }
-    /// Compare the outputs with those of divided inputs, and with each other.
+    /// Compare the outputs with those of divided inputs, and with each other, where they do not vary.
     fn compare(
         &self,
         transformation: &AnyTransformation,
-        inputs: &[AnyValue],
-        outputs: &[AnyValue],
-        mut tried: Tried,
-    ) -> Result<Tried, Broken> {
-        let tell = |error: Error| error.to_string();
-        let (start, end) = (self.of(transformation.input())?, self.of(transformation.output())?);
-        for (input, output) in inputs.iter().zip(outputs) {
-            tried.divided += divided(transformation, input, output)?;
-        }
-        for (x, fx) in inputs.iter().zip(outputs) {
-            for (y, fy) in inputs.iter().zip(outputs) {
-                let metric = transformation.input().metric();
-                let Ok(Some(d_in)) = (start.distance)(metric, x, y) else { continue };
-                let Ok(bound) = transformation.map(&d_in) else { continue };
-                let found = (end.distance)(transformation.output().metric(), fx, fy);
-                let fits = match &found {
-                    Ok(Some(d_out)) => d_out.at_most(&bound).map_err(tell)?,
-                    _ => false,
-                };
-                if !fits {
-                    return Err(format!(
-                        "{} and {} at {d_in:?} give {} and {} at {found:?}, more than {bound:?}",
-                        x.to_json(),
-                        y.to_json(),
-                        fx.to_json(),
-                        fy.to_json(),
-                    ));
-                }
-                tried.pairs += 1;
+        cases: &mut [Case<'_>],
+        tried: &mut Tried,
+    ) -> Result<(), Broken> {
+        for case in cases.iter_mut().filter(|case| !case.random) {
+            match divided(transformation, case.input, case.output) {
+                Err(broken) if !case.turns_out_random(transformation)? => return Err(broken),
+                divided => tried.divided += divided.unwrap_or(0),
             }
         }
-        Ok(tried)
+        for i in 0..cases.len() {
+            for j in 0..cases.len() {
+                if cases[i].random || cases[j].random {
+                    continue;
+                }
+                match self.close(transformation, &cases[i], &cases[j]) {
+                    Ok(pairs) => tried.pairs += pairs,
+                    Err(broken) => {
+                        let first = cases[i].turns_out_random(transformation)?;
+                        if !(cases[j].turns_out_random(transformation)? || first) {
+                            return Err(broken);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+    /// Check that two outputs are at most as far apart as the map says. Gives 0 where it says nothing.
+    fn close(
+        &self,
+        transformation: &AnyTransformation,
+        x: &Case<'_>,
+        y: &Case<'_>,
+    ) -> Result<usize, Broken> {
+        let (input, output) = (transformation.input(), transformation.output());
+        let (start, end) = (self.of(input)?, self.of(output)?);
+        let d_in = (start.distance)(input.metric(), x.input, y.input);
+        let Ok(Some(d_in)) = d_in else { return Ok(0) };
+        let Ok(bound) = transformation.map(&d_in) else { return Ok(0) };
+        let found = (end.distance)(output.metric(), x.output, y.output);
+        let fits = match &found {
+            Ok(Some(d_out)) => d_out.at_most(&bound).map_err(|error| error.to_string())?,
+            _ => false,
+        };
+        if fits {
+            return Ok(1);
+        }
+        let [x, y, fx, fy] = [x.input, y.input, x.output, y.output].map(Codec::to_json);
+        Err(format!("{x} and {y} at {d_in:?} give {fx} and {fy} at {found:?}, more than {bound:?}"))
     }
     fn of(&self, space: &Space<AnyDomain, AnyMetric>) -> Result<Ground, Broken> {
         let types = (space.domain().inner_id(), space.metric().inner_id());
@@ -255,19 +269,30 @@ impl Grounds {
 fn run(transformation: &AnyTransformation, input: &AnyValue) -> Result<AnyValue, Broken> {
     transformation.invoke(input).map_err(|error| format!("{}: {error}", input.to_json()))
 }
-/// Whether some input gives another output when it is run again so many times.
+/// An input, the output that it gave, and whether it gave another one when it was run again.
+struct Case<'a> {
+    input: &'a AnyValue,
+    output: &'a AnyValue,
+    random: bool,
+}
+impl Case<'_> {
+    /// Whether it varies after all: a random function of few outcomes may repeat itself by chance.
+    fn turns_out_random(&mut self, transformation: &AnyTransformation) -> Result<bool, Broken> {
+        self.random = self.random || varies(transformation, self.input, self.output, 64)?;
+        Ok(self.random)
+    }
+}
+/// Whether an input gives another output when it is run again so many times.
 fn varies(
     transformation: &AnyTransformation,
-    inputs: &[AnyValue],
-    outputs: &[AnyValue],
+    input: &AnyValue,
+    output: &AnyValue,
     times: usize,
 ) -> Result<bool, Broken> {
-    for (input, output) in inputs.iter().zip(outputs) {
-        let output = output.to_json();
-        for _ in 0..times {
-            if run(transformation, input)?.to_json() != output {
-                return Ok(true);
-            }
+    let output = output.to_json();
+    for _ in 0..times {
+        if run(transformation, input)?.to_json() != output {
+            return Ok(true);
         }
     }
     Ok(false)
@@ -372,7 +397,24 @@ mod tests {
             Ok(if late { vec![] } else { [&rows[..], &rows[..]].concat() })
         };
         let tried = check(all.clone(), all, rare).unwrap();
-        assert!(tried.random && tried.pairs == 0, "{tried:?}");
+        assert!(tried.random, "{tried:?}");
+    }
+    #[test]
+    fn a_transformation_that_varies_on_one_input_is_held_to_its_map_on_the_others() {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        // It counts its calls on no rows. It copies others, or doubles them, which is too far.
+        let varies_on_none = |copies: usize| {
+            let calls = AtomicU32::new(0);
+            move |rows: &Vec<f64>| match rows.is_empty() {
+                true => Ok(vec![f64::from(calls.fetch_add(1, Ordering::SeqCst))]),
+                false => Ok(rows.repeat(copies)),
+            }
+        };
+        let all = Rows::default();
+        let tried = check(all.clone(), all.clone(), varies_on_none(1)).unwrap();
+        assert!(tried.random && tried.pairs > 100, "{tried:?}");
+        let broken = check(all.clone(), all, varies_on_none(2)).unwrap_err();
+        assert!(broken.contains("more than"), "{broken}");
     }
     #[test]
     fn names_the_space_that_it_does_not_know() {
