@@ -5,6 +5,7 @@ use opendp_core::{
     Atom, AtomDomain, DatasetMetric, Domain, Error, Fold, Function, InsertDeleteDistance, MetricOn,
     Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
 };
+use serde_json::Value as Json;
 
 use crate::sample::Sample;
 
@@ -66,7 +67,7 @@ use crate::sample::Sample;
 /// `MakeTransformation` when `size` is 0, when `constant` is not a member of the element domain,
 /// or when `MO` counts replaced records: use `make_metric_bounded` afterwards. The map gives
 /// `Overflow` when its value does not fit `u32`. A run gives `NoEntropy` when the operating system
-/// gives no random bits.
+/// gives no random bits, and `FailedFunction` when it has no memory for `size` records.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -138,6 +139,22 @@ impl Arrange {
         }
     }
 }
+impl<T: Atom> Resize<T> {
+    /// Append copies of the constant, if there is memory for them: a document may ask for any number.
+    fn fill(&self, records: &mut Vec<T>) -> Result<()> {
+        let missing = self.size.saturating_sub(records.len());
+        // A text has its bytes elsewhere. They are not taken one copy at a time, where nothing tries.
+        let elsewhere = match self.constant.to_json() {
+            Json::String(text) => missing.saturating_mul(text.len()),
+            _ => 0,
+        };
+        let room = records.try_reserve_exact(missing);
+        room.and_then(|()| Vec::<u8>::new().try_reserve_exact(elsewhere))
+            .map_err(|_| no_memory(self.size))?;
+        records.resize(self.size, self.constant.clone());
+        Ok(())
+    }
+}
 /// Its state is a uniform choice of at most `size` of the rows, or the first of them if no order is
 /// drawn.
 struct Resize<T> {
@@ -170,7 +187,7 @@ impl<T: Atom> Fold<Vec<T>, Vec<T>> for Resize<T> {
     }
     fn finish(&self, state: Sample<T>) -> Result<Vec<T>> {
         let (mut records, left_out) = state.finish();
-        records.resize(self.size, self.constant.clone());
+        self.fill(&mut records)?;
         let arrange = match self.arrange {
             Arrange::Never => false,
             Arrange::ToLeaveSomeOut => left_out,
@@ -186,6 +203,12 @@ impl<T: Atom> Fold<Vec<T>, Vec<T>> for Resize<T> {
     }
 }
 
+#[cold]
+fn no_memory(size: usize) -> Error {
+    Error::FailedFunction(format!(
+        "size: there is no memory for {size} records; choose a smaller one"
+    ))
+}
 #[cold]
 fn overflow(d_in: u32) -> Error {
     Error::Overflow(format!("d_in: the distance {d_in} may double, which exceeds a count of u32"))
@@ -293,6 +316,30 @@ mod tests {
         let (input, output) = (resize.input().clone(), resize.output().clone());
         let wrong = Transformation::new(input, output, resize.function().clone(), map);
         assert!(laws::stable(&wrong, &data).is_err());
+    }
+    #[test]
+    fn a_size_that_no_memory_holds_is_an_error_and_not_the_end_of_the_process() {
+        for size in [usize::MAX, 1 << 60, 1 << 40] {
+            let any = make::<SymmetricDistance, SymmetricDistance>(size);
+            let ordered = make::<InsertDeleteDistance, InsertDeleteDistance>(size);
+            for data in [vec![], vec![1, 2, 3]] {
+                for error in [any.invoke(&data), ordered.invoke(&data)].map(Result::unwrap_err) {
+                    assert_eq!(error.kind(), "FailedFunction");
+                    assert!(error.to_string().contains("size: there is no memory"), "{error}");
+                }
+            }
+            assert_eq!(any.map(&1), Ok(2));
+            // Merging holds as many records as there are.
+            let (mut state, mut other) = (any.start().unwrap(), any.start().unwrap());
+            state.absorb(&vec![1]).unwrap();
+            other.absorb(&vec![2]).unwrap();
+            state.merge(other).unwrap();
+            assert!(state.finish().is_err());
+        }
+        let texts = VectorDomain::new(AtomDomain::<String>::default());
+        let texts = Space::new(texts, SymmetricDistance).unwrap();
+        let long = make_resize::<_, _, SymmetricDistance>(texts, 1 << 24, "x".repeat(1 << 20));
+        assert_eq!(long.unwrap().invoke(&vec![]).unwrap_err().kind(), "FailedFunction");
     }
     #[test]
     fn every_record_has_the_same_chance_to_stay() {
