@@ -193,7 +193,8 @@ where
         Ok(())
     };
     let function = if measurement.function().streams() {
-        Function::rows(keep).then(measurement.function())
+        let label = move || format!("poisson_subsampling[{rate:?}]");
+        Function::rows(keep).labelled(label).then(measurement.function())
     } else {
         let next = measurement.function().clone();
         Function::map(move |data: &DI::Carrier| {

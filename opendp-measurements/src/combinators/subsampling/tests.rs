@@ -445,3 +445,16 @@ fn a_delta_that_is_lost_at_distance_0_is_refused() {
     let losses = [0, 1, 2].map(|d| late.map(&d).unwrap());
     assert!(losses.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1));
 }
+#[test]
+fn states_of_samples_of_another_rate_are_refused() {
+    let sample = |rate| {
+        let noisy: Measurement<_, _, SmoothedMaxDivergence, _> =
+            noisy(bits(), SymmetricDistance, 1);
+        make_poisson_subsampling(noisy, rate, None).unwrap()
+    };
+    let bytes = sample(0.1).start().unwrap().to_bytes().unwrap();
+    assert!(sample(0.1).function().resume(&bytes).is_ok());
+    assert!(sample(0.1_f64.next_up()).function().resume(&bytes).is_err());
+    let whole: Measurement<_, _, SmoothedMaxDivergence, _> = noisy(bits(), SymmetricDistance, 1);
+    assert!(whole.function().resume(&bytes).is_err());
+}
