@@ -230,6 +230,10 @@ fn user_transformations_refuse_states_of_other_spaces_and_of_other_closures() {
         &|| make(records(), double(Some("double"))),
         &|| make(records(), double(Some("twice"))),
     ]);
+    // One closure in two spaces.
+    let shared = double(None);
+    let (large, small) = (make(records(), shared.clone()), make(small(), shared));
+    assert!(!taken(large.function(), small.function()));
     let own = make(records(), double(None));
     assert!(taken(own.function(), own.function()));
     assert!(!taken(own.function(), make(records(), double(None)).function()));
