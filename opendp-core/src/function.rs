@@ -64,7 +64,8 @@ pub(crate) enum Stage {
 impl<I: Carrier, O: Carrier> Function<I, O> {
     /// Make a function that acts on each row alone: it appends the rows for a chunk to a buffer.
     ///
-    /// What it appends for a chunk must be what it would append for its rows one at a time.
+    /// What it appends for a chunk must be what it would append for its rows one at a time. Its partial
+    /// results, once it is folded, are known to it alone until it is [`labelled`](Function::labelled).
     pub fn rows(
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {

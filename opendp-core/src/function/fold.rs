@@ -62,6 +62,11 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
 /// Partial results can be made on several machines, written as bytes, merged in any order, and
 /// finished once. They hold unprotected data: what they are sent through must be trusted.
 ///
+/// A partial result carries the label of its function: the spaces of all steps, the steps before the
+/// fold with their arguments, and the fold. Only a function with the same label takes it, whatever
+/// follows the fold. So it is the same function to another process that builds the same chain. A step
+/// made of a closure needs a label of its own for that; see [`labelled`](crate::Function::labelled).
+///
 /// ```
 /// # use opendp_core::{Fold, Function, Result};
 /// struct Count;
@@ -217,7 +222,7 @@ impl<F: Fold<I, O>, I: Carrier, O: Carrier> FoldStage for Leaf<F, I, O> {
     }
 }
 
-/// A state as it travels: the label of its function up to the fold, and what the fold remembers.
+/// A state as it travels: the label of its function, and what the fold remembers.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     fold: String,

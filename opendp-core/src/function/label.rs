@@ -23,6 +23,7 @@ struct Told {
 #[derive(Clone)]
 enum Part {
     Space(Space<AnyDomain, AnyMetric>),
+    /// What a function says of itself.
     Words(Arc<dyn Fn() -> String + Send + Sync>, Types),
     /// A function of rows that states no label: a random number, drawn when it is first asked for,
     /// that only this function and its clones know.

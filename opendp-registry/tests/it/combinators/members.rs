@@ -1,5 +1,6 @@
 //! Members of combinators, of all kinds, in all measures.
 
+use opendp_core::arith::DirectedFloat;
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::{
     Approximate, Arg, Atom, AtomDomain, ChangeOneDistance, Constructed, Function, HammingDistance,
@@ -42,7 +43,7 @@ impl Member {
 
 /// It tells by randomized response, with probability 3/4, whether the first row is odd.
 fn of_order(epsilon: f64) -> f64 {
-    (0.75 - 0.25 * epsilon.exp()).max(0.0)
+    (0.75 - 0.25 * epsilon.inf_exp().unwrap()).max(0.0)
 }
 /// It tells the first row with probability 1/100.
 fn of_first_row(_: f64) -> f64 {
@@ -50,7 +51,7 @@ fn of_first_row(_: f64) -> f64 {
 }
 /// The loss of the first.
 fn ln3() -> f64 {
-    3_f64.ln().next_up()
+    3_f64.inf_ln().unwrap()
 }
 fn order_profile() -> PrivacyProfile {
     PrivacyProfile::new(|epsilon| Ok(of_order(epsilon)))
@@ -58,7 +59,7 @@ fn order_profile() -> PrivacyProfile {
 /// The profile of Laplace noise for a distance.
 fn laplace_profile(d: f64) -> PrivacyProfile {
     PrivacyProfile::new(move |epsilon| {
-        Ok(if epsilon < d { -((epsilon - d) / 2.0).exp_m1() } else { 0.0 })
+        Ok(if epsilon < d { -((epsilon - d) / 2.0).neg_inf_exp_m1().unwrap() } else { 0.0 })
     })
 }
 /// The curve of Gaussian noise, and a loss that is there at every distance.
@@ -92,7 +93,7 @@ where
     }
     // The divergence of order 1 is 3/4 ln 3 - 1/4 ln 3; a certain outcome against an impossible one
     // has an infinite one.
-    let order = Some(Truth { delta: of_order, divergence: 0.5 * 3_f64.ln() * (1.0 - 1e-9) });
+    let order = Some(Truth { delta: of_order, divergence: 0.5 * ln3() * (1.0 - 1e-9) });
     let first = Some(Truth { delta: of_first_row, divergence: f64::INFINITY });
     let rho = ln3() * ln3() / 2.0;
     members! {
