@@ -1,6 +1,7 @@
 //! Functions as stages: one definition runs on a slice, on all cores, and over a stream.
 
 mod fold;
+mod label;
 mod map;
 mod rows;
 
@@ -10,11 +11,12 @@ use rayon::prelude::*;
 
 use fold::{AfterRows, AnyState, FoldStage, ThenStage, leaf, load};
 pub use fold::{Fold, Partial};
+use label::Label;
 use map::{Last, MapLeaf, MapStage};
 use rows::{Projection, RowsLeaf, RowsStage, Run, Sequence};
 
 use crate::erased::{AnyChunk, AnyRef, AnyValue};
-use crate::{CHUNK_ROWS, Carrier, Chunk, Error, Result};
+use crate::{CHUNK_ROWS, Carrier, Chunk, Domain, Error, Metric, Result, Space};
 
 /// Data sets of at least this many rows are folded on all cores.
 const PARALLEL_ROWS: usize = 1 << 17;
@@ -54,19 +56,20 @@ pub struct Function<I: Carrier, O: Carrier> {
 }
 #[derive(Clone)]
 pub(crate) enum Stage {
-    Rows(Arc<dyn RowsStage>),
-    Fold(Arc<dyn FoldStage>),
+    Rows(Arc<dyn RowsStage>, Label),
+    Fold(Arc<dyn FoldStage>, Label),
     Map(Arc<dyn MapStage>),
 }
 
 impl<I: Carrier, O: Carrier> Function<I, O> {
     /// Make a function that acts on each row alone: it appends the rows for a chunk to a buffer.
     ///
-    /// What it appends for a chunk must be what it would append for its rows one at a time.
+    /// What it appends for a chunk must be what it would append for its rows one at a time. Its partial
+    /// results, once it is folded, are known to it alone until it is [`labelled`](Function::labelled).
     pub fn rows(
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
-        Function::of(Stage::Rows(Arc::new(RowsLeaf::new::<I, O>(append))))
+        Function::of(Stage::rows(RowsLeaf::new::<I, O>(append)))
     }
     /// Make a function that acts on each row alone, and whose output begins as `empty`, which has
     /// no rows: it says what the output is like where there are no rows to tell, as the columns of a
@@ -76,18 +79,18 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
         let leaf = RowsLeaf::new::<I, O>(append).onto(AnyValue::new(empty));
-        Function::of(Stage::Rows(Arc::new(leaf)))
+        Function::of(Stage::rows(leaf))
     }
     /// Make a function that folds rows into a value.
     pub fn fold(fold: impl Fold<I, O>) -> Self {
-        Function::of(Stage::Fold(leaf(fold)))
+        Function::of(fold_stage(fold))
     }
     /// Make a function that folds rows into a value, and makes its output of that value.
     ///
     /// It is a fold and a map. What depends on the rows is compiled once, whatever becomes of their
     /// value in the end.
     pub fn fold_then<X: Carrier>(fold: impl Fold<I, X>, last: fn(X) -> Result<O>) -> Self {
-        Function::of(fold_last(leaf(fold), &last))
+        Function::of(fold_last(fold_stage(fold), &last))
     }
     /// Make a function that needs its input whole.
     pub fn map<F: Fn(&I) -> Result<O> + Send + Sync + 'static>(function: F) -> Self {
@@ -99,6 +102,40 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     }
     pub(crate) fn stage(&self) -> &Stage {
         &self.stage
+    }
+    /// Say in words which function of rows this is, its arguments included, in place of all that is
+    /// known of it. Partial results are told apart by this text, so it must be another one for another
+    /// function, and the same in every process.
+    ///
+    /// A function made by [`rows`](Function::rows) states no label at first. Its partial results can
+    /// then be merged with, and resumed by, only those of itself and its clones, in the process that
+    /// made it. A fold has the label of its [`Fold`]; a function that needs its input whole has none.
+    ///
+    /// ```
+    /// # use opendp_core::Function;
+    /// let times = |factor: i32| {
+    ///     let double = Function::rows(move |rows: &[i32], out: &mut Vec<i32>| {
+    ///         out.extend(rows.iter().map(|x| x.saturating_mul(factor)));
+    ///         Ok(())
+    ///     });
+    ///     double.labelled(move || format!("times {factor}"))
+    /// };
+    /// # let _ = times(2);
+    /// ```
+    #[must_use]
+    pub fn labelled(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        if let Stage::Rows(_, label) | Stage::Fold(_, label) = &mut self.stage {
+            *label = Label::words::<I, O>(Arc::new(text));
+        }
+        self
+    }
+    /// Say from which space the function starts: partial results of another space are of another
+    /// function.
+    pub(crate) fn within<D: Domain, M: Metric>(mut self, space: &Space<D, M>) -> Self {
+        if let Stage::Rows(_, label) | Stage::Fold(_, label) = &mut self.stage {
+            *label = label.within(space.erase());
+        }
+        self
     }
     /// Append a function: this one, then `next`.
     ///
@@ -148,8 +185,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// `NotImplemented` unless the function folds its rows, whatever their order.
     pub fn start(&self) -> Result<Partial<I, O>> {
         match &self.stage {
-            Stage::Fold(fold) if fold.in_order() => Err(in_order_only()),
-            Stage::Fold(fold) => Ok(Partial::new(fold.start(), fold)),
+            Stage::Fold(fold, _) if fold.in_order() => Err(in_order_only()),
+            Stage::Fold(fold, label) => Ok(Partial::new(fold.start(), fold, label)),
             _ => Err(whole_only()),
         }
     }
@@ -157,11 +194,12 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     ///
     /// # Errors
     /// `NotImplemented` unless the function folds its rows, whatever their order; `FailedFunction`
-    /// when the bytes are not a state of this function.
+    /// when the bytes are not a state of this function: the same steps with the same arguments up to
+    /// the fold, from the same spaces. What follows the fold may differ.
     pub fn resume(&self, bytes: &[u8]) -> Result<Partial<I, O>> {
         match &self.stage {
-            Stage::Fold(fold) if fold.in_order() => Err(in_order_only()),
-            Stage::Fold(fold) => Ok(Partial::new(load(&**fold, bytes)?, fold)),
+            Stage::Fold(fold, _) if fold.in_order() => Err(in_order_only()),
+            Stage::Fold(fold, label) => Ok(Partial::new(load(&**fold, label, bytes)?, fold, label)),
             _ => Err(whole_only()),
         }
     }
@@ -177,7 +215,7 @@ impl<T: Carrier> Function<T, T> {
         append: impl for<'a> Fn(T::Chunk<'a>, &mut T) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
         let leaf = RowsLeaf::new::<T, T>(append).into_set(Arc::new(set));
-        Function::of(Stage::Rows(Arc::new(leaf)))
+        Function::of(Stage::rows(leaf))
     }
 }
 impl Function<AnyValue, AnyValue> {
@@ -188,14 +226,22 @@ impl Function<AnyValue, AnyValue> {
 }
 
 impl Stage {
+    fn rows(leaf: RowsLeaf) -> Self {
+        Stage::Rows(Arc::new(leaf), Label::unlabelled())
+    }
     /// Append a stage in one pass, if that is possible.
     fn then(&self, next: &Stage) -> Option<Stage> {
         match (self, next) {
-            (Stage::Rows(first), Stage::Rows(second)) => {
-                Some(Stage::Rows(Arc::new(Sequence(first.clone(), second.clone()))))
+            (Stage::Rows(first, label), Stage::Rows(second, more)) => {
+                let both = Arc::new(Sequence(first.clone(), second.clone()));
+                Some(Stage::Rows(both, label.then(more)))
             }
-            (Stage::Rows(rows), Stage::Fold(fold)) => Some(Stage::Fold(fold_after(rows, fold))),
-            (Stage::Fold(fold), _) => Some(fold_then(fold.clone(), next.clone())),
+            (Stage::Rows(rows, label), Stage::Fold(fold, more)) => {
+                Some(Stage::Fold(fold_after(rows, fold), label.then(more)))
+            }
+            (Stage::Fold(fold, label), _) => {
+                Some(Stage::Fold(fold_then(fold.clone(), next.clone()), label.clone()))
+            }
             _ => None,
         }
     }
@@ -226,12 +272,12 @@ impl Stage {
     fn open(&self) -> Result<Sink<'_>> {
         match self {
             Stage::Map(_) => Err(whole_only()),
-            Stage::Rows(rows) => {
+            Stage::Rows(rows, _) => {
                 let (mut out, mut run) = (AnyValue::buffer(), rows.start());
                 run.begin(&mut out)?;
                 Ok(Sink::Rows(run, out))
             }
-            Stage::Fold(fold) => Ok(Sink::Fold(&**fold, fold.start())),
+            Stage::Fold(fold, _) => Ok(Sink::Fold(&**fold, fold.start())),
         }
     }
 }
@@ -256,11 +302,19 @@ impl Sink<'_> {
     }
 }
 
-fn fold_last(fold: Arc<dyn FoldStage>, last: &dyn Last) -> Stage {
-    fold_then(fold, last.stage())
+fn fold_stage<I: Carrier, X: Carrier>(fold: impl Fold<I, X>) -> Stage {
+    let fold = leaf(fold);
+    let label = Label::fold::<I, X>(&fold);
+    Stage::Fold(fold, label)
 }
-fn fold_then(fold: Arc<dyn FoldStage>, last: Stage) -> Stage {
-    Stage::Fold(Arc::new(ThenStage(fold, last)))
+fn fold_last(fold: Stage, last: &dyn Last) -> Stage {
+    match fold {
+        Stage::Fold(fold, label) => Stage::Fold(fold_then(fold, last.stage()), label),
+        other => other,
+    }
+}
+fn fold_then(fold: Arc<dyn FoldStage>, last: Stage) -> Arc<dyn FoldStage> {
+    Arc::new(ThenStage(fold, last))
 }
 /// Rows, then a fold, without a last projection of the rows that the fold does itself.
 fn fold_after(rows: &Arc<dyn RowsStage>, fold: &Arc<dyn FoldStage>) -> Arc<dyn FoldStage> {
@@ -320,8 +374,8 @@ impl<I: Carrier, O: Carrier> Clone for Function<I, O> {
 impl<I: Carrier, O: Carrier> fmt::Debug for Function<I, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stage = match self.stage {
-            Stage::Rows(_) => "rows",
-            Stage::Fold(_) => "fold",
+            Stage::Rows(..) => "rows",
+            Stage::Fold(..) => "fold",
             Stage::Map(_) => "map",
         };
         write!(f, "Function({} -> {}, {stage})", I::type_name(), O::type_name())

@@ -32,6 +32,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         function: Function<DI::Carrier, TO>,
         map: PrivacyMap<MI, MO>,
     ) -> Self {
+        let function = function.within(&input);
         Measurement { input, measure, function, map, accuracy: None }
     }
     /// Say how accurate the answers are, as a function of alpha.

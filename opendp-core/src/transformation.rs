@@ -44,7 +44,15 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
         function: Function<DI::Carrier, DO::Carrier>,
         map: StabilityMap<MI, MO>,
     ) -> Self {
+        let function = function.within(&input);
         Transformation { input, output, function, map }
+    }
+    /// Say in words what the function does; see [`Function::labelled`]. Partial results of functions
+    /// that are made of closures can then be merged where they were not made.
+    #[must_use]
+    pub fn labelled(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        self.function = self.function.labelled(text).within(&self.input);
+        self
     }
     /// The input space.
     pub fn input(&self) -> &Space<DI, MI> {

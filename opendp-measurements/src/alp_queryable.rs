@@ -247,9 +247,11 @@ impl Plan {
         hashes: &Hashes,
         levels: &[(u64, usize)],
         source: &mut S,
-    ) -> Result<Vec<u64>, NoEntropy> {
+    ) -> Result<Vec<u64>> {
         let size = 1_usize << self.bits;
-        let mut table = vec![0_u64; size.div_ceil(64)];
+        let mut table: Vec<u64> = Vec::new();
+        table.try_reserve_exact(size.div_ceil(64)).map_err(|_| no_memory(size))?;
+        table.resize(size.div_ceil(64), 0);
         for (hash, level) in levels {
             for place in hashes.positions(*hash).take(*level) {
                 table[place / 64] |= 1 << (place % 64);
@@ -263,6 +265,13 @@ impl Plan {
         }
         Ok(table)
     }
+}
+
+#[cold]
+fn no_memory(size: usize) -> Error {
+    Error::FailedFunction(format!(
+        "total_limit: there is no memory for a table of {size} bits; choose a smaller limit"
+    ))
 }
 
 /// What is released.

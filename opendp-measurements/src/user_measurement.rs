@@ -64,7 +64,9 @@ register! {
 #[cfg(test)]
 mod tests {
 
-    use opendp_core::{Arg, AtomDomain, DiscreteDistance, MaxDivergence};
+    use opendp_core::{
+        Arg, AtomDomain, Bounds, DiscreteDistance, MaxDivergence, SymmetricDistance, VectorDomain,
+    };
 
     use super::*;
 
@@ -79,5 +81,41 @@ mod tests {
         let one = made.input().metric().decode(&1.into()).unwrap();
         assert_eq!(made.map(&one).unwrap_err().kind(), "FailedCast");
         assert!(matches!(Arg::value(map.erase()), Arg::Value(_)));
+    }
+    /// Counts rows.
+    struct Count;
+    impl opendp_core::Fold<Vec<i32>, i32> for Count {
+        type State = i32;
+        fn label(&self) -> String {
+            "count".into()
+        }
+        fn start(&self) -> i32 {
+            0
+        }
+        fn absorb(&self, count: &mut i32, rows: &[i32]) -> Result<()> {
+            *count += rows.len() as i32;
+            Ok(())
+        }
+        fn merge(&self, count: &mut i32, other: i32) -> Result<()> {
+            *count += other;
+            Ok(())
+        }
+        fn finish(&self, count: i32) -> Result<i32> {
+            Ok(count)
+        }
+    }
+    #[test]
+    fn refuses_partial_results_of_other_spaces() {
+        let made = |upper| {
+            let element = AtomDomain::bounded(Bounds::new(0, upper).unwrap());
+            let space = Space::new(VectorDomain::new(element), SymmetricDistance).unwrap();
+            let map = PrivacyMap::new(|d: &u32| Ok(f64::from(*d)));
+            let measure = TheMeasure(MaxDivergence);
+            make_user_measurement(space, measure, Function::fold(Count), map).unwrap()
+        };
+        let bytes = made(1).start().unwrap().to_bytes().unwrap();
+        assert!(made(1).function().resume(&bytes).is_ok());
+        assert_eq!(made(2).function().resume(&bytes).unwrap_err().kind(), "FailedFunction");
+        assert!(made(2).start().unwrap().merge(made(1).start().unwrap()).is_err());
     }
 }

@@ -5,7 +5,7 @@ use opendp_core::{
     Transformation, VectorDomain,
 };
 
-use crate::each::each;
+use crate::each::{call, each};
 use crate::round_cast::{RoundCast, casts};
 
 /// Cast each record to another type, or to null when no value of that type stands for it.
@@ -57,7 +57,8 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<TIA>>>,
     M: MetricOn<VectorDomain<OptionDomain<AtomDomain<TOA>>>>,
 {
-    each(input, OptionDomain::new(AtomDomain::non_nan()), Function::rows(casts))
+    let function = Function::rows(casts).labelled(call("cast", []));
+    each(input, OptionDomain::new(AtomDomain::non_nan()), function)
 }
 
 register! {

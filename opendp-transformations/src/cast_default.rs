@@ -5,7 +5,7 @@ use opendp_core::{
     VectorDomain,
 };
 
-use crate::each::each;
+use crate::each::{call, each};
 use crate::round_cast::{RoundCast, defaults};
 
 /// Cast each record to another type, or to the default value of that type.
@@ -50,7 +50,7 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<TIA>>>,
     M: MetricOn<VectorDomain<AtomDomain<TOA>>>,
 {
-    each(input, AtomDomain::default(), Function::rows(defaults))
+    each(input, AtomDomain::default(), Function::rows(defaults).labelled(call("cast_default", [])))
 }
 
 register! {

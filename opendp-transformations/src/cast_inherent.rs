@@ -6,7 +6,7 @@ use opendp_core::{
 };
 
 use crate::RoundCast;
-use crate::each::{each, rows};
+use crate::each::{call, each, rows};
 
 /// Cast each record to a float type, or to its inherent null, NaN.
 ///
@@ -51,7 +51,8 @@ where
     M: MetricOn<VectorDomain<AtomDomain<TOA>>>,
 {
     let null = TOA::from_f64_toward_zero(f64::NAN);
-    each(input, AtomDomain::default(), rows(move |row| TOA::round_cast(row).unwrap_or(null)))
+    let cast = rows(move |row| TOA::round_cast(row).unwrap_or(null));
+    each(input, AtomDomain::default(), cast.labelled(call("cast_inherent", [])))
 }
 
 register! {

@@ -2,11 +2,11 @@
 
 use opendp_core::arith::Number;
 use opendp_core::{
-    Atom, AtomDomain, Bounds, DatasetMetric, Error, Function, MetricOn, Result, Space,
+    Atom, AtomDomain, Bounds, Codec, DatasetMetric, Error, Function, MetricOn, Result, Space,
     Transformation, VectorDomain,
 };
 
-use crate::each::each;
+use crate::each::{call, each};
 
 /// Move each record that lies out of bounds to the nearest bound.
 ///
@@ -63,14 +63,16 @@ register! {
 
 fn clamp<T: Atom + Number>(bounds: Bounds<T>) -> Function<Vec<T>, Vec<T>> {
     let (lower, upper) = (bounds.lower(), bounds.upper());
-    Function::projection(bounds, move |rows: &[T], out: &mut Vec<T>| {
+    let label = call("clamp", [bounds.to_json()]);
+    let clamp = move |rows: &[T], out: &mut Vec<T>| {
         // Two selections in a row, unlike nested ones, become a maximum and a minimum of vectors.
         out.extend(rows.iter().map(|row| {
             let raised = if *row < lower { lower } else { *row };
             if upper < raised { upper } else { raised }
         }));
         Ok(())
-    })
+    };
+    Function::projection(bounds, clamp).labelled(label)
 }
 #[cold]
 pub(crate) fn may_be_nan() -> Error {

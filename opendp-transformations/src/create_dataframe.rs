@@ -1,10 +1,11 @@
 //! A frame of fields of text.
 
 use opendp_core::{
-    AtomDomain, Column, ColumnDomain, DataFrame, DataFrameDomain, DatasetMetric, Function,
+    AtomDomain, Codec, Column, ColumnDomain, DataFrame, DataFrameDomain, DatasetMetric, Function,
     HashableAtom, MetricOn, Result, Space, StabilityMap, SymmetricDistance, Transformation,
 };
 
+use crate::each::call;
 use crate::split_records::Fields;
 
 /// Make a frame of the fields of each record.
@@ -57,6 +58,7 @@ where
     }
     let empty = domain.empty();
     let output = Space::new(domain, input.metric().clone())?;
+    let label = call("create_dataframe", [col_names.to_json()]);
     let collect = move |records: &[Vec<String>], out: &mut DataFrame<K>| {
         let column = |place: usize| {
             let field = |record: &Vec<String>| record.get(place).cloned().unwrap_or_default();
@@ -67,7 +69,8 @@ where
         Ok(())
     };
     let map = StabilityMap::identity();
-    Ok(Transformation::new(input, output, Function::rows_onto(empty, collect), map))
+    let function = Function::rows_onto(empty, collect).labelled(label);
+    Ok(Transformation::new(input, output, function, map))
 }
 
 register! {

@@ -1,11 +1,12 @@
 //! A column of a frame, cast to another type.
 
 use opendp_core::{
-    Atom, AtomDomain, ColumnDomain, DataFrameDomain, DatasetMetric, HashableAtom, MetricOn, Result,
-    Space, Transformation,
+    Atom, AtomDomain, Codec, ColumnDomain, DataFrameDomain, DatasetMetric, HashableAtom, MetricOn,
+    Result, Space, Transformation,
 };
 
 use crate::RoundCast;
+use crate::each::call;
 use crate::replaced::{cast_cells, replaced};
 
 /// Cast a column of a frame to another type, or to the default value of that type.
@@ -57,7 +58,9 @@ where
     TOA: Atom + RoundCast<TIA>,
 {
     let made = ColumnDomain::new(AtomDomain::<TOA>::default());
-    replaced(input, column_name, made, cast_cells::<TIA, TOA>)
+    let types = [TIA::type_name(), TOA::type_name()].map(|name| name.to_string().to_json());
+    let label = call("df_cast_default", [column_name.to_json(), types.to_vec().into()]);
+    Ok(replaced(input, column_name, made, cast_cells::<TIA, TOA>)?.labelled(label))
 }
 
 register! {

@@ -1,10 +1,11 @@
 //! A column of a frame that tells whether its cells equal a value.
 
 use opendp_core::{
-    Atom, AtomDomain, Column, ColumnDomain, DataFrameDomain, DatasetMetric, HashableAtom, MetricOn,
-    Result, Space, Transformation,
+    Atom, AtomDomain, Codec, Column, ColumnDomain, DataFrameDomain, DatasetMetric, HashableAtom,
+    MetricOn, Result, Space, Transformation,
 };
 
+use crate::each::call;
 use crate::replaced::replaced;
 
 /// Tell of each cell of a column whether it equals a value.
@@ -55,10 +56,13 @@ where
     TIA: Atom,
 {
     let flags = ColumnDomain::new(AtomDomain::<bool>::default());
-    replaced(input, column_name, flags, move |cells: Option<&[TIA]>, rows| {
+    let of = TIA::type_name().to_string();
+    let label = call("df_is_equal", [column_name.to_json(), of.to_json(), value.to_json()]);
+    let equal = move |cells: Option<&[TIA]>, rows| {
         let Some(cells) = cells else { return Ok(Column::new(vec![false; rows])) };
         Ok(Column::new(cells.iter().map(|cell| *cell == value).collect()))
-    })
+    };
+    Ok(replaced(input, column_name, flags, equal)?.labelled(label))
 }
 
 register! {

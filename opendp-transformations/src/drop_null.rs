@@ -6,6 +6,7 @@ use opendp_core::{
 };
 
 use crate::Nullable;
+use crate::each::call;
 
 /// Drop each record that is null or NaN.
 ///
@@ -51,6 +52,7 @@ where
         out.extend(records.iter().filter_map(D::present).cloned());
         Ok(())
     });
+    let function = function.labelled(call("drop_null", []));
     Ok(Transformation::new(input, output, function, StabilityMap::identity()))
 }
 

@@ -4,7 +4,16 @@ use opendp_core::{
     DatasetMetric, Domain, Function, MetricOn, Result, Space, StabilityMap, Transformation,
     VectorDomain,
 };
+use serde_json::Value as Json;
 
+/// The label of a function of rows, by which its partial results are told from those of others: the
+/// name of what makes it, and the arguments, to the bit.
+pub(crate) fn call<const N: usize>(
+    name: &'static str,
+    arguments: [Json; N],
+) -> impl Fn() -> String + Send + Sync + 'static {
+    move || format!("{name}{}", Json::from(arguments.to_vec()))
+}
 /// Make the stage that applies a function to each record.
 pub(crate) fn rows<I, O>(row: impl Fn(&I) -> O + Send + Sync + 'static) -> Function<Vec<I>, Vec<O>>
 where

@@ -1,9 +1,11 @@
 //! The records within bounds.
 
 use opendp_core::{
-    Atom, AtomDomain, Bounds, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
+    Atom, AtomDomain, Bounds, Codec, DatasetMetric, MetricOn, Result, Space, Transformation,
+    VectorDomain,
 };
 
+use crate::each::call;
 use crate::filter::filtered;
 
 /// Keep the records that lie within bounds.
@@ -47,7 +49,9 @@ where
     T: Atom,
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
 {
-    filtered(input, AtomDomain::bounded(bounds.clone()), move |row| bounds.contains(row))
+    let label = call("filter_bounds", [bounds.to_json()]);
+    let element = AtomDomain::bounded(bounds.clone());
+    Ok(filtered(input, element, move |row| bounds.contains(row))?.labelled(label))
 }
 
 register! {

@@ -3,9 +3,11 @@
 use std::collections::HashSet;
 
 use opendp_core::{
-    AtomDomain, DatasetMetric, HashableAtom, MetricOn, Result, Space, Transformation, VectorDomain,
+    AtomDomain, Codec, DatasetMetric, HashableAtom, MetricOn, Result, Space, Transformation,
+    VectorDomain,
 };
 
+use crate::each::call;
 use crate::filter::filtered;
 use foldhash::fast::RandomState;
 
@@ -46,9 +48,10 @@ where
     T: HashableAtom,
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
 {
+    let label = call("filter_values", [values.to_json()]);
     let values: HashSet<T, RandomState> = values.into_iter().collect();
     let element = input.domain().element().clone();
-    filtered(input, element, move |row| values.contains(row))
+    Ok(filtered(input, element, move |row| values.contains(row))?.labelled(label))
 }
 
 register! {

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use opendp_core::{
-    AtomDomain, DatasetMetric, Error, HashableAtom, MetricOn, OptionDomain, Result, Space,
+    AtomDomain, Codec, DatasetMetric, Error, HashableAtom, MetricOn, OptionDomain, Result, Space,
     Transformation, VectorDomain,
 };
 
-use crate::each::{each, rows};
+use crate::each::{call, each, rows};
 use foldhash::fast::RandomState;
 
 /// Find the index of each record in a list of categories.
@@ -57,9 +57,10 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     M: MetricOn<VectorDomain<OptionDomain<AtomDomain<usize>>>>,
 {
+    let label = call("find", [categories.to_json()]);
     let index = index(categories)?;
     let find = rows(move |row: &T| index.get(row).copied());
-    each(input, OptionDomain::new(AtomDomain::default()), find)
+    each(input, OptionDomain::new(AtomDomain::default()), find.labelled(label))
 }
 
 register! {

@@ -2,10 +2,11 @@
 
 use opendp_core::arith::Number;
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, Error, MetricOn, Result, Space, Transformation, VectorDomain,
+    Atom, AtomDomain, Codec, DatasetMetric, Error, MetricOn, Result, Space, Transformation,
+    VectorDomain,
 };
 
-use crate::each::{each, rows};
+use crate::each::{call, each, rows};
 
 /// Find the bin of each record among bins that are divided by edges.
 ///
@@ -56,11 +57,12 @@ where
             "edges: expected each to be larger than the one before, and none to be NaN".into(),
         ));
     }
+    let label = call("find_bin", [edges.to_json()]);
     let find = move |row: &T| match row.is_null() {
         true => edges.len(),
         false => edges.partition_point(|edge| *edge <= *row),
     };
-    each(input, AtomDomain::default(), rows(find))
+    each(input, AtomDomain::default(), rows(find).labelled(label))
 }
 
 register! {

@@ -5,6 +5,8 @@ use opendp_core::{
     Transformation, VectorDomain,
 };
 
+use crate::each::call;
+
 /// Pass the data on as it is.
 ///
 /// # Arguments
@@ -61,6 +63,7 @@ pub(crate) fn copy<T: Carrier>() -> Function<T, T> {
         out.append_rows(chunk);
         Ok(())
     })
+    .labelled(call("identity", []))
 }
 
 #[cfg(test)]

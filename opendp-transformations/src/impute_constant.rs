@@ -2,12 +2,12 @@
 
 use opendp_core::Atom;
 use opendp_core::{
-    AtomDomain, DatasetMetric, Error, MetricOn, OptionDomain, Result, Space, Transformation,
+    AtomDomain, Codec, DatasetMetric, Error, MetricOn, OptionDomain, Result, Space, Transformation,
     VectorDomain,
 };
 
 use crate::Nullable;
-use crate::each::{each, rows};
+use crate::each::{call, each, rows};
 
 /// Put a constant in the place of each record that is null or NaN.
 ///
@@ -55,8 +55,9 @@ where
             "constant: expected a value for missing records, found NaN".into(),
         ));
     }
+    let label = call("impute_constant", [constant.to_json()]);
     let impute = move |row: &D::Carrier| D::present(row).unwrap_or(&constant).clone();
-    each(input, AtomDomain::non_nan(), rows(impute))
+    each(input, AtomDomain::non_nan(), rows(impute).labelled(label))
 }
 
 register! {

@@ -3,11 +3,11 @@
 use opendp_core::arith::Float;
 use opendp_core::random::{NoEntropy, with_secure};
 use opendp_core::{
-    Atom, AtomDomain, Bounds, DatasetMetric, Function, MetricOn, Result, Space, Transformation,
-    VectorDomain,
+    Atom, AtomDomain, Bounds, Codec, DatasetMetric, Function, MetricOn, Result, Space,
+    Transformation, VectorDomain,
 };
 
-use crate::each::each;
+use crate::each::{call, each};
 use crate::uniform::Uniform;
 
 /// Put a number drawn uniformly from an interval in the place of each record that is NaN.
@@ -60,6 +60,7 @@ where
     T: Atom + Float,
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
 {
+    let label = call("impute_uniform_float", [bounds.to_json()]);
     let uniform = Uniform::new(bounds)?;
     let function = Function::rows(move |records: &[T], out: &mut Vec<T>| {
         // The source is opened for every chunk, so that a lack of entropy shows nothing of the data.
@@ -71,7 +72,7 @@ where
         })?;
         Ok(())
     });
-    each(input, AtomDomain::non_nan(), function)
+    each(input, AtomDomain::non_nan(), function.labelled(label))
 }
 
 register! {

@@ -1,10 +1,10 @@
 //! The category at each index.
 
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
+    Atom, AtomDomain, Codec, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
 };
 
-use crate::each::{each, rows};
+use crate::each::{call, each, rows};
 
 /// Look up the category at each index.
 ///
@@ -48,8 +48,9 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<usize>>>,
     M: MetricOn<VectorDomain<AtomDomain<TOA>>>,
 {
+    let label = call("index", [categories.to_json(), null.to_json()]);
     let look = move |row: &usize| categories.get(*row).unwrap_or(&null).clone();
-    each(input, AtomDomain::default(), rows(look))
+    each(input, AtomDomain::default(), rows(look).labelled(label))
 }
 
 // An absent type argument means the one type that the categories read as.

@@ -4,7 +4,7 @@ use opendp_core::{
     Atom, AtomDomain, DatasetMetric, MetricOn, Result, Space, Transformation, VectorDomain,
 };
 
-use crate::each::{each, rows};
+use crate::each::{call, each, rows};
 
 /// Tell of each record whether it equals a value.
 ///
@@ -49,7 +49,8 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     M: MetricOn<VectorDomain<AtomDomain<bool>>>,
 {
-    each(input, AtomDomain::default(), rows(move |row| *row == value))
+    let label = call("is_equal", [value.to_json()]);
+    each(input, AtomDomain::default(), rows(move |row| *row == value).labelled(label))
 }
 
 register! {

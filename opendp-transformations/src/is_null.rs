@@ -5,7 +5,7 @@ use opendp_core::{
     VectorDomain,
 };
 
-use crate::each::{each, rows};
+use crate::each::{call, each, rows};
 
 /// A domain of values some of which stand for none: null, or NaN.
 pub trait Nullable: Domain {
@@ -65,7 +65,8 @@ where
     D: Nullable,
     M: DatasetMetric + MetricOn<VectorDomain<D>> + MetricOn<VectorDomain<AtomDomain<bool>>>,
 {
-    each(input, AtomDomain::default(), rows(|row| D::present(row).is_none()))
+    let is_null = rows(|row| D::present(row).is_none());
+    each(input, AtomDomain::default(), is_null.labelled(call("is_null", [])))
 }
 
 register! {

@@ -61,7 +61,8 @@ impl<T: Clone> Sample<T> {
     ) -> Result<()> {
         let total = self.seen.saturating_add(other.seen);
         if u64::try_from(size).is_ok_and(|size| size < total) {
-            let mut chosen = Vec::with_capacity(size);
+            // A size from a document may be larger than what both hold, if that is none of ours.
+            let mut chosen = Vec::with_capacity(size.min(self.kept.len() + other.kept.len()));
             let (mut here, mut there) = (self.seen, other.seen);
             while chosen.len() < size {
                 let (kept, left) = if below(here.saturating_add(there))? < here {
@@ -101,6 +102,9 @@ impl<'de, T: Codec> Deserialize<'de> for Sample<T> {
         let (seen, kept) = <(u64, Vec<Json>)>::deserialize(deserializer)?;
         let kept: Result<Vec<T>> = kept.iter().map(T::from_json).collect();
         let kept = kept.map_err(|_| D::Error::custom("a row is not of its type"))?;
+        if u64::try_from(kept.len()).is_ok_and(|kept| seen < kept) {
+            return Err(D::Error::custom("more rows were kept than seen"));
+        }
         Ok(Sample { seen, kept })
     }
 }

@@ -5,6 +5,8 @@ use opendp_core::{
     MetricOn, Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
 };
 
+use crate::each::call;
+
 /// Keep one column of a frame.
 ///
 /// # Arguments
@@ -56,6 +58,7 @@ where
         domain = domain.with_size(size);
     }
     let output = Space::new(domain, input.metric().clone())?;
+    let label = call("select_column", [key.to_json()]);
     let select = move |rows: FrameChunk<'_, K>, out: &mut Vec<TOA>| {
         match rows.cells::<TOA>(&key) {
             Some(cells) => out.extend_from_slice(cells),
@@ -64,7 +67,7 @@ where
         Ok(())
     };
     let map = StabilityMap::identity();
-    Ok(Transformation::new(input, output, Function::rows(select), map))
+    Ok(Transformation::new(input, output, Function::rows(select).labelled(label), map))
 }
 
 register! {

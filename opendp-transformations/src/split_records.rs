@@ -1,11 +1,11 @@
 //! The fields of each line.
 
 use opendp_core::{
-    AtomDomain, DatasetMetric, Error, MetricOn, Result, Space, SymmetricDistance, Transformation,
-    VectorDomain,
+    AtomDomain, Codec, DatasetMetric, Error, MetricOn, Result, Space, SymmetricDistance,
+    Transformation, VectorDomain,
 };
 
-use crate::each::{each, rows};
+use crate::each::{call, each, rows};
 use crate::split_lines::Texts;
 
 /// Fields of text, as many as each record has.
@@ -54,10 +54,11 @@ where
     if separator.is_empty() {
         return Err(Error::MakeTransformation("separator: expected a text, found none".into()));
     }
+    let label = call("split_records", [separator.to_json()]);
     let split = move |record: &String| -> Vec<String> {
         record.split(&separator).map(|field| field.trim().to_owned()).collect()
     };
-    each(input, Texts::new(AtomDomain::default()), rows(split))
+    each(input, Texts::new(AtomDomain::default()), rows(split).labelled(label))
 }
 
 register! {

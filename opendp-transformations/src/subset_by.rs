@@ -1,10 +1,11 @@
 //! The rows of a frame that a column marks.
 
 use opendp_core::{
-    Chunk, DataFrame, DataFrameDomain, DatasetMetric, Error, FrameChunk, Function, HashableAtom,
-    MetricOn, Result, Space, StabilityMap, SymmetricDistance, Transformation,
+    Chunk, Codec, DataFrame, DataFrameDomain, DatasetMetric, Error, FrameChunk, Function,
+    HashableAtom, MetricOn, Result, Space, StabilityMap, SymmetricDistance, Transformation,
 };
 
+use crate::each::call;
 use crate::select_column::{absent, column};
 
 /// Keep the rows that a column of truth values marks.
@@ -78,6 +79,7 @@ where
     };
     let empty = domain.empty();
     let output = Space::new(domain, input.metric().clone())?;
+    let label = call("subset_by", [indicator_column.to_json(), keep_columns.to_json()]);
     let keep = move |rows: FrameChunk<'_, TK>, out: &mut DataFrame<TK>| {
         let nothing = || vec![false; rows.rows()];
         let mask = rows.cells::<bool>(&indicator_column).map_or_else(nothing, <[bool]>::to_vec);
@@ -85,7 +87,8 @@ where
         Ok(())
     };
     let map = StabilityMap::identity();
-    Ok(Transformation::new(input, output, Function::rows_onto(empty, keep), map))
+    let function = Function::rows_onto(empty, keep).labelled(label);
+    Ok(Transformation::new(input, output, function, map))
 }
 
 register! {

@@ -5,6 +5,7 @@ use std::{any::Any, fmt, marker::PhantomData, sync::Arc};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
+use super::label::Label;
 use super::rows::{RowsStage, Run};
 use super::{Stage, absorb};
 use crate::erased::{AnyChunk, AnyValue};
@@ -20,6 +21,9 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// What the fold remembers of the rows it has seen.
     type State: Serialize + DeserializeOwned + Send + Sync + 'static;
     /// Tell this fold from others, parameters included, so that foreign states are refused.
+    ///
+    /// What comes before the fold, and the space of each step, are told apart without it. The text
+    /// must be the same in every process.
     fn label(&self) -> String;
     /// Make the state of no rows.
     fn start(&self) -> Self::State;
@@ -58,6 +62,11 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
 /// Partial results can be made on several machines, written as bytes, merged in any order, and
 /// finished once. They hold unprotected data: what they are sent through must be trusted.
 ///
+/// A partial result carries the label of its function: the spaces of all steps, the steps before the
+/// fold with their arguments, and the fold. Only a function with the same label takes it, whatever
+/// follows the fold. So it is the same function to another process that builds the same chain. A step
+/// made of a closure needs a label of its own for that; see [`labelled`](crate::Function::labelled).
+///
 /// ```
 /// # use opendp_core::{Fold, Function, Result};
 /// struct Count;
@@ -81,11 +90,12 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
 pub struct Partial<I: Carrier, O: Carrier> {
     state: AnyState,
     fold: Arc<dyn FoldStage>,
+    label: Label,
     types: PhantomData<fn(&I) -> O>,
 }
 impl<I: Carrier, O: Carrier> Partial<I, O> {
-    pub(super) fn new(state: AnyState, fold: &Arc<dyn FoldStage>) -> Self {
-        Partial { state, fold: fold.clone(), types: PhantomData }
+    pub(super) fn new(state: AnyState, fold: &Arc<dyn FoldStage>, label: &Label) -> Self {
+        Partial { state, fold: fold.clone(), label: label.clone(), types: PhantomData }
     }
     /// Add a chunk of rows.
     ///
@@ -99,8 +109,8 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     /// # Errors
     /// `FailedFunction` when the other is of another function.
     pub fn merge(&mut self, other: Self) -> Result<()> {
-        if !Arc::ptr_eq(&self.fold, &other.fold) {
-            same_label(self.fold.label(), other.fold.label())?;
+        if !self.label.same(&other.label)? {
+            return Err(self.label.foreign());
         }
         self.fold.merge(&mut *self.state, other.state)
     }
@@ -109,7 +119,7 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     /// # Errors
     /// When a state does not serialize.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        seal(self.fold.label(), self.fold.save(&*self.state)?)
+        seal(self.label.text()?.to_owned(), self.fold.save(&*self.state)?)
     }
     /// Give the value of the rows seen.
     ///
@@ -212,7 +222,7 @@ impl<F: Fold<I, O>, I: Carrier, O: Carrier> FoldStage for Leaf<F, I, O> {
     }
 }
 
-/// A state as it travels: the label of its fold, and what the fold remembers.
+/// A state as it travels: the label of its function, and what the fold remembers.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     fold: String,
@@ -225,13 +235,15 @@ fn written<T>(bytes: serde_json::Result<T>) -> Result<T> {
     bytes.map_err(|_| Error::FailedFunction("the state of a fold does not serialize".into()))
 }
 /// Take up a state that was written by [`Partial::to_bytes`].
-pub(crate) fn load(fold: &dyn FoldStage, bytes: &[u8]) -> Result<AnyState> {
+pub(crate) fn load(fold: &dyn FoldStage, label: &Label, bytes: &[u8]) -> Result<AnyState> {
     let saved: Saved = serde_json::from_slice(bytes).map_err(|_| foreign())?;
-    same_label(saved.fold, fold.label())?;
-    fold.load(&saved.state)
-}
-fn same_label(left: String, right: String) -> Result<()> {
-    if left == right { Ok(()) } else { Err(foreign()) }
+    if saved.fold != label.text()? {
+        return Err(label.foreign());
+    }
+    // To merge it with the state of no rows changes nothing, and refuses what has another shape.
+    let mut state = fold.start();
+    fold.merge(&mut *state, fold.load(&saved.state)?)?;
+    Ok(state)
 }
 
 /// Rows, then a fold, in one pass.
@@ -315,6 +327,6 @@ impl FoldStage for ThenStage {
 }
 
 #[cold]
-fn foreign() -> Error {
+pub(super) fn foreign() -> Error {
     Error::FailedFunction("the partial result is not one of this function".into())
 }

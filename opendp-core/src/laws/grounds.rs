@@ -55,8 +55,8 @@ pub struct Tried {
     pub pairs: usize,
     /// Inputs that gave the same when they were divided into chunks.
     pub divided: usize,
-    /// Whether the same input gave different outputs. The map of such a transformation is a claim
-    /// about distributions, which no pair of outputs can refute, so that no pairs are tried.
+    /// Whether some input gave different outputs when it was run again. On such an input the map is a
+    /// claim about distributions, which no pair of outputs can refute, so that no pair with it is tried.
     pub random: bool,
 }
 
@@ -192,54 +192,68 @@ impl Grounds {
             tried.members += 1;
             outputs.push(output);
         }
-        tried.random = varies(transformation, &inputs, &outputs, 1)?;
-        if tried.random {
-            return Ok(tried);
+        let mut cases = Vec::with_capacity(inputs.len());
+        for (input, output) in inputs.iter().zip(&outputs) {
+            let random = varies(transformation, input, output, 1)?;
+            cases.push(Case { input, output, random });
         }
-        match self.compare(transformation, &inputs, &outputs, tried) {
-            // A random function of few outcomes may have repeated itself once by chance.
-            Err(_) if varies(transformation, &inputs, &outputs, 64)? => {
-                Ok(Tried { random: true, ..tried })
-            }
-            compared => compared,
-        }
+        self.compare(transformation, &mut cases, &mut tried)?;
+        tried.random = cases.iter().any(|case| case.random);
+        Ok(tried)
     }
-    /// Compare the outputs with those of divided inputs, and with each other.
+    /// Compare the outputs with those of divided inputs, and with each other, where they do not vary.
     fn compare(
         &self,
         transformation: &AnyTransformation,
-        inputs: &[AnyValue],
-        outputs: &[AnyValue],
-        mut tried: Tried,
-    ) -> Result<Tried, Broken> {
-        let tell = |error: Error| error.to_string();
-        let (start, end) = (self.of(transformation.input())?, self.of(transformation.output())?);
-        for (input, output) in inputs.iter().zip(outputs) {
-            tried.divided += divided(transformation, input, output)?;
-        }
-        for (x, fx) in inputs.iter().zip(outputs) {
-            for (y, fy) in inputs.iter().zip(outputs) {
-                let metric = transformation.input().metric();
-                let Ok(Some(d_in)) = (start.distance)(metric, x, y) else { continue };
-                let Ok(bound) = transformation.map(&d_in) else { continue };
-                let found = (end.distance)(transformation.output().metric(), fx, fy);
-                let fits = match &found {
-                    Ok(Some(d_out)) => d_out.at_most(&bound).map_err(tell)?,
-                    _ => false,
-                };
-                if !fits {
-                    return Err(format!(
-                        "{} and {} at {d_in:?} give {} and {} at {found:?}, more than {bound:?}",
-                        x.to_json(),
-                        y.to_json(),
-                        fx.to_json(),
-                        fy.to_json(),
-                    ));
-                }
-                tried.pairs += 1;
+        cases: &mut [Case<'_>],
+        tried: &mut Tried,
+    ) -> Result<(), Broken> {
+        for case in cases.iter_mut().filter(|case| !case.random) {
+            match divided(transformation, case.input, case.output) {
+                Err(broken) if !case.turns_out_random(transformation)? => return Err(broken),
+                divided => tried.divided += divided.unwrap_or(0),
             }
         }
-        Ok(tried)
+        for i in 0..cases.len() {
+            for j in 0..cases.len() {
+                if cases[i].random || cases[j].random {
+                    continue;
+                }
+                match self.close(transformation, &cases[i], &cases[j]) {
+                    Ok(pairs) => tried.pairs += pairs,
+                    Err(broken) => {
+                        let first = cases[i].turns_out_random(transformation)?;
+                        if !(cases[j].turns_out_random(transformation)? || first) {
+                            return Err(broken);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+    /// Check that two outputs are at most as far apart as the map says. Gives 0 where it says nothing.
+    fn close(
+        &self,
+        transformation: &AnyTransformation,
+        x: &Case<'_>,
+        y: &Case<'_>,
+    ) -> Result<usize, Broken> {
+        let (input, output) = (transformation.input(), transformation.output());
+        let (start, end) = (self.of(input)?, self.of(output)?);
+        let d_in = (start.distance)(input.metric(), x.input, y.input);
+        let Ok(Some(d_in)) = d_in else { return Ok(0) };
+        let Ok(bound) = transformation.map(&d_in) else { return Ok(0) };
+        let found = (end.distance)(output.metric(), x.output, y.output);
+        let fits = match &found {
+            Ok(Some(d_out)) => d_out.at_most(&bound).map_err(|error| error.to_string())?,
+            _ => false,
+        };
+        if fits {
+            return Ok(1);
+        }
+        let [x, y, fx, fy] = [x.input, y.input, x.output, y.output].map(Codec::to_json);
+        Err(format!("{x} and {y} at {d_in:?} give {fx} and {fy} at {found:?}, more than {bound:?}"))
     }
     fn of(&self, space: &Space<AnyDomain, AnyMetric>) -> Result<Ground, Broken> {
         let types = (space.domain().inner_id(), space.metric().inner_id());
@@ -255,19 +269,30 @@ impl Grounds {
 fn run(transformation: &AnyTransformation, input: &AnyValue) -> Result<AnyValue, Broken> {
     transformation.invoke(input).map_err(|error| format!("{}: {error}", input.to_json()))
 }
-/// Whether some input gives another output when it is run again so many times.
+/// An input, the output that it gave, and whether it gave another one when it was run again.
+struct Case<'a> {
+    input: &'a AnyValue,
+    output: &'a AnyValue,
+    random: bool,
+}
+impl Case<'_> {
+    /// Whether it varies after all: a random function of few outcomes may repeat itself by chance.
+    fn turns_out_random(&mut self, transformation: &AnyTransformation) -> Result<bool, Broken> {
+        self.random = self.random || varies(transformation, self.input, self.output, 64)?;
+        Ok(self.random)
+    }
+}
+/// Whether an input gives another output when it is run again so many times.
 fn varies(
     transformation: &AnyTransformation,
-    inputs: &[AnyValue],
-    outputs: &[AnyValue],
+    input: &AnyValue,
+    output: &AnyValue,
     times: usize,
 ) -> Result<bool, Broken> {
-    for (input, output) in inputs.iter().zip(outputs) {
-        let output = output.to_json();
-        for _ in 0..times {
-            if run(transformation, input)?.to_json() != output {
-                return Ok(true);
-            }
+    let output = output.to_json();
+    for _ in 0..times {
+        if run(transformation, input)?.to_json() != output {
+            return Ok(true);
         }
     }
     Ok(false)
@@ -301,91 +326,4 @@ fn divided(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Function, StabilityMap, Transformation};
-
-    type Rows = VectorDomain<AtomDomain<f64>>;
-    fn rows(domain: Rows) -> Space<Rows, SymmetricDistance> {
-        Space::new(domain, SymmetricDistance).unwrap()
-    }
-    fn check(
-        input: Rows,
-        output: Rows,
-        function: impl Fn(&Vec<f64>) -> Result<Vec<f64>> + Send + Sync + 'static,
-    ) -> Result<Tried, Broken> {
-        let made = Transformation::new(
-            rows(input),
-            rows(output),
-            Function::map(function),
-            StabilityMap::from_constant(1_u32),
-        );
-        Grounds::new().records::<f64>().check(&made.erase(), &mut Draw::new(7))
-    }
-
-    #[test]
-    fn accepts_the_identity_on_hostile_data() {
-        let all = Rows::default();
-        let tried = check(all.clone(), all, |rows| Ok(rows.clone())).unwrap();
-        assert!(tried.members > 40 && tried.pairs > 500 && !tried.random, "{tried:?}");
-    }
-    #[test]
-    fn refuses_an_output_that_is_not_declared() {
-        let real = VectorDomain::new(AtomDomain::non_nan());
-        let root = |rows: &Vec<f64>| Ok(rows.iter().map(|x| x - x).collect());
-        assert!(check(real.clone(), real, root).unwrap_err().contains("not in the output domain"));
-    }
-    #[test]
-    fn refuses_an_error_on_data() {
-        let all = Rows::default();
-        let strict = |rows: &Vec<f64>| match rows.iter().any(|x| x.is_infinite()) {
-            true => Err(Error::FailedFunction("infinite".into())),
-            false => Ok(rows.clone()),
-        };
-        assert!(check(all.clone(), all, strict).unwrap_err().contains("infinite"));
-    }
-    #[test]
-    fn refuses_a_map_that_is_too_small() {
-        let all = Rows::default();
-        let twice = |rows: &Vec<f64>| Ok([&rows[..], &rows[..]].concat());
-        assert!(check(all.clone(), all, twice).unwrap_err().contains("more than"));
-    }
-    #[test]
-    fn tells_random_outputs_from_repeatable_ones() {
-        use std::sync::atomic::{AtomicU32, Ordering};
-        let all = Rows::default();
-        let calls = AtomicU32::new(0);
-        let counter = move |_: &Vec<f64>| Ok(vec![f64::from(calls.fetch_add(1, Ordering::SeqCst))]);
-        let tried = check(all.clone(), all, counter).unwrap();
-        assert!(tried.random && tried.pairs == 0);
-    }
-    #[test]
-    fn a_random_output_that_repeated_itself_is_not_held_to_the_map() {
-        use std::sync::atomic::{AtomicUsize, Ordering};
-        let all = Rows::default();
-        let members = Grounds::new().records::<f64>();
-        let members = members.members(&rows(all.clone()).erase(), &mut Draw::new(7)).unwrap().len();
-        let calls = AtomicUsize::new(0);
-        // The first two runs on each input agree, and break the map, which claims `d_in` apart.
-        let rare = move |rows: &Vec<f64>| {
-            let late = calls.fetch_add(1, Ordering::SeqCst) >= 2 * members;
-            Ok(if late { vec![] } else { [&rows[..], &rows[..]].concat() })
-        };
-        let tried = check(all.clone(), all, rare).unwrap();
-        assert!(tried.random && tried.pairs == 0, "{tried:?}");
-    }
-    #[test]
-    fn names_the_space_that_it_does_not_know() {
-        let space = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new());
-        let identity = Transformation::new(
-            space.clone().unwrap(),
-            space.unwrap(),
-            Function::map(|x: &i32| Ok(*x)),
-            StabilityMap::from_constant(1),
-        );
-        let unknown = Grounds::new().check(&identity.erase(), &mut Draw::new(0)).unwrap_err();
-        assert!(unknown.contains("AtomDomain<i32>, AbsoluteDistance<i32>"), "{unknown}");
-        let known = Grounds::new().numbers::<i32, i32>();
-        assert!(known.check(&identity.erase(), &mut Draw::new(0)).unwrap().pairs > 10);
-    }
-}
+mod tests;

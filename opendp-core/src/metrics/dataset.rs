@@ -2,10 +2,10 @@
 
 use crate::domain::descriptor;
 use crate::{
-    DatasetMetric, DistanceOn, Domain, Error, Metric, MetricOn, Result, TheMetric, VectorDomain,
-    named,
+    Codec, DatasetMetric, DistanceOn, Domain, Error, Metric, MetricOn, Result, TheMetric,
+    VectorDomain, named,
 };
-use serde_json::Value as Json;
+use serde_json::{Number, Value as Json};
 
 /// Records added or removed, in any order.
 ///
@@ -119,7 +119,7 @@ where
     D::Carrier: PartialEq,
 {
     fn distance(&self, left: &Vec<D::Carrier>, right: &Vec<D::Carrier>) -> Result<Option<u32>> {
-        symmetric(left, right).map(Some)
+        symmetric(left, right, same).map(Some)
     }
 }
 impl<D: Domain> DistanceOn<VectorDomain<D>> for InsertDeleteDistance
@@ -127,7 +127,7 @@ where
     D::Carrier: PartialEq,
 {
     fn distance(&self, left: &Vec<D::Carrier>, right: &Vec<D::Carrier>) -> Result<Option<u32>> {
-        insert_delete(left, right).map(Some)
+        insert_delete(left, right, same).map(Some)
     }
 }
 impl<D: Domain> DistanceOn<VectorDomain<D>> for ChangeOneDistance
@@ -135,7 +135,7 @@ where
     D::Carrier: PartialEq,
 {
     fn distance(&self, left: &Vec<D::Carrier>, right: &Vec<D::Carrier>) -> Result<Option<u32>> {
-        change_one(left, right)
+        change_one(left, right, same)
     }
 }
 impl<D: Domain> DistanceOn<VectorDomain<D>> for HammingDistance
@@ -143,21 +143,39 @@ where
     D::Carrier: PartialEq,
 {
     fn distance(&self, left: &Vec<D::Carrier>, right: &Vec<D::Carrier>) -> Result<Option<u32>> {
-        hamming(left, right)
+        hamming(left, right, same)
     }
 }
 
-/// Whether two records are the same one, NaN included.
-pub(crate) fn same<T: PartialEq>(x: &T, y: &T) -> bool {
-    #[allow(clippy::eq_op, reason = "only NaN differs from itself")]
-    let both_nan = x != x && y != y;
-    x == y || both_nan
+/// Whether two records are the same one, NaN included, wherever it is inside of them.
+pub(crate) fn same<T: PartialEq + Codec>(x: &T, y: &T) -> bool {
+    #[allow(clippy::eq_op, reason = "only what holds a NaN differs from itself")]
+    let both_hold_nan = x != x && y != y;
+    x == y || (both_hold_nan && same_json(&x.to_json(), &y.to_json()))
 }
-pub(super) fn symmetric<T: PartialEq>(left: &[T], right: &[T]) -> Result<u32> {
+/// Whether two records of one type are the same one, as they are written: a NaN is a text there. Zeros
+/// of either sign are equal, as they are to `==`.
+fn same_json(x: &Json, y: &Json) -> bool {
+    match (x, y) {
+        (Json::Array(x), Json::Array(y)) => {
+            x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same_json(x, y))
+        }
+        (Json::Object(x), Json::Object(y)) => {
+            let other = |(key, x)| y.get(key).is_some_and(|y| same_json(x, y));
+            x.len() == y.len() && x.iter().all(other)
+        }
+        (Json::Number(x), Json::Number(y)) => {
+            let zero = |number: &Number| number.as_f64() == Some(0.0);
+            x == y || (zero(x) && zero(y))
+        }
+        _ => x == y,
+    }
+}
+pub(super) fn symmetric<T>(left: &[T], right: &[T], same: fn(&T, &T) -> bool) -> Result<u32> {
     let mut unmatched: Vec<&T> = right.iter().collect();
     let mut removed = 0;
     for x in left {
-        match unmatched.iter().position(|y| same(x, *y)) {
+        match unmatched.iter().position(|y| same(x, y)) {
             Some(place) => {
                 unmatched.swap_remove(place);
             }
@@ -166,7 +184,7 @@ pub(super) fn symmetric<T: PartialEq>(left: &[T], right: &[T]) -> Result<u32> {
     }
     count(removed + unmatched.len())
 }
-pub(super) fn insert_delete<T: PartialEq>(left: &[T], right: &[T]) -> Result<u32> {
+pub(super) fn insert_delete<T>(left: &[T], right: &[T], same: fn(&T, &T) -> bool) -> Result<u32> {
     // Row by row: the longest common subsequence of all of `left` so far and of each prefix of
     // `right`.
     let mut longest = vec![0_usize; right.len() + 1];
@@ -180,17 +198,21 @@ pub(super) fn insert_delete<T: PartialEq>(left: &[T], right: &[T]) -> Result<u32
     }
     count(left.len() + right.len() - 2 * longest[right.len()])
 }
-pub(super) fn change_one<T: PartialEq>(left: &[T], right: &[T]) -> Result<Option<u32>> {
+pub(super) fn change_one<T>(
+    left: &[T],
+    right: &[T],
+    same: fn(&T, &T) -> bool,
+) -> Result<Option<u32>> {
     if left.len() != right.len() {
         return Ok(None);
     }
-    Ok(Some(symmetric(left, right)? / 2))
+    Ok(Some(symmetric(left, right, same)? / 2))
 }
-pub(super) fn hamming<T: PartialEq>(left: &[T], right: &[T]) -> Result<Option<u32>> {
+pub(super) fn hamming<T>(left: &[T], right: &[T], same: fn(&T, &T) -> bool) -> Result<Option<u32>> {
     if left.len() != right.len() {
         return Ok(None);
     }
-    count(left.iter().zip(right).filter(|(x, y)| !same(*x, *y)).count()).map(Some)
+    count(left.iter().zip(right).filter(|(x, y)| !same(x, y)).count()).map(Some)
 }
 fn count(records: usize) -> Result<u32> {
     u32::try_from(records)
@@ -226,7 +248,10 @@ register! { "dataset.rs": hamming_distance(); }
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AtomDomain, Space};
+    use crate::{
+        AtomDomain, Function, MapDomain, OptionDomain, PairDomain, Space, StabilityMap,
+        Transformation, laws,
+    };
 
     fn domain() -> VectorDomain<AtomDomain<f64>> {
         VectorDomain::new(AtomDomain::default())
@@ -250,6 +275,66 @@ mod tests {
         check(SymmetricDistance, &[1.0, 2.0, 2.0], &[2.0, 3.0], Some(3));
         check(SymmetricDistance, &[1.0, 2.0], &[2.0, 1.0], Some(0));
         check(SymmetricDistance, &[f64::NAN], &[f64::NAN], Some(0));
+    }
+    /// The distance of two records of their own, in each metric.
+    #[track_caller]
+    fn apart<D: Domain>(left: D::Carrier, right: D::Carrier, expected: bool)
+    where
+        D::Carrier: PartialEq,
+    {
+        let (left, right, one) = (vec![left], vec![right], u32::from(expected));
+        let distance = |metric: &dyn Fn(&Vec<D::Carrier>, &Vec<D::Carrier>) -> Option<u32>| {
+            [metric(&left, &right), metric(&right, &left)]
+        };
+        fn of<D: Domain, M: DistanceOn<VectorDomain<D>, Distance = u32>>(
+            metric: M,
+        ) -> impl Fn(&Vec<D::Carrier>, &Vec<D::Carrier>) -> Option<u32> {
+            move |left, right| metric.distance(left, right).unwrap()
+        }
+        assert_eq!(distance(&of::<D, _>(SymmetricDistance)), [Some(2 * one); 2]);
+        assert_eq!(distance(&of::<D, _>(InsertDeleteDistance)), [Some(2 * one); 2]);
+        assert_eq!(distance(&of::<D, _>(ChangeOneDistance)), [Some(one); 2]);
+        assert_eq!(distance(&of::<D, _>(HammingDistance)), [Some(one); 2]);
+    }
+    #[test]
+    fn records_that_both_hold_a_nan_differ_where_the_rest_of_them_does() {
+        const NAN: f64 = f64::NAN;
+        type Pairs = PairDomain<AtomDomain<f64>, AtomDomain<i32>>;
+        apart::<Pairs>((NAN, 1), (NAN, 2), true);
+        apart::<Pairs>((NAN, 1), (NAN, 1), false);
+        apart::<Pairs>((NAN, 1), (0.0, 1), true);
+        type Floats = VectorDomain<AtomDomain<f64>>;
+        apart::<Floats>(vec![NAN, 1.0], vec![NAN, 2.0], true);
+        apart::<Floats>(vec![NAN, 1.0], vec![1.0, NAN], true);
+        apart::<Floats>(vec![NAN], vec![NAN, NAN], true);
+        apart::<Floats>(vec![-NAN, 0.0], vec![NAN, -0.0], false);
+        apart::<Floats>(vec![NAN, 5e-324], vec![NAN, 0.0], true);
+        apart::<VectorDomain<Pairs>>(vec![(NAN, 1)], vec![(NAN, 2)], true);
+        type Maybe = VectorDomain<OptionDomain<AtomDomain<f64>>>;
+        apart::<Maybe>(vec![Some(NAN), None], vec![Some(NAN), Some(NAN)], true);
+        apart::<Maybe>(vec![Some(NAN), None], vec![Some(NAN), None], false);
+        type Maps = MapDomain<AtomDomain<i32>, AtomDomain<f64>>;
+        apart::<Maps>([(1, NAN), (2, 3.0)].into(), [(1, NAN), (2, 4.0)].into(), true);
+        apart::<Maps>([(1, NAN), (2, 3.0)].into(), [(2, 3.0), (1, NAN)].into(), false);
+        apart::<Maps>([(1, NAN)].into(), [(2, NAN)].into(), true);
+        apart::<AtomDomain<f64>>(NAN, -NAN, false);
+    }
+    #[test]
+    fn the_laws_judge_a_projection_of_records_that_hold_a_nan() {
+        type Pairs = VectorDomain<PairDomain<AtomDomain<f64>, AtomDomain<i32>>>;
+        let pairs = Space::new(Pairs::default(), SymmetricDistance).unwrap();
+        let seconds = Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance);
+        let map = StabilityMap::from_constant(1);
+        let second = Function::map(|rows: &Vec<(f64, i32)>| Ok(rows.iter().map(|r| r.1).collect()));
+        let honest = Transformation::new(pairs.clone(), seconds.unwrap(), second, map.clone());
+        let data = laws::vectors(&[(f64::NAN, 1), (f64::NAN, 2), (0.0, 1)], 2);
+        assert!(laws::stable(&honest, &data).is_ok());
+        // Each row gives as many rows as there are.
+        let all = |rows: &Vec<(f64, i32)>| {
+            Ok(rows.iter().map(|row| (f64::NAN, rows.len() as i32 + row.1)).collect())
+        };
+        let wrong = Transformation::new(pairs.clone(), pairs, Function::map(all), map);
+        assert!(laws::stable(&wrong, &data).is_err());
     }
     #[test]
     fn counts_insertions_and_deletions_in_order() {

@@ -35,22 +35,22 @@ impl<K: HashableAtom> MetricOn<DataFrameDomain<K>> for HammingDistance {
 }
 impl<K: HashableAtom> DistanceOn<DataFrameDomain<K>> for SymmetricDistance {
     fn distance(&self, left: &DataFrame<K>, right: &DataFrame<K>) -> Result<Option<u32>> {
-        symmetric(&rows(left), &rows(right)).map(Some)
+        symmetric(&rows(left), &rows(right), Row::eq).map(Some)
     }
 }
 impl<K: HashableAtom> DistanceOn<DataFrameDomain<K>> for InsertDeleteDistance {
     fn distance(&self, left: &DataFrame<K>, right: &DataFrame<K>) -> Result<Option<u32>> {
-        insert_delete(&rows(left), &rows(right)).map(Some)
+        insert_delete(&rows(left), &rows(right), Row::eq).map(Some)
     }
 }
 impl<K: HashableAtom> DistanceOn<DataFrameDomain<K>> for ChangeOneDistance {
     fn distance(&self, left: &DataFrame<K>, right: &DataFrame<K>) -> Result<Option<u32>> {
-        change_one(&rows(left), &rows(right))
+        change_one(&rows(left), &rows(right), Row::eq)
     }
 }
 impl<K: HashableAtom> DistanceOn<DataFrameDomain<K>> for HammingDistance {
     fn distance(&self, left: &DataFrame<K>, right: &DataFrame<K>) -> Result<Option<u32>> {
-        hamming(&rows(left), &rows(right))
+        hamming(&rows(left), &rows(right), Row::eq)
     }
 }
 

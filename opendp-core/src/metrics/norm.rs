@@ -92,6 +92,10 @@ where
     T: Number,
     Q: Number + InfCast<T>,
 {
+    // Infinities too: the difference of one from itself is no number.
+    if left == right {
+        return Ok(Q::zero());
+    }
     let (small, large) = if left < right { (left, right) } else { (right, left) };
     // A difference within `T` is exact or rounded up. One that leaves a narrow integer type is
     // taken in `Q`, which may be wider; each end is then rounded outward.
@@ -220,6 +224,20 @@ mod tests {
         assert_eq!(atoms::<i8, i32>().distance(&i8::MIN, &i8::MAX).unwrap(), Some(255));
         assert!(atoms::<i8, i8>().distance(&i8::MIN, &i8::MAX).is_err());
         assert_eq!(atoms::<f64, f64>().distance(&1.5, &-1.0).unwrap(), Some(2.5));
+    }
+    #[test]
+    fn an_infinite_number_is_at_distance_0_of_itself() {
+        let (infinity, all) = (f64::INFINITY, atoms::<f64, f64>());
+        assert_eq!(all.distance(&infinity, &infinity).unwrap(), Some(0.0));
+        assert_eq!(all.distance(&-infinity, &-infinity).unwrap(), Some(0.0));
+        assert!(all.distance(&infinity, &1.0).is_err() && all.distance(&f64::NAN, &1.0).is_err());
+        assert!(all.distance(&f64::NAN, &f64::NAN).is_err());
+        let scores = Space::new(
+            VectorDomain::new(AtomDomain::<f64>::non_nan()),
+            crate::LInfDistance::<f64>::default(),
+        );
+        let (left, right) = (vec![infinity, 1.0], vec![infinity, 3.5]);
+        assert_eq!(scores.unwrap().distance(&left, &right).unwrap(), Some(2.5));
     }
     #[test]
     fn adds_or_squares_the_differences() {

@@ -10,7 +10,7 @@ impl MetricOn<AtomDomain<String>> for SymmetricDistance {}
 impl DistanceOn<AtomDomain<String>> for SymmetricDistance {
     fn distance(&self, left: &String, right: &String) -> Result<Option<u32>> {
         let lines = |text: &'_ str| text.lines().map(str::to_owned).collect::<Vec<_>>();
-        symmetric(&lines(left), &lines(right)).map(Some)
+        symmetric(&lines(left), &lines(right), String::eq).map(Some)
     }
 }
 

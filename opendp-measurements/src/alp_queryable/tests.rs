@@ -176,3 +176,10 @@ fn refuses_arguments_that_mean_nothing() {
     let bounded = Space::new(bounded, Change::default()).unwrap();
     assert!(make_alp_queryable(bounded, 1.0, 1, None, 50, 4).is_ok());
 }
+#[test]
+fn a_table_that_no_memory_holds_is_an_error_and_not_the_end_of_the_process() {
+    let (plan, hashes) = small(1.0, 4, 16);
+    let plan = Plan { bits: 60, ..plan };
+    let error = plan.table(&hashes, &[], &mut Seeded::<64>::new(1)).unwrap_err();
+    assert!(error.to_string().contains("total_limit: there is no memory"), "{error}");
+}

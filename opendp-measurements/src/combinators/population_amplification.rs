@@ -250,8 +250,8 @@ where
 /// # Map
 /// Distances are those between populations. Let `n` and `N` be the sizes, and `k` the number of
 /// records that `d_in` may replace: half of it, rounded down, where that counts records removed and
-/// added. With `(epsilon, delta)` the loss of the measurement at `d_in` and `q = min(1, k n / N)`,
-/// the loss is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. Without a delta, it is at most `k`
+/// added. With `(epsilon, delta)` the loss of the measurement at `d_in`, or at one replaced record if
+/// `k = 1`, and `q = min(1, k n / N)`, the loss is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. Without a delta, it is at most `k`
 /// times that for a single replaced record.
 ///
 /// # Proof
@@ -335,7 +335,9 @@ where
     if (1 << f64::MANTISSA_DIGITS) < size {
         return Err(no(format!("{name}: expected at most 2^53, found {size}")));
     }
-    let one = metric.one_replaced().map_err(|error| no(format!("measurement: {error}")))?;
+    let counted = |error: Error| no(format!("measurement: {error}"));
+    let one = metric.one_replaced().map_err(counted)?;
+    let unchanged = metric.unchanged().map_err(counted)?;
     check_common(measurement)?;
     let share = move |records: u32| match sample_size {
         0 => Ok(0.0),
@@ -343,12 +345,16 @@ where
     };
     let inner = measurement.clone();
     Ok(PrivacyMap::new(move |d_in: &MI::Distance| {
-        let records = metric.replaced(d_in)?;
-        let loss = MO::amplified(share(records)?, &inner.map(d_in)?)?;
-        if records <= 1 {
-            return Ok(loss);
+        let one = || MO::amplified(share(1)?, &inner.map(&one)?);
+        match metric.replaced(d_in)? {
+            0 => MO::amplified(0.0, &inner.map(&unchanged)?),
+            // Of one size, no data is between one and two replaced records apart.
+            1 => one(),
+            records => {
+                let loss = MO::amplified(share(records)?, &inner.map(d_in)?)?;
+                MO::grouped(loss, one, records)
+            }
         }
-        MO::grouped(loss, || MO::amplified(share(1)?, &inner.map(&one)?), records)
     }))
 }
 register! {

@@ -193,7 +193,8 @@ where
         Ok(())
     };
     let function = if measurement.function().streams() {
-        Function::rows(keep).then(measurement.function())
+        let label = move || format!("poisson_subsampling[{rate:?}]");
+        Function::rows(keep).labelled(label).then(measurement.function())
     } else {
         let next = measurement.function().clone();
         Function::map(move |data: &DI::Carrier| {
@@ -221,6 +222,7 @@ where
     let (inner, metric) = (inner.clone(), inner.input().metric().clone());
     let added = metric.one_changed().map_err(no)?;
     let replaced = metric.one_replaced().map_err(no)?;
+    let unchanged = metric.unchanged().map_err(no)?;
     check_common(&inner)?;
     Ok(PrivacyMap::new(move |d_in: &MI::Distance| {
         let records = if fixed { metric.replaced(d_in)? } else { metric.changed(d_in)? };
@@ -229,7 +231,7 @@ where
             false => MO::amplified_by_one(rate, &inner.map(&added)?),
         };
         match records {
-            0 => inner.map(d_in),
+            0 => inner.map(&unchanged),
             1 => one(),
             records => {
                 let loss = MO::amplified(any_of(records, rate)?, &inner.map(d_in)?)?;

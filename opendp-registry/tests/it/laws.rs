@@ -1,9 +1,10 @@
 //! Every registered transformation, found by its name and signature alone, is put to the test.
 
+use opendp_core::erased::{AnyChunk, AnyTransformation, AnyValue};
 use opendp_core::laws::{Draw, Grounds};
 use opendp_core::{
-    Args, AtomDomain, Function, InsertDeleteDistance, Kind, Made, Parameter, Space, StabilityMap,
-    Transformation, TypeName, VectorDomain,
+    Args, AtomDomain, Chunk, Codec, Fold, Function, InsertDeleteDistance, Kind, Made, Parameter,
+    Result as House, Space, StabilityMap, Transformation, TypeName, VectorDomain,
 };
 use opendp_registry::{Addition, Entry, Registry};
 
@@ -56,4 +57,110 @@ fn a_map_that_claims_too_little_is_found_by_name_and_signature_alone() {
         let tried = test(entry, &grounds(), 0);
         assert_eq!(tried.is_ok(), claim == 2, "{tried:?}");
     }
+}
+
+/// Counts rows of any type.
+struct Count;
+impl Fold<AnyValue, u64> for Count {
+    type State = u64;
+    fn label(&self) -> String {
+        "count".into()
+    }
+    fn start(&self) -> u64 {
+        0
+    }
+    fn absorb(&self, count: &mut u64, rows: AnyChunk<'_>) -> House<()> {
+        *count += rows.rows() as u64;
+        Ok(())
+    }
+    fn merge(&self, count: &mut u64, other: u64) -> House<()> {
+        *count += other;
+        Ok(())
+    }
+    fn finish(&self, count: u64) -> House<u64> {
+        Ok(count)
+    }
+}
+/// Whether a transformation takes the partial result of another, each with a count of its rows if it
+/// does not fold them itself. `None` where there are no partial results.
+fn takes(of: &AnyTransformation, by: &AnyTransformation) -> Option<bool> {
+    let counted = |of: &AnyTransformation| of.function().then(&Function::fold(Count));
+    let bytes = counted(of).start().ok()?.to_bytes().unwrap();
+    Some(counted(by).resume(&bytes).is_ok())
+}
+/// Find an input of which two transformations give different outputs, and always the same ones.
+fn differ(
+    one: &AnyTransformation,
+    other: &AnyTransformation,
+    grounds: &Grounds,
+    draw: &mut Draw,
+) -> Option<String> {
+    let members = grounds.members(one.input(), draw).ok()?;
+    let differs = |member: &&AnyValue| {
+        let run = |of: &AnyTransformation| of.invoke(member).ok().map(|out| out.to_json());
+        run(one) != run(other) && (0..8).all(|_| run(one) == run(one) && run(other) == run(other))
+    };
+    members.iter().find(differs).map(|member| member.to_json().to_string())
+}
+fn test_labels(entry: &Entry, grounds: &Grounds, seed: u64) -> Result<(), String> {
+    let transformations = |_| -> Result<Vec<(AnyTransformation, String)>, String> {
+        let built = builds(entry, &mut Draw::new(seed))?;
+        Ok(built.into_iter().map(|b| (b.made.transformation().unwrap(), b.told)).collect())
+    };
+    let (ours, theirs) = (transformations(0)?, transformations(1)?);
+    for (of, told) in &ours {
+        for (by, other) in &theirs {
+            let taken = takes(of, by);
+            if told == other && taken == Some(false) {
+                return Err(format!("{told}: made twice, it does not take its own partial result"));
+            }
+            if told != other && taken == Some(true) {
+                let found = differ(of, by, grounds, &mut Draw::new(seed));
+                if let Some(input) = found {
+                    return Err(format!(
+                        "{other}: takes a partial result of {told}, and differs at {input}"
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+#[test]
+fn every_registered_transformation_takes_its_own_partial_results_and_none_of_another_function() {
+    let grounds = grounds();
+    each(&entries(Kind::Transformation), |entry, seed| test_labels(entry, &grounds, seed));
+}
+#[test]
+fn a_transformation_without_a_label_or_with_that_of_another_is_found() {
+    type Rows = VectorDomain<AtomDomain<i32>>;
+    let made = |label: fn(i32) -> Option<String>| {
+        move |args: &Args| {
+            let input: Space<Rows, InsertDeleteDistance> = args.decode("input", None)?;
+            let by: i32 = args.decode("by", None)?;
+            let times = Function::rows(move |rows: &[i32], out: &mut Vec<i32>| {
+                out.extend(rows.iter().map(|row| row.saturating_mul(by)));
+                Ok(())
+            });
+            let times = match label(by) {
+                Some(label) => times.labelled(move || label.clone()),
+                None => times,
+            };
+            let output = Space::new(Rows::default(), InsertDeleteDistance)?;
+            Ok(Transformation::new(input, output, times, StabilityMap::identity()).erased())
+        }
+    };
+    let tried = |name: &'static str, label: fn(i32) -> Option<String>| {
+        let registry = Registry::new();
+        let addition = Addition::new(name, "app", Kind::Transformation, TypeName::plain("Times"))
+            .parameter(Parameter::new::<Space<Rows, InsertDeleteDistance>>("input", None))
+            .parameter(Parameter::new::<i32>("by", None))
+            .constructs(made(label));
+        registry.add(addition).unwrap();
+        let entry = &registry.signatures(name).unwrap()[0];
+        (0..20).try_for_each(|seed| test_labels(entry, &grounds(), seed))
+    };
+    assert_eq!(tried("labelled", |by| Some(format!("times {by}"))), Ok(()));
+    assert!(tried("unlabelled", |_| None).unwrap_err().contains("made twice"));
+    assert!(tried("labelled_alike", |_| Some("times".into())).unwrap_err().contains("differs at"));
 }

@@ -8,6 +8,7 @@
 
 mod aggregates;
 mod catalogue;
+mod combinators;
 mod documents;
 mod foreign;
 mod hostile;

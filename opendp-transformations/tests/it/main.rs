@@ -6,6 +6,7 @@
 )]
 
 mod float_attacks;
+mod partials;
 mod user_transformation;
 
 use opendp_core::erased::AnyValue;

@@ -445,3 +445,32 @@ fn a_delta_that_is_lost_at_distance_0_is_refused() {
     let losses = [0, 1, 2].map(|d| late.map(&d).unwrap());
     assert!(losses.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1));
 }
+#[test]
+fn states_of_samples_of_another_rate_are_refused() {
+    let sample = |rate| {
+        let noisy: Measurement<_, _, SmoothedMaxDivergence, _> =
+            noisy(bits(), SymmetricDistance, 1);
+        make_poisson_subsampling(noisy, rate, None).unwrap()
+    };
+    let bytes = sample(0.1).start().unwrap().to_bytes().unwrap();
+    assert!(sample(0.1).function().resume(&bytes).is_ok());
+    assert!(sample(0.1_f64.next_up()).function().resume(&bytes).is_err());
+    let whole: Measurement<_, _, SmoothedMaxDivergence, _> = noisy(bits(), SymmetricDistance, 1);
+    assert!(whole.function().resume(&bytes).is_err());
+}
+#[test]
+fn maps_do_not_fall_after_a_distance_that_no_data_of_one_size_have() {
+    let sized = |size| noisy::<_, MaxDivergence>(bits().with_size(size), SymmetricDistance, 1);
+    let fixed = make_fixed_size_subsampling(sized(10), 1000).unwrap();
+    let any = noisy::<_, MaxDivergence>(bits(), SymmetricDistance, 1);
+    let poisson = make_poisson_subsampling(any, 0.01, Some(1000)).unwrap();
+    for made in [fixed, poisson] {
+        let losses: Vec<f64> = (0..12).map(|d| made.map(&d).unwrap()).collect();
+        assert!(losses.is_sorted(), "{losses:?}");
+        // One replaced record is at distance 2.
+        assert_eq!((losses[1], losses[3]), (0.0, losses[2]));
+    }
+    let any = noisy::<_, SmoothedMaxDivergence>(bits(), SymmetricDistance, 1);
+    let poisson = make_poisson_subsampling(any, 0.01, Some(1000)).unwrap();
+    assert_eq!(poisson.map(&1).unwrap().delta(0.0), Ok(0.0));
+}

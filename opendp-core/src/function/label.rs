@@ -1,0 +1,147 @@
+//! What tells the partial results of one function from those of another.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Value as Json, json};
+
+use super::fold::{FoldStage, foreign};
+use crate::erased::{AnyDomain, AnyMetric};
+use crate::random::{NoEntropy, RandomSource, with_secure};
+use crate::{Carrier, Error, Result, Space, TypeName};
+
+/// Everything up to a fold and the fold itself, in order: spaces, functions of rows, the fold.
+///
+/// Its text is the same in every process and every build, unless a function of rows states no label.
+/// It is written when it is first asked for, which only partial results do.
+#[derive(Clone)]
+pub(crate) struct Label(Arc<Told>);
+struct Told {
+    parts: Vec<Part>,
+    text: OnceLock<String>,
+}
+#[derive(Clone)]
+enum Part {
+    Space(Space<AnyDomain, AnyMetric>),
+    /// What a function says of itself.
+    Words(Arc<dyn Fn() -> String + Send + Sync>, Types),
+    /// A function of rows that states no label: a random number, drawn when it is first asked for,
+    /// that only this function and its clones know.
+    Unlabelled(Arc<OnceLock<String>>),
+    Fold(Arc<dyn FoldStage>, Types),
+}
+/// The types that a stage takes and gives.
+#[derive(Clone, Copy)]
+struct Types(fn() -> TypeName, fn() -> TypeName);
+impl Types {
+    fn of<I: Carrier, O: Carrier>() -> Self {
+        Types(I::type_name, O::type_name)
+    }
+    fn to_json(self) -> Json {
+        json!([self.0().to_string(), self.1().to_string()])
+    }
+}
+
+impl Label {
+    fn new(parts: Vec<Part>) -> Self {
+        Label(Arc::new(Told { parts, text: OnceLock::new() }))
+    }
+    /// Begin with a function of rows that states no label.
+    pub(crate) fn unlabelled() -> Self {
+        Label::new(vec![Part::Unlabelled(Arc::new(OnceLock::new()))])
+    }
+    /// Begin with a function that states this label.
+    pub(crate) fn words<I: Carrier, O: Carrier>(
+        label: Arc<dyn Fn() -> String + Send + Sync>,
+    ) -> Self {
+        Label::new(vec![Part::Words(label, Types::of::<I, O>())])
+    }
+    /// Begin with a fold.
+    pub(crate) fn fold<I: Carrier, O: Carrier>(fold: &Arc<dyn FoldStage>) -> Self {
+        Label::new(vec![Part::Fold(fold.clone(), Types::of::<I, O>())])
+    }
+    /// Append what comes after.
+    pub(crate) fn then(&self, next: &Label) -> Self {
+        Label::new(self.0.parts.iter().chain(&next.0.parts).cloned().collect())
+    }
+    /// Say in which space it begins.
+    pub(crate) fn within(&self, space: Space<AnyDomain, AnyMetric>) -> Self {
+        Label::new(
+            std::iter::once(Part::Space(space)).chain(self.0.parts.iter().cloned()).collect(),
+        )
+    }
+    /// Write it: a list in JSON, so that no two labels have one text.
+    ///
+    /// # Errors
+    /// `NoEntropy` when a function states no label, and no number can be drawn for it.
+    pub(crate) fn text(&self) -> Result<&str> {
+        if let Some(text) = self.0.text.get() {
+            return Ok(text);
+        }
+        let mut parts: Vec<Json> = Vec::new();
+        for part in &self.0.parts {
+            let json = part.to_json()?;
+            // To wrap a function once more, in the space that it starts from, says nothing new.
+            if parts.last() != Some(&json) || !matches!(part, Part::Space(_)) {
+                parts.push(json);
+            }
+        }
+        Ok(self.0.text.get_or_init(|| Json::from(parts).to_string()))
+    }
+    /// Whether two are the same.
+    ///
+    /// # Errors
+    /// Those of [`text`](Label::text).
+    pub(crate) fn same(&self, other: &Label) -> Result<bool> {
+        Ok(Arc::ptr_eq(&self.0, &other.0) || self.text()? == other.text()?)
+    }
+    /// Say that a partial result is of another function.
+    #[cold]
+    pub(crate) fn foreign(&self) -> Error {
+        let unlabelled = |part: &Part| matches!(part, Part::Unlabelled(_));
+        if !self.0.parts.iter().any(unlabelled) {
+            return foreign();
+        }
+        Error::FailedFunction(
+            "the partial result is not one of this function object: a step that states no label is \
+             known only to itself, so state one with `Function::labelled`"
+                .into(),
+        )
+    }
+}
+impl Part {
+    fn to_json(&self) -> Result<Json> {
+        Ok(match self {
+            Part::Space(space) => json!({"space": sorted(space.to_json())}),
+            Part::Words(label, types) => json!({"label": label(), "types": types.to_json()}),
+            Part::Unlabelled(number) => json!({"unlabelled": drawn(number)?}),
+            Part::Fold(fold, types) => json!({"fold": fold.label(), "types": types.to_json()}),
+        })
+    }
+}
+/// The number of a function that states no label: 128 random bits.
+fn drawn(number: &OnceLock<String>) -> Result<&str> {
+    if number.get().is_none() {
+        let fresh = with_secure(|source| Ok::<_, NoEntropy>([source.word()?, source.word()?]))?;
+        let [high, low] = fresh;
+        number.get_or_init(|| format!("{high:016x}{low:016x}"));
+    }
+    Ok(number.get().map_or("", String::as_str))
+}
+/// Sort the keys of all objects. Some builds keep the order in which they were put in.
+fn sorted(json: Json) -> Json {
+    match json {
+        Json::Array(items) => items.into_iter().map(sorted).collect(),
+        Json::Object(entries) => {
+            let mut entries: Vec<_> = entries.into_iter().collect();
+            entries.sort_by(|left, right| left.0.cmp(&right.0));
+            entries.into_iter().map(|(key, value)| (key, sorted(value))).collect()
+        }
+        other => other,
+    }
+}
+impl fmt::Debug for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Label({} parts)", self.0.parts.len())
+    }
+}

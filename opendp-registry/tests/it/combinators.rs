@@ -1,0 +1,187 @@
+//! Every registered combinator of measurements: its map never falls, and at distance 0 it never says
+//! less than what a member loses there.
+//!
+//! Distance 0 is not equality: under the symmetric distance it allows another order of the rows, and
+//! a member may tell which one it is.
+
+use opendp_core::erased::{AnyDistance, AnyDomain, AnyMeasurement, AnyMetric, AnyValue};
+use opendp_core::{
+    Args, Codec, Distance, Kind, Made, MaxDivergence, Measure, Measurement, Parameter, PrivacyMap,
+    TypeName,
+};
+use opendp_registry::{Addition, Entry, Registry};
+use serde_json::Value as Json;
+
+mod examples;
+mod members;
+
+use crate::signatures::each;
+use examples::{EXAMPLES, Example, alone};
+use members::{Member, Truth, members};
+
+/// The members that a signature may take: of its own type of rows, if it has one.
+fn members_for(entry: &Entry) -> Result<Vec<Member>, String> {
+    let rows = entry.generics().find(|(name, _)| *name == "E").map(|(_, e)| e.to_string());
+    macro_rules! of_rows {
+        ($($t:ident)*) => {
+            match rows.as_deref() {
+                None => Ok(members::<i32>()),
+                $(Some(concat!("AtomDomain<", stringify!($t), ">")) => Ok(members::<$t>()),)*
+                Some(other) => Err(format!("{entry}: needs members on rows of {other}")),
+            }
+        };
+    }
+    of_rows!(bool String i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 usize f32 f64)
+}
+
+/// Whether a combinator takes measurements, or what admits them later.
+fn combines(entry: &Entry) -> bool {
+    entry.parameters().iter().any(|parameter| {
+        let name = parameter.type_name.to_string();
+        name.contains("Measurement") || name.contains("Odometer")
+    })
+}
+/// Whether a loss is at most another: each of its numbers is, and so is each of its curves on the grid
+/// that it is written on, as closely as curves are computed.
+fn at_most(less: &Json, more: &Json) -> bool {
+    match (less, more) {
+        (Json::Array(less), Json::Array(more)) => {
+            less.len() == more.len() && less.iter().zip(more).all(|(x, y)| at_most(x, y))
+        }
+        (Json::Object(less), Json::Object(more)) => less.iter().all(|(name, curve)| {
+            let (less, more) = (points(curve), points(&more[name]));
+            // A curve has no point where it has no bound.
+            more.iter().all(|(x, most)| {
+                let at = less.iter().find(|(other, _)| other == x);
+                at.is_some_and(|(_, y)| *y <= most * 1.001 + 1e-6)
+            })
+        }),
+        _ => number(less) <= number(more),
+    }
+}
+fn number(json: &Json) -> f64 {
+    match json {
+        Json::String(text) => text.parse().unwrap_or(f64::NAN),
+        other => other.as_f64().unwrap_or(f64::NAN),
+    }
+}
+fn points(curve: &Json) -> Vec<(f64, f64)> {
+    let pairs = curve.as_array().unwrap().iter();
+    pairs.map(|pair| (number(&pair[0]), number(&pair[1]))).collect()
+}
+const EPSILONS: [f64; 7] = [0.0, 0.01, 0.3, 0.7, 1.0, 2.0, 6.0];
+
+/// Check the map of what a combinator made of a member, and tell whether it bounds anything.
+fn check(made: &AnyMeasurement, member: &Member) -> Result<bool, String> {
+    let ds = [0, 1, 2, 3, 4, 5, 10, 100].map(AnyDistance::new::<u32>);
+    let bounds = ds.map(|d| (made.map(&d), d));
+    for (more, d) in &bounds {
+        for (less, c) in &bounds {
+            let (Ok(less), Ok(more)) = (less, more) else { continue };
+            if c.at_most(d) == Ok(true) && !at_most(&less.to_json(), &more.to_json()) {
+                return Err(format!("its map falls: {less:?} at {c:?}, {more:?} at {d:?}"));
+            }
+        }
+    }
+    // A map may refuse, as a constructor may.
+    let (Ok(at_0), _) = &bounds[0] else {
+        return Ok(bounds.iter().any(|(bound, _)| bound.is_ok()));
+    };
+    let forgets = || Err(format!("it forgets a loss at distance 0: it says {at_0:?} there"));
+    if made.measure() == member.made.measure()
+        && !at_most(&member.loss(0).to_json(), &at_0.to_json())
+    {
+        return forgets();
+    }
+    let covers = |truth: Truth| match made.measure().profile(at_0) {
+        Err(_) => covers(&at_0.to_json(), truth),
+        Ok(profile) => EPSILONS.iter().all(|epsilon| {
+            let delta = profile.delta(*epsilon);
+            delta.is_ok_and(|delta| truth.at(*epsilon) <= delta)
+        }),
+    };
+    if member.truth.is_none_or(covers) { Ok(true) } else { forgets() }
+}
+/// Whether a concentrated or Renyi loss, maybe with a delta, covers what is told.
+fn covers(loss: &Json, truth: Truth) -> bool {
+    match loss {
+        Json::Array(parts) => covers(&parts[0], truth) || truth.at(0.0) <= number(&parts[1]),
+        Json::Object(curve) => {
+            curve.values().flat_map(points).all(|(_, loss)| truth.divergence <= loss)
+        }
+        _ => truth.divergence <= number(loss),
+    }
+}
+/// Test one signature with all members. Gives how many it took that lose something at distance 0, and
+/// how many others.
+fn test(entry: &Entry, examples: &[Example]) -> Result<(usize, usize), String> {
+    let example = examples.iter().find(|example| entry.names().any(|name| name == example.name));
+    let Some(example) = example else {
+        return Err(format!("{entry}: needs an example in `combinators.rs`"));
+    };
+    let (mut losing, mut others) = (0, 0);
+    for member in members_for(entry)? {
+        for args in (example.calls)(&member) {
+            let Ok(made) = entry.construct(&args) else { continue };
+            let made = made.measurement().map_err(|error| format!("{entry}: {error}"))?;
+            let checked = check(&made, &member);
+            if checked.map_err(|how| format!("{entry} of {}: {how}", member.told))? {
+                *(if member.truth.is_some() { &mut losing } else { &mut others }) += 1;
+            }
+        }
+    }
+    match others {
+        0 => Err(format!("{entry}: takes none of the members")),
+        _ => Ok((losing, others)),
+    }
+}
+
+#[test]
+fn no_registered_combinator_has_a_map_that_falls_or_that_forgets_a_loss_at_distance_0() {
+    let registry = Registry::global();
+    let names = registry.names();
+    let mut entries: Vec<_> =
+        names.iter().flat_map(|name| registry.signatures(name).unwrap()).collect();
+    entries.retain(|entry| combines(entry));
+    assert!(entries.len() > 50, "{}", entries.len());
+    for example in EXAMPLES {
+        assert!(names.iter().any(|name| name == example.name), "{} is gone", example.name);
+    }
+    each(&entries, |entry, _| test(entry, EXAMPLES).map(drop));
+}
+
+type Inner = Measurement<AnyDomain, AnyMetric, MaxDivergence, AnyValue>;
+/// Register a combinator that has a map of its own, and test it.
+fn tested(name: &'static str, map: fn(&Inner, u32) -> f64) -> Result<(usize, usize), String> {
+    let registry = Registry::new();
+    let addition = Addition::new(name, "app", Kind::Measurement, TypeName::plain("Release"))
+        .parameter(Parameter::new::<Inner>("measurement", None))
+        .constructs(move |args: &Args| {
+            let inner: Inner = args.decode("measurement", None)?;
+            let of = inner.clone();
+            let map = PrivacyMap::new(move |d: &AnyDistance| Ok(map(&of, *d.downcast_ref()?)));
+            Ok(inner.with_loss(MaxDivergence, map).erased())
+        });
+    registry.add(addition).unwrap();
+    let entry = &registry.signatures(name).unwrap()[0];
+    assert!(combines(entry));
+    test(
+        entry,
+        &[Example { name: "honest", calls: alone }, Example { name: "broken", calls: alone }],
+    )
+}
+fn loss(inner: &Inner, d: u32) -> f64 {
+    inner.map(&AnyDistance::new(d)).unwrap()
+}
+#[test]
+fn a_combinator_that_is_broken_or_without_an_example_is_found() {
+    assert!(tested("honest", |inner, d| 2.0 * loss(inner, d)).is_ok_and(|(losing, _)| losing > 0));
+    let broken = |map| tested("broken", map).unwrap_err();
+    // As parallel composition did: what is lost at distance 0 is charged to one part alone.
+    assert!(broken(|inner, d| if d == 0 { 0.0 } else { loss(inner, d) }).contains("forgets"));
+    assert!(broken(|inner, d| 0.99 * loss(inner, d)).contains("forgets"));
+    // As sampling did: what is lost to one row is scaled, and what is lost to none is not.
+    let falls = broken(|inner, d| loss(inner, d) * if d == 0 { 1.0 } else { 0.01 });
+    assert!(falls.contains("falls"), "{falls}");
+    assert!(tested("new", |_, _| 0.0).unwrap_err().contains("needs an example"));
+}

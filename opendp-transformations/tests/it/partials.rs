@@ -1,0 +1,264 @@
+//! Partial results are told apart by all that comes before the fold, and by their spaces.
+
+use opendp_core::{
+    AbsoluteDistance, Atom, AtomDomain, Bounds, Carrier, Chunk, Column, ColumnDomain, DataFrame,
+    DataFrameDomain, Domain, Fold, Function, Metric, RangeDistance, Result, Space, StabilityMap,
+    SymmetricDistance, Transformation, VectorDomain,
+};
+use opendp_transformations::{
+    Alpha, make_cast_default, make_clamp, make_count, make_filter, make_filter_bounds,
+    make_filter_values, make_impute_constant, make_is_equal, make_quantile_score_candidates,
+    make_row_by_row, make_select_column, make_sum, make_user_transformation,
+};
+
+type Rows<T> = VectorDomain<AtomDomain<T>>;
+type Records<T> = Space<Rows<T>, SymmetricDistance>;
+
+fn records<T: Atom>() -> Records<T> {
+    Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance).unwrap()
+}
+fn bounds<T: Atom>(lower: T, upper: T) -> Bounds<T> {
+    Bounds::new(lower, upper).unwrap()
+}
+/// Whether a partial result of one function is one of another: merged, and resumed from bytes.
+#[track_caller]
+fn taken<I: Carrier, O: Carrier>(of: &Function<I, O>, by: &Function<I, O>) -> bool {
+    let state = of.start().unwrap();
+    let resumed = by.resume(&state.to_bytes().unwrap());
+    let merged = by.start().unwrap().merge(state);
+    for error in [resumed.as_ref().err(), merged.as_ref().err()].into_iter().flatten() {
+        assert_eq!(error.kind(), "FailedFunction", "{error}");
+    }
+    assert_eq!(resumed.is_ok(), merged.is_ok());
+    merged.is_ok()
+}
+/// Check that each function takes its own partial results, made anew, and none of the others'.
+#[track_caller]
+fn all_differ<DI: Domain, MI: Metric, DO: Domain, MO: Metric>(
+    make: &[&dyn Fn() -> Transformation<DI, MI, DO, MO>],
+) {
+    for (i, of) in make.iter().enumerate() {
+        for (j, by) in make.iter().enumerate() {
+            assert_eq!(taken(of().function(), by().function()), i == j, "of {i} by {j}");
+        }
+    }
+}
+fn counted<DI: Domain, MI: Metric>(
+    before: &Transformation<DI, MI, Rows<i32>, SymmetricDistance>,
+) -> Transformation<DI, MI, AtomDomain<i32>, AbsoluteDistance<i32>> {
+    before.then(make_count::<i32, _, i32>).unwrap()
+}
+
+#[test]
+fn states_of_counts_after_other_filters_are_refused() {
+    let within = |lower, upper| make_filter_bounds(records(), bounds(lower, upper)).unwrap();
+    let values = |values: &[i32]| make_filter_values(records(), values.to_vec()).unwrap();
+    all_differ(&[
+        &|| make_count::<i32, _, i32>(records()).unwrap(),
+        &|| counted(&within(0, 10)),
+        &|| counted(&within(5, 20)),
+        &|| counted(&values(&[5, 20])),
+        &|| counted(&values(&[5])),
+        &|| counted(&within(0, 10).then(|rows| make_filter_values(rows, vec![5])).unwrap()),
+    ]);
+}
+#[test]
+fn states_of_sums_of_other_columns_are_refused() {
+    let schema = || {
+        let column =
+            |name: &str| (name.to_owned(), ColumnDomain::new(AtomDomain::bounded(bounds(0, 10))));
+        let schema = DataFrameDomain::with_schema(["x", "y"].map(column)).unwrap();
+        Space::new(schema, SymmetricDistance).unwrap()
+    };
+    let sum = |name: &str| {
+        let column = make_select_column::<String, i32, _>(schema(), name.to_owned()).unwrap();
+        column.then(make_sum).unwrap()
+    };
+    all_differ(&[&|| sum("x"), &|| sum("y")]);
+    // What is refused would have been a sum of both.
+    let frame = |x, y| {
+        let columns = [("x", x), ("y", y)].map(|(n, cell)| (n.to_owned(), Column::new(vec![cell])));
+        DataFrame::new(columns).unwrap()
+    };
+    let (mut x, mut y) = (sum("x").start().unwrap(), sum("y").start().unwrap());
+    x.absorb(&frame(1, 2)).unwrap();
+    y.absorb(&frame(3, 4)).unwrap();
+    assert!(x.merge(y).is_err());
+}
+#[test]
+fn a_state_of_an_unsized_sum_does_not_finish_as_a_sized_one() {
+    let sum = |size: Option<usize>| {
+        let domain = VectorDomain::new(AtomDomain::bounded(bounds(0.0, 0.7)));
+        let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
+        make_sum(Space::new(domain, SymmetricDistance).unwrap()).unwrap()
+    };
+    all_differ(&[&|| sum(None), &|| sum(Some(10)), &|| sum(Some(20))]);
+}
+#[test]
+fn a_quantile_state_with_another_number_of_cells_does_not_resume() {
+    let input = VectorDomain::new(AtomDomain::<i32>::default());
+    let scores = |candidates: &[i32], alpha: f64| {
+        let input = Space::new(input.clone(), SymmetricDistance).unwrap();
+        let (candidates, alpha) = (candidates.to_vec(), Alpha::new(alpha).unwrap());
+        make_quantile_score_candidates::<_, _, RangeDistance<u64>>(input, candidates, alpha)
+            .unwrap()
+    };
+    let median = || scores(&[1, 2, 3], 0.5);
+    all_differ(&[&median, &|| scores(&[1, 2], 0.5), &|| scores(&[1, 2, 3], 0.25)]);
+    let bytes = String::from_utf8(median().start().unwrap().to_bytes().unwrap()).unwrap();
+    let resume = |cells: &str| {
+        let forged = bytes.replace("[0,0,0,0,0,0,0]", cells);
+        median().function().resume(forged.as_bytes()).and_then(|state| state.finish())
+    };
+    assert_eq!(resume("[0,0,0,0,0,0,0]").unwrap().len(), 3);
+    for cells in ["[0,0,0,0,0]", "[0,0,0,0,0,0,0,0,0]", "[]"] {
+        assert_eq!(resume(cells).unwrap_err().kind(), "FailedFunction", "{cells}");
+    }
+}
+#[test]
+fn arguments_count_to_the_bit_and_so_does_the_order_of_steps() {
+    let sum = |upper: f64, value: f64| {
+        let input = make_impute_constant(records::<f64>(), value).unwrap();
+        let clamp = input.then(|rows| make_clamp(rows, bounds(0.0, upper))).unwrap();
+        clamp.then(make_sum).unwrap()
+    };
+    all_differ(&[&|| sum(1.0, 0.5), &|| sum(1.0_f64.next_up(), 0.5), &|| {
+        sum(1.0, 0.5_f64.next_down())
+    }]);
+    let (first, second) = (
+        |x: Records<i32>| make_filter_bounds(x, bounds(0, 9)),
+        |x| make_filter_bounds(x, bounds(0, 5)),
+    );
+    let both = || counted(&first(records()).unwrap().then(second).unwrap());
+    all_differ(&[&both, &|| counted(&second(records()).unwrap().then(first).unwrap())]);
+    let cast = |of: Transformation<Rows<i64>, SymmetricDistance, Rows<i32>, SymmetricDistance>| {
+        counted(&of)
+    };
+    let is = |value: i64| {
+        let equal = make_is_equal(records::<i64>(), value).unwrap();
+        cast(equal.then(make_cast_default::<bool, _, i32>).unwrap())
+    };
+    all_differ(&[
+        &|| cast(make_cast_default(records::<i64>()).unwrap()),
+        &|| is(i64::MAX),
+        &|| is(i64::MAX - 1),
+    ]);
+}
+#[test]
+fn a_closure_without_a_label_knows_only_its_own_states() {
+    let even = || counted(&make_filter(records(), |row: &i32| row % 2 == 0).unwrap());
+    let (one, other) = (even(), even());
+    assert!(taken(one.function(), one.clone().function()));
+    assert!(taken(
+        one.function(),
+        &one.erase()
+            .typed::<Rows<i32>, SymmetricDistance, AtomDomain<i32>, AbsoluteDistance<i32>>()
+            .unwrap()
+            .function()
+            .clone()
+    ));
+    assert!(!taken(one.function(), other.function()));
+    let error = one.start().unwrap().merge(other.start().unwrap()).unwrap_err();
+    assert!(error.to_string().contains("`Function::labelled`"), "{error}");
+    let bytes = one.start().unwrap().to_bytes().unwrap();
+    assert_eq!(bytes, one.clone().start().unwrap().to_bytes().unwrap());
+    assert_ne!(bytes, other.start().unwrap().to_bytes().unwrap());
+    // A row function of one's own, likewise.
+    let third = || {
+        let third = make_row_by_row(records(), AtomDomain::default(), |row: &i32| row / 3);
+        counted(&third.unwrap())
+    };
+    assert!(!taken(third().function(), third().function()));
+}
+#[test]
+fn a_closure_with_a_label_is_known_by_it() {
+    let multiples = |of: i32| {
+        let kept = make_filter(records(), move |row: &i32| row % of == 0).unwrap();
+        counted(&kept.labelled(move || format!("multiples of {of}")))
+    };
+    all_differ(&[&|| multiples(2), &|| multiples(3)]);
+}
+
+/// Counts rows of any type.
+struct Count;
+impl<T: Carrier> Fold<T, i32> for Count {
+    type State = u32;
+    fn label(&self) -> String {
+        "count".into()
+    }
+    fn start(&self) -> u32 {
+        0
+    }
+    fn absorb(&self, count: &mut u32, rows: T::Chunk<'_>) -> Result<()> {
+        *count += rows.rows() as u32;
+        Ok(())
+    }
+    fn merge(&self, count: &mut u32, other: u32) -> Result<()> {
+        *count += other;
+        Ok(())
+    }
+    fn finish(&self, count: u32) -> Result<i32> {
+        Ok(count as i32)
+    }
+}
+#[test]
+fn user_transformations_refuse_states_of_other_spaces_and_of_other_closures() {
+    type Made =
+        Transformation<Rows<i32>, SymmetricDistance, AtomDomain<i32>, AbsoluteDistance<i32>>;
+    let output = || Space::new(AtomDomain::default(), AbsoluteDistance::new()).unwrap();
+    let make = |input: Records<i32>, function| -> Made {
+        make_user_transformation(input, output(), function, StabilityMap::from_constant(1)).unwrap()
+    };
+    let small = || {
+        let domain = VectorDomain::new(AtomDomain::bounded(bounds(0, 1)));
+        Space::new(domain, SymmetricDistance).unwrap()
+    };
+    let double = |label: Option<&'static str>| {
+        let double = Function::rows(|rows: &[i32], out: &mut Vec<i32>| {
+            out.extend(rows.iter().map(|row| row.saturating_mul(2)));
+            Ok(())
+        });
+        let double = match label {
+            Some(label) => double.labelled(move || label.to_owned()),
+            None => double,
+        };
+        double.then(&Function::fold(Count))
+    };
+    all_differ(&[
+        &|| make(records(), Function::fold(Count)),
+        &|| make(small(), Function::fold(Count)),
+        &|| make(records(), double(Some("double"))),
+        &|| make(records(), double(Some("twice"))),
+    ]);
+    // One closure in two spaces.
+    let shared = double(None);
+    let (large, small) = (make(records(), shared.clone()), make(small(), shared));
+    assert!(!taken(large.function(), small.function()));
+    let own = make(records(), double(None));
+    assert!(taken(own.function(), own.function()));
+    assert!(!taken(own.function(), make(records(), double(None)).function()));
+}
+#[test]
+fn what_follows_the_fold_and_erasing_types_change_nothing() {
+    let sum = || make_clamp(records::<i32>(), bounds(0, 9)).unwrap().then(make_sum).unwrap();
+    let doubled = sum().function().then(&Function::map(|sum: &i32| Ok(2 * sum)));
+    assert!(taken(sum().function(), &doubled) && taken(&doubled, sum().function()));
+    assert!(taken(&sum().erase().function().clone(), &sum().erase().function().clone()));
+    let bytes = sum().erase().start().unwrap().to_bytes().unwrap();
+    assert!(sum().function().resume(&bytes).is_ok());
+}
+#[test]
+fn a_label_is_the_same_text_in_every_build() {
+    let clamp = make_clamp(records::<i32>(), bounds(0, 9)).unwrap();
+    let bytes = clamp.then(make_sum).unwrap().start().unwrap().to_bytes().unwrap();
+    let saved: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    let label = concat!(
+        r#"[{"space":{"domain":{"vector_domain":{"atom_domain":{"T":"i32"}}},"#,
+        r#""metric":"symmetric_distance"}},"#,
+        r#"{"label":"clamp[[0,9]]","types":["Vec<i32>","Vec<i32>"]},"#,
+        r#"{"space":{"domain":{"vector_domain":{"atom_domain":{"T":"i32","bounds":[0,9]}}},"#,
+        r#""metric":"symmetric_distance"}},"#,
+        r#"{"fold":"exact sum of i32 within [0, 9]","types":["Vec<i32>","i32"]}]"#,
+    );
+    assert_eq!(saved["fold"].as_str().unwrap(), label);
+}
