@@ -21,20 +21,29 @@
 //! the transform of the composition fades fast, delta is a sum over a few dozen frequencies, with
 //! bounds of what is left out. Where it does not, as for one release with atoms, there is the grid.
 //!
+//! Before any of this, discrete Gaussian noise is replaced by what it lies [between](Between): equal
+//! releases by one, and large scales by continuous noise. All Gaussian noise is one release. Pairs of
+//! which only `rho` is known are added up, and the sum of all `rho`, where each pair has one, is
+//! another bound: what is reported is the smaller one.
+//!
 //! [`gaussian_delta`] and its siblings need no grid: they are certified to the last digit.
 
 mod account;
 mod basic;
+mod concentrated_pair;
 pub(crate) mod convolution;
 mod curve_pair;
 pub(crate) mod discrete_loss;
 pub(crate) mod elementary;
+mod enclosed_pair;
 mod finite_pair;
 mod gaussian;
 mod gaussian_pair;
+mod integer_vector_pair;
 mod inversion;
 mod laplace_pair;
 mod mirror;
+mod noise_profile;
 mod normal;
 pub(crate) mod normal_mass;
 mod pair;
@@ -45,21 +54,28 @@ mod replaced_pair;
 mod replaced_profile;
 mod sampled_pair;
 mod sampled_transform;
+mod simplified;
 mod transform;
 
 pub use account::{Account, Certified};
+pub use concentrated_pair::ConcentratedPair;
 pub use curve_pair::CurvePair;
+pub use enclosed_pair::{Between, EnclosedPair};
 pub use finite_pair::{
     DiscreteGaussianPair, DiscreteLaplacePair, FinitePair, PrivatePair, RandomizedResponsePair,
     ThresholdedPair,
 };
 pub use gaussian::{gaussian_delta, gaussian_epsilon, gaussian_mu, gaussian_tradeoff, normal_tail};
 pub use gaussian_pair::{GaussianPair, SampledGaussianPair};
+pub use integer_vector_pair::IntegerVectorPair;
 pub use laplace_pair::{BoundedRangePair, LaplacePair, SampledLaplacePair};
+pub use noise_profile::{
+    profile_of_discrete_gaussian, profile_of_discrete_gaussian_vector, profile_of_discrete_laplace,
+    profile_of_gaussian, profile_of_laplace,
+};
 pub use pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
 pub use profile::{
-    profile_of, profile_of_concentrated, profile_of_discrete_gaussian, profile_of_discrete_laplace,
-    profile_of_gaussian, profile_of_laplace, profile_of_mixture, profile_of_poisson_sample,
+    profile_of, profile_of_concentrated, profile_of_mixture, profile_of_poisson_sample,
     profile_of_private, profile_of_renyi,
 };
 pub use renyi::{

@@ -12,7 +12,7 @@ use opendp_core::{
 };
 
 use crate::accounting::{
-    profile_of_concentrated, profile_of_discrete_gaussian, profile_of_gaussian,
+    profile_of_discrete_gaussian, profile_of_discrete_gaussian_vector, profile_of_gaussian,
 };
 use crate::gaussian_accuracy::accuracy;
 use crate::noise::{Noise, add_noise_of, lattice};
@@ -316,9 +316,8 @@ where
     fn loss(d_in: &Q, scale: Scale) -> Result<PrivacyProfile> {
         profile_of_gaussian(quotient(*d_in, 1.0)?, scale.value())
     }
-    /// Vectors of integers have no single worst shift; their divergences are known.
     fn loss_of_integers(d_in: &Q, scale: Scale) -> Result<PrivacyProfile> {
-        profile_of_concentrated(half_square_quotient(*d_in, scale.value())?)
+        profile_of_discrete_gaussian_vector(quotient(*d_in, 1.0)?, scale.value())
     }
 }
 

@@ -1,14 +1,17 @@
 //! An account of releases, and what it comes to.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use opendp_core::arith::Directed;
+use opendp_core::arith::{Directed, InfCast};
 use opendp_core::{Error, Result};
 
 use super::convolution::Convolution;
 use super::inversion::{Inversion, Target};
 use super::pair::DominatingPair;
 use super::plan::{LONGEST, Parts, Plan, discretise};
+use super::simplified::Simplified;
+use super::{ConcentratedPair, concentrated_delta, concentrated_epsilon};
 
 /// A certified interval: the exact value of the dominating pairs is in it.
 ///
@@ -35,7 +38,26 @@ pub struct Certified {
 #[derive(Clone, Debug)]
 pub struct Account {
     parts: Vec<(Arc<dyn DominatingPair>, u64)>,
+    /// The texts of the pairs, and where each of them is.
+    names: Vec<Arc<str>>,
+    places: HashMap<Arc<str>, usize>,
     tolerance: f64,
+}
+
+impl Certified {
+    fn of(self, side: Side) -> f64 {
+        match side {
+            Side::Above => self.upper,
+            Side::Below => self.lower,
+        }
+    }
+}
+
+/// The `rho` of some releases, if it is all that is known of them.
+fn concentrated(pair: &Arc<dyn DominatingPair>, count: u64) -> Option<f64> {
+    let rho = pair.only_above().then(|| pair.concentrated())??;
+    let only = pair.between(count).is_none();
+    only.then(|| f64::inf_cast(count).ok()?.inf_mul(rho).ok())?
 }
 
 impl Default for Account {
@@ -57,21 +79,70 @@ const TOLERANCE: f64 = 1e-4;
 impl Account {
     /// Begin without releases.
     pub fn new() -> Self {
-        Account { parts: Vec::new(), tolerance: TOLERANCE }
+        Account {
+            parts: Vec::new(),
+            names: Vec::new(),
+            places: HashMap::new(),
+            tolerance: TOLERANCE,
+        }
     }
-    /// Add `count` releases with one dominating pair. Equal pairs are joined.
+    /// Add `count` releases with one dominating pair. Equal pairs are joined, and so are all pairs of
+    /// which only the zero-concentrated loss is known.
     #[must_use]
     pub fn with(mut self, pair: Arc<dyn DominatingPair>, count: u64) -> Self {
-        let name = format!("{pair:?}");
-        let same = self.parts.iter_mut().find(|(other, _)| {
-            Arc::ptr_eq(other, &pair) || (!name.is_empty() && format!("{other:?}") == name)
-        });
-        match same {
-            Some((_, total)) => *total = total.saturating_add(count),
-            None if count > 0 => self.parts.push((pair, count)),
-            None => {}
+        if 0 < count {
+            let name = match format!("{pair:?}") {
+                // A pair that does not tell what it is, is like no other.
+                name if name.is_empty() => format!("{:p}", Arc::as_ptr(&pair)),
+                name => name,
+            };
+            self.add(pair, count, name.into());
         }
         self
+    }
+    /// Add all that is in another account.
+    pub(super) fn join(&mut self, other: &Account) {
+        for ((pair, count), name) in other.parts.iter().zip(&other.names) {
+            self.add(pair.clone(), *count, name.clone());
+        }
+    }
+    fn add(&mut self, pair: Arc<dyn DominatingPair>, count: u64, name: Arc<str>) {
+        if let Some(rho) = concentrated(&pair, count) {
+            return self.add_rho(rho, pair, name);
+        }
+        match self.places.get(&name).and_then(|place| self.parts.get_mut(*place)) {
+            Some((_, total)) => *total = total.saturating_add(count),
+            None => self.push(pair, count, name),
+        }
+    }
+    fn push(&mut self, pair: Arc<dyn DominatingPair>, count: u64, name: Arc<str>) {
+        self.places.insert(name.clone(), self.parts.len());
+        self.parts.push((pair, count));
+        self.names.push(name);
+    }
+    /// Add releases of which only `rho` is known to the one pair of all such.
+    fn add_rho(&mut self, rho: f64, pair: Arc<dyn DominatingPair>, name: Arc<str>) {
+        let found =
+            self.parts.iter_mut().find(|(pair, count)| concentrated(pair, *count).is_some());
+        match found {
+            None => {
+                let one = pair.concentrated() == Some(rho);
+                let pair = if one { pair } else { Arc::new(ConcentratedPair::new(rho)) };
+                self.push(pair, 1, name);
+            }
+            Some((old, count)) => {
+                let before = concentrated(old, *count).unwrap_or(f64::INFINITY);
+                let total = before.inf_add(rho).unwrap_or(f64::INFINITY);
+                *old = Arc::new(ConcentratedPair::new(total));
+            }
+        }
+    }
+    /// A `rho` of everything in the account, if there is one of each part.
+    pub(super) fn rho(&self) -> Option<f64> {
+        self.parts.iter().try_fold(0.0f64, |total, (pair, count)| {
+            let all = f64::inf_cast(*count).ok()?.inf_mul(pair.concentrated()?).ok()?;
+            total.inf_add(all).ok()
+        })
     }
     /// Ask for a relative error of delta of about this much, from `10^-9` to 1. The default is
     /// `10^-4`. Smaller is slower. The bounds hold whatever it is.
@@ -79,6 +150,10 @@ impl Account {
     pub fn tolerating(mut self, tolerance: f64) -> Self {
         self.tolerance = tolerance.clamp(1e-9, 1.0);
         self
+    }
+    /// The texts of the pairs.
+    pub(super) fn names(&self) -> &[Arc<str>] {
+        &self.names
     }
     /// The pairs and how often each counts.
     pub fn parts(&self) -> &[(Arc<dyn DominatingPair>, u64)] {
@@ -101,7 +176,12 @@ impl Account {
         if self.most() <= epsilon {
             return Ok(0.0);
         }
-        self.worst(|parts| self.delta_of(parts, epsilon, Side::Above))
+        if let Some(rho) = self.only_rho() {
+            return concentrated_delta(rho, epsilon);
+        }
+        let known = self.rho().and_then(|rho| concentrated_delta(rho, epsilon).ok());
+        let delta = self.worst(|parts| self.delta_of(parts, epsilon, Side::Above))?;
+        Ok(known.map_or(delta, |known| known.min(delta)))
     }
     /// Bound delta at an epsilon from below.
     ///
@@ -127,10 +207,22 @@ impl Account {
         if delta == 0.0 {
             return Ok(most);
         }
-        Ok(self.worst(|parts| self.epsilon_of(parts, delta, Side::Above))?.min(most))
+        if let Some(rho) = self.only_rho() {
+            return concentrated_epsilon(rho, delta);
+        }
+        let known = self.rho().and_then(|rho| concentrated_epsilon(rho, delta).ok());
+        let epsilon = self.worst(|parts| self.epsilon_of(parts, delta, Side::Above))?.min(most);
+        Ok(known.map_or(epsilon, |known| known.min(epsilon)))
+    }
+    /// The `rho` of everything, if no more is known of it.
+    pub(super) fn only_rho(&self) -> Option<f64> {
+        match &self.parts[..] {
+            [(pair, count)] => concentrated(pair, *count),
+            _ => None,
+        }
     }
     /// The largest loss that there can be: basic composition, which is exact at delta 0.
-    fn most(&self) -> f64 {
+    pub(super) fn most(&self) -> f64 {
         let most = self.parts.iter().try_fold(0.0f64, |total, (pair, count)| {
             let most = pair.most();
             if most.is_finite() { total.inf_add((*count as f64).inf_mul(most)?) } else { Ok(most) }
@@ -172,15 +264,19 @@ impl Account {
                 "epsilon: expected a number of at least 0, found {epsilon}"
             )));
         }
-        let nothing = side == Side::Below && parts.iter().any(|(pair, _)| pair.only_above());
-        if parts.is_empty() || nothing {
+        let Some(simple) = Simplified::of(parts, side)? else { return Ok(0.0) };
+        let delta = match simple.delta(epsilon) {
+            Some(found) => found?.of(side),
+            None => self.delta_of_parts(&simple.parts, epsilon, side)?,
+        };
+        simple.with_failure(delta, side)
+    }
+    fn delta_of_parts(&self, parts: &Parts, epsilon: f64, side: Side) -> Result<f64> {
+        if parts.is_empty() {
             return Ok(0.0);
         }
         if let Some(found) = self.inverted_delta(parts, epsilon) {
-            return Ok(match side {
-                Side::Above => found.upper,
-                Side::Below => found.lower,
-            });
+            return Ok(found.of(side));
         }
         let plan = Plan::of(parts, Target::Epsilon(epsilon), self.tolerance);
         let sum = self.convolve(parts, plan, side)?;
@@ -195,13 +291,18 @@ impl Account {
                 "delta: expected a number from 0 to 1, found {delta}"
             )));
         }
-        let nothing = side == Side::Below && parts.iter().any(|(pair, _)| pair.only_above());
-        if parts.is_empty() || nothing || delta == 1.0 {
+        let Some(simple) = Simplified::of(parts, side)? else { return Ok(0.0) };
+        let Some(delta) = simple.without_failure(delta, side)? else { return Ok(f64::INFINITY) };
+        if simple.parts.is_empty() || delta == 1.0 {
             return Ok(0.0);
         }
-        if let Some(epsilon) = self.inverted_epsilon(parts, delta, side) {
+        if let Some(epsilon) = self.inverted_epsilon(&simple.parts, delta, side) {
             return Ok(epsilon);
         }
+        if let Some(found) = simple.epsilon(delta) {
+            return Ok(found?.of(side));
+        }
+        let parts = &simple.parts;
         let plan = Plan::of(parts, Target::Delta(delta), self.tolerance);
         let sum = self.convolve(parts, plan, side)?;
         let bound = |epsilon: f64| match side {

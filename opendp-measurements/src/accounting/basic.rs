@@ -73,6 +73,10 @@ impl Basic {
         let found = self.at_points(|total| total.1 <= delta, false)?;
         let mut high = found.map_or(most, |total| total.0.min(most));
         let mut low = 0.0;
+        // Where nothing is found, as among very many members, one look says so.
+        if found.is_none() && delta < self.delta(high)? {
+            return Ok(high);
+        }
         for _ in 0..SEARCH {
             let middle = low + (high - low) / 2.0;
             if high - low <= 1e-6 * high || !high.is_finite() {

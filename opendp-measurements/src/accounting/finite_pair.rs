@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use opendp_core::arith::Directed;
 use opendp_core::{Error, Result};
 
+use super::concentrated_rho_of_pure;
 use super::elementary::{LN_ERROR, U, exp, exp_m1, ln};
+use super::enclosed_pair::{Between, EnclosedPair, LEAST_SCALE};
 use super::gaussian_pair::deviations;
+use super::integer_vector_pair::joined;
 use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
 
 /// Put outputs, each a loss with its two probabilities, into buckets.
@@ -147,6 +151,9 @@ impl DominatingPair for PrivatePair {
     fn most(&self) -> f64 {
         if self.delta == 0.0 { self.epsilon } else { f64::INFINITY }
     }
+    fn concentrated(&self) -> Option<f64> {
+        concentrated_rho_of_pure(self.most()).ok().filter(|rho| rho.is_finite())
+    }
 }
 
 /// Another pair, except with a probability of an unbounded loss: a threshold that hides rare keys.
@@ -214,6 +221,12 @@ impl DominatingPair for DiscreteLaplacePair {
     fn unit(&self) -> Option<f64> {
         Some(1.0 / self.scale)
     }
+    fn most(&self) -> f64 {
+        f64::from(self.sensitivity).inf_div(self.scale).unwrap_or(f64::INFINITY)
+    }
+    fn concentrated(&self) -> Option<f64> {
+        concentrated_rho_of_pure(self.most()).ok()
+    }
     fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
         let noise = LogConcaveNoise::DiscreteLaplace { scale: self.scale };
         Some((noise, self.sensitivity.into()))
@@ -260,6 +273,21 @@ impl DominatingPair for DiscreteGaussianPair {
         let mut buckets = fill(grid, U * 8192.0, 16.0 * U * largest, outputs);
         buckets.above += 1e-290;
         buckets
+    }
+    fn between(&self, count: u64) -> Option<Between> {
+        let step = u64::from(self.sensitivity);
+        joined(step * step, self.scale, step.max(1), count).ok().flatten()
+    }
+    fn concentrated(&self) -> Option<f64> {
+        let ratio = f64::from(self.sensitivity).inf_div(self.scale).ok()?;
+        ratio.inf_mul(ratio).ok()?.inf_div(2.0).ok()
+    }
+    fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
+        if self.scale < LEAST_SCALE {
+            return None;
+        }
+        let enclosed = EnclosedPair::gaussian(f64::from(self.sensitivity), 1.0, self.scale);
+        enclosed.ok()?.on_sample(rate, removed)
     }
     fn unit(&self) -> Option<f64> {
         Some(f64::from(self.sensitivity) / (2.0 * self.scale * self.scale))

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use opendp_core::arith::Directed;
+
 use super::elementary::{U, ln};
 use super::normal_mass::{LIMIT, MASS_ERROR, mass, upper_tail};
 use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
@@ -56,6 +58,9 @@ impl DominatingPair for GaussianPair {
     }
     fn tilted(&self, tilt: f64, _: f64) -> Option<Box<dyn Tilted>> {
         Some(Box::new(TiltedGaussian { mu: self.mu, tilt }))
+    }
+    fn concentrated(&self) -> Option<f64> {
+        self.mu.inf_mul(self.mu).ok()?.inf_div(2.0).ok()
     }
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         Some(Arc::new(SampledGaussianPair { mu: self.mu, rate, removed }))

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::concentrated_rho_of_pure;
 use super::elementary::{U, exp, exp_m1, ln};
 use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
 use super::sampled_pair::{mixed, unmixed};
@@ -40,6 +41,9 @@ impl DominatingPair for LaplacePair {
     }
     fn most(&self) -> f64 {
         self.epsilon
+    }
+    fn concentrated(&self) -> Option<f64> {
+        concentrated_rho_of_pure(self.epsilon).ok()
     }
     fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
         Some((LogConcaveNoise::Laplace, self.epsilon))

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use super::enclosed_pair::Between;
 use super::transform::Tilted;
 
 /// Bucket edges: the losses `first * step`, `(first + 1) * step`, and so on, `count + 1` of them.
@@ -120,6 +121,17 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// Whether the pair is itself only a bound, so that it bounds nothing from below.
     fn only_above(&self) -> bool {
         false
+    }
+    /// What `count` releases with the pair lie between, where that is easier to compose. What comes
+    /// out is looked at again, so that it has to be simpler.
+    fn between(&self, _count: u64) -> Option<Between> {
+        None
+    }
+    /// A `rho` such that the mechanism is `rho`-zero-concentrated differentially private, rounded up,
+    /// where one is known. If the pair is also [only a bound](Self::only_above), it may be replaced
+    /// by this.
+    fn concentrated(&self) -> Option<f64> {
+        None
     }
     /// The transform of the loss at a tilt above 0 or equal to it, for frequencies up to a highest
     /// one, where it is known. Compositions of such pairs need no grid.

@@ -1,6 +1,7 @@
 //! Privacy profiles that carry the distribution of their loss, so that they compose tightly.
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
@@ -9,13 +10,11 @@ use opendp_core::{ComposableLoss, Error, PrivacyProfile, RenyiCurve, Result};
 use super::basic::Basic;
 use super::renyi::check_rho;
 use super::{
-    Account, CurvePair, DiscreteGaussianPair, DiscreteLaplacePair, DominatingPair, FixedSizePair,
-    GaussianPair, LaplacePair, LogConcaveNoise, PrivatePair, SampledPair, concentrated_delta,
-    concentrated_epsilon, gaussian_delta, renyi_delta, renyi_epsilon,
+    Account, ConcentratedPair, CurvePair, DominatingPair, FixedSizePair, GaussianPair,
+    LogConcaveNoise, PrivatePair, SampledPair, concentrated_delta, concentrated_epsilon,
+    renyi_delta, renyi_epsilon,
 };
 
-/// The most outputs that a discrete mechanism's sensitivity may tell apart one by one.
-const MAX_SENSITIVITY: f64 = 65536.0;
 /// Where a profile that is only a curve is cut off.
 pub(super) const NEGLIGIBLE: f64 = 1e-18;
 
@@ -32,26 +31,38 @@ impl ComposableLoss for Account {
     /// Accounts are joined. A profile that carries no account enters by its curve alone. Curves lose
     /// something on a grid, so what comes out is then the better of that and basic composition.
     fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
-        let join = |total: Account, other: &Account| {
-            let parts = other.parts().iter();
-            parts.fold(total, |total, (pair, count)| total.with(pair.clone(), *count))
-        };
         // What is known by more than its curve, and curves, alone and as pairs.
         let (mut known, mut curves) = (Account::new(), Account::new());
         let (mut members, mut exact) = (Vec::new(), Vec::new());
+        let (mut rho, mut kinds) = (0.0f64, HashMap::new());
         for profile in profiles {
             match account(profile) {
-                Some(account) if account.parts().iter().all(|(pair, _)| !pair.only_above()) => {
-                    known = join(known, account);
+                Some(account) if account.is_known(&mut kinds) => {
+                    known.join(account);
                     exact.push(profile);
                     continue;
                 }
-                Some(account) => curves = join(curves, account),
+                Some(account) => match account.only_rho() {
+                    Some(more) => {
+                        rho = rho.inf_add(more)?;
+                        continue;
+                    }
+                    None => curves.join(account),
+                },
                 None => curves = curves.with(Arc::new(curve(profile.clone())?), 1),
             }
             members.push(profile.clone());
         }
-        let total = Arc::new(join(known.clone(), &curves));
+        if 0.0 < rho {
+            curves = curves.with(Arc::new(ConcentratedPair::new(rho)), 1);
+            members.push(profile_of_concentrated(rho)?);
+        }
+        if let ([], [one]) = (&exact[..], &members[..]) {
+            return Ok(one.clone());
+        }
+        let mut total = known.clone();
+        total.join(&curves);
+        let total = Arc::new(total);
         let profile = PrivacyProfile::of_loss(total.clone());
         if members.is_empty() {
             return Ok(profile);
@@ -60,7 +71,7 @@ impl ComposableLoss for Account {
         match exact[..] {
             [] => {}
             [one] => members.push(one.clone()),
-            _ => members.push(known.profile()),
+            _ => members.push(known.quick()),
         }
         let basic = Arc::new(Basic::new(members));
         let (account, other) = (total.clone(), basic.clone());
@@ -77,6 +88,25 @@ impl ComposableLoss for Account {
 }
 
 impl Account {
+    /// Whether every pair is known by more than its curve. Pairs of one text are looked at once.
+    fn is_known(&self, kinds: &mut HashMap<Arc<str>, bool>) -> bool {
+        self.parts().iter().zip(self.names()).all(|((pair, count), name)| {
+            let known = || !pair.only_above() || pair.between(*count).is_some();
+            *kinds.entry(name.clone()).or_insert_with(known)
+        })
+    }
+    /// A profile that can be asked often: its own if that takes no grid, else, where there is one,
+    /// that of its `rho` and of the most that it loses.
+    fn quick(self) -> PrivacyProfile {
+        let (most, rho) = (self.most(), self.rho());
+        let fast = self.parts().iter().all(|(pair, _)| pair.tilted(0.0, 0.0).is_some());
+        match rho {
+            Some(rho) if !fast => PrivacyProfile::new(move |epsilon| {
+                if most <= epsilon { Ok(0.0) } else { concentrated_delta(rho, epsilon) }
+            }),
+            _ => self.profile(),
+        }
+    }
     /// The privacy profile of everything in the account.
     pub fn profile(self) -> PrivacyProfile {
         PrivacyProfile::of_loss(Arc::new(self))
@@ -190,107 +220,19 @@ pub fn profile_of_mixture(profile: &PrivacyProfile, share: f64) -> Result<Privac
     Ok(diluted(account, profile, share))
 }
 
-/// The profile of a mechanism that costs nothing at distance 0, and everything without noise.
-fn degenerate(sensitivity: f64, scale: f64) -> Option<PrivacyProfile> {
-    if sensitivity == 0.0 {
-        Some(Account::new().profile())
-    } else if scale == 0.0 {
-        Some(exposed())
-    } else {
-        None
-    }
-}
-
-/// The profile of a mechanism that may tell everything.
-fn exposed() -> PrivacyProfile {
-    profile_of(PrivatePair { epsilon: 0.0, delta: 1.0 }).with_delta(|_| Ok(1.0))
-}
-
-/// The profile of Laplace noise on real numbers within an L1 distance.
-///
-/// One release has `delta = 1 - e^((epsilon - s) / 2)`, where `s` is the sensitivity divided by the
-/// scale (Balle, Barthe, Gaboardi 2018, Theorem 3).
-///
-/// # Errors
-/// `Overflow` when an argument is not finite, or the quotient is not.
-pub fn profile_of_laplace(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
-    if let Some(profile) = degenerate(sensitivity, scale) {
-        return Ok(profile);
-    }
-    let most = sensitivity.inf_div(scale)?;
-    Ok(profile_of(LaplacePair { epsilon: most }).with_delta(move |epsilon| {
-        if epsilon >= most {
-            return Ok(0.0);
-        }
-        Ok(-epsilon.neg_inf_sub(most)?.neg_inf_div(2.0)?.neg_inf_exp_m1()?)
-    }))
-}
-
-/// The profile of discrete Laplace noise on integers within an L1 distance.
-///
-/// Integers differ by integers, so the sensitivity is rounded down. When it is very large, what is
-/// used is that the mechanism is purely private.
-///
-/// # Errors
-/// As [`profile_of_laplace`].
-pub fn profile_of_discrete_laplace(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
-    let sensitivity = sensitivity.floor();
-    if let Some(profile) = degenerate(sensitivity, scale) {
-        return Ok(profile);
-    }
-    let epsilon = sensitivity.inf_div(scale)?;
-    if sensitivity <= MAX_SENSITIVITY && epsilon < 300.0 {
-        return Ok(profile_of(DiscreteLaplacePair { sensitivity: sensitivity as u32, scale }));
-    }
-    profile_of_private(epsilon, 0.0)
-}
-
-/// The profile of Gaussian noise on real numbers within an L2 distance.
-///
-/// # Errors
-/// As [`profile_of_laplace`].
-pub fn profile_of_gaussian(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
-    if let Some(profile) = degenerate(sensitivity, scale) {
-        return Ok(profile);
-    }
-    let mu = sensitivity.inf_div(scale)?;
-    let exact = move |epsilon| gaussian_delta(mu, epsilon).map(|delta| delta.upper);
-    Ok(profile_of(GaussianPair { mu }).with_delta(exact))
-}
-
-/// The profile of discrete Gaussian noise on one integer.
-///
-/// Above a scale of 65536 it is that of [`profile_of_concentrated`].
-///
-/// # Errors
-/// As [`profile_of_laplace`].
-pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
-    let sensitivity = sensitivity.floor();
-    if let Some(profile) = degenerate(sensitivity, scale) {
-        return Ok(profile);
-    }
-    let ratio = sensitivity.inf_div(scale)?;
-    if sensitivity <= MAX_SENSITIVITY && scale <= DiscreteGaussianPair::MAX_SCALE && ratio < 8.0 {
-        return Ok(profile_of(DiscreteGaussianPair { sensitivity: sensitivity as u32, scale }));
-    }
-    profile_of_concentrated(ratio.inf_mul(ratio)?.inf_div(2.0)?)
-}
-
 /// The profile of a mechanism that is `rho`-zero-concentrated differentially private.
 ///
 /// # Errors
 /// `InvalidDistance` when `rho` is negative or NaN.
 pub fn profile_of_concentrated(rho: f64) -> Result<PrivacyProfile> {
     check_rho(rho)?;
-    let reach = move || concentrated_epsilon(rho, NEGLIGIBLE).unwrap_or(f64::INFINITY);
     let delta = move |epsilon| concentrated_delta(rho, epsilon);
     let epsilon = move |delta| match delta {
         0.0 if 0.0 < rho => Ok(f64::INFINITY),
         0.0 => Ok(0.0),
         delta => concentrated_epsilon(rho, delta),
     };
-    let pair = CurvePair::reaching(reach, move |e| delta(e).unwrap_or(1.0));
-    Ok(profile_of(pair).with_delta(delta).with_epsilon(epsilon))
+    Ok(profile_of(ConcentratedPair::new(rho)).with_delta(delta).with_epsilon(epsilon))
 }
 
 /// The profile of a mechanism of which bounds on the Renyi divergence of every order are known.
@@ -355,4 +297,9 @@ pub fn profile_of_private(epsilon: f64, delta: f64) -> Result<PrivacyProfile> {
         if 1.0 <= u { Ok(0.0) } else { Ok(epsilon.inf_add((-u).inf_ln_1p()?)?.max(0.0)) }
     };
     Ok(profile_of(PrivatePair { epsilon, delta }).with_delta(at).with_epsilon(inverse))
+}
+
+/// The profile of a mechanism that may tell everything.
+pub(super) fn exposed() -> PrivacyProfile {
+    profile_of(PrivatePair { epsilon: 0.0, delta: 1.0 }).with_delta(|_| Ok(1.0))
 }

@@ -85,8 +85,11 @@ impl SampledPair {
     pub fn of(inner: Arc<dyn DominatingPair>, rate: f64, removed: bool) -> Arc<dyn DominatingPair> {
         match inner.on_sample(rate, removed) {
             Some(pair) => pair,
-            None => Arc::new(SampledPair { inner, rate, removed, atoms: OnceLock::new() }),
+            None => Arc::new(SampledPair::listed(inner, rate, removed)),
         }
+    }
+    fn listed(inner: Arc<dyn DominatingPair>, rate: f64, removed: bool) -> SampledPair {
+        SampledPair { inner, rate, removed, atoms: OnceLock::new() }
     }
     /// The loss of an output whose loss without sampling is `x`.
     fn sampled(&self, x: f64) -> f64 {
@@ -192,10 +195,15 @@ pub struct FixedSizePair {
 impl FixedSizePair {
     /// Any mechanism; the pair bounds the replacement of a record, and is its own reverse.
     pub fn of(pair: Arc<dyn DominatingPair>, rate: f64) -> Self {
-        FixedSizePair {
-            above: SampledPair::of(pair.clone(), rate, true),
-            below: SampledPair::of(pair, rate, false),
-        }
+        // What a sample lies between does not say what these two together do.
+        let of = |removed| {
+            let sample = SampledPair::of(pair.clone(), rate, removed);
+            match sample.between(1) {
+                None => sample,
+                Some(_) => Arc::new(SampledPair::listed(pair.clone(), rate, removed)),
+            }
+        };
+        FixedSizePair { above: of(true), below: of(false) }
     }
 }
 impl DominatingPair for FixedSizePair {

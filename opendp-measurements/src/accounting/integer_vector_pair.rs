@@ -1,0 +1,335 @@
+//! Discrete Gaussian noise on vectors of integers.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use opendp_core::Result;
+use opendp_core::arith::{Directed, DirectedFloat, InfCast};
+
+use super::elementary::{U, exp, exp_m1, sum};
+use super::enclosed_pair::{Between, EnclosedPair, LEAST_SCALE, continuous, roughness, smoothing};
+use super::pair::{Buckets, DominatingPair, Grid};
+
+/// The worst shifts of a vector of integers with discrete Gaussian noise of scale `s`, but for a
+/// failure: see [`enclosed`](IntegerVectorPair::enclosed).
+///
+/// For each of some steps `g` let `U` have `P[u]` proportional to `e^(-u^2 / (2 s^2 D))` on the
+/// multiples of `g`. Moving it by `D` has the loss `(D + 2 u) / (2 s^2)` at `u + D`. So all losses
+/// are on one lattice, and between its points each profile is linear in `e^epsilon`. The largest of
+/// them at the points is convex there, and joined linearly it is the profile of a measure on the
+/// lattice, which is at least the profile of each of them.
+#[derive(Clone)]
+pub struct IntegerVectorPair {
+    /// `D`, the square of the L2 distance.
+    square: u64,
+    scale: f64,
+    /// The steps, each with a square that divides `D`.
+    steps: Vec<u64>,
+    outputs: OnceLock<Arc<Outputs>>,
+}
+
+/// Losses, each with the mass of `P` and of `Q`.
+struct Outputs {
+    list: Vec<(f64, f64, f64)>,
+    /// A bound on the relative error of the masses.
+    relative: f64,
+    /// At most what `P` is missing, at low losses.
+    missing: f64,
+}
+
+impl fmt::Debug for IntegerVectorPair {
+    /// What is computed does not belong to the name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let IntegerVectorPair { square, scale, steps, .. } = self;
+        write!(f, "IntegerVectorPair {{ square: {square}, scale: {scale:?}, steps: {steps:?} }}")
+    }
+}
+
+/// Where probabilities are below `e^-700`, in scales.
+const REACH: f64 = 37.4;
+
+impl IntegerVectorPair {
+    /// The largest failure with which shifts are enclosed: it adds to delta.
+    const MOST_FAILURE: f64 = 1e-7;
+    /// The most losses that are listed, once for each step.
+    const MOST_LOSSES: f64 = 2e6;
+
+    /// Enclose what discrete Gaussian noise of a scale loses on a vector of integers, of which a
+    /// neighbour differs by a vector of integers whose squares add up to at most `square`, at least 1.
+    ///
+    /// Nothing comes out where the distance is larger than the scale, but for a little, or where
+    /// there are too many losses to list.
+    ///
+    /// # Theorem
+    /// Let `x` and `x + s` be two vectors of integers. Numbers that do not differ tell nothing, and
+    /// more numbers, that differ by 1, do not lessen what is lost. So let `m` numbers differ, and the
+    /// sum of squares of `s` be `D = square`; then `m <= D`. Let `g` be the greatest common divisor
+    /// of `s`. The loss `(2 s . y - D) / (2 scale^2)` of the noise `y` about `s` depends on `s . y`
+    /// alone, and `g^2` divides `D`.
+    ///
+    /// *`s . Y`, where `Y` is the noise, has the law of `U` at the step `g`, up to a factor between
+    /// `1 - f` and its inverse.* Let `A` be the sum of the squares of the first numbers of `s`, `h`
+    /// their greatest common divisor, `T` the sum over them of `s_i Y_i / h`, and suppose that
+    /// `T` is discrete Gaussian of scale `scale sqrt(A) / h`. The next number is `k`, and `h'` is the
+    /// greatest common divisor of `h` and `k`. The pairs of integers `(t, y)` with
+    /// `(h t + k y) / h' = u` lie on a line, where the logarithm of their probability is
+    /// `-u^2 h'^2 / (2 scale^2 (A + k^2)) - (i - c)^2 / (2 w)` for all integers `i`, with some `c` and
+    /// `w = scale^2 h'^2 A / (h^2 (A + k^2))`. By Poisson's summation their sum is that of `i` real,
+    /// times a factor in `[1 - r, 1 + r]`, where `r` is the sum of `e^(-2 pi^2 w i^2)` over all `i`
+    /// but 0. So the sum with the next number is discrete Gaussian of scale
+    /// `scale sqrt(A + k^2) / h'`, up to a factor between `(1 - r) / (1 + r)` and its inverse, and the
+    /// factors of all numbers multiply. Begin with the largest of them. Then `k^2 <= A`, so that `w` is
+    /// at least `scale^2 / 2`, if `h' = h`. Else it is at least `scale^2 / D`, as `A >= h^2` and
+    /// `A + k^2 <= D`. The first `h` is at most `sqrt(D)`, and it falls to a half or less each time,
+    /// hence `log2(sqrt(D))` times at most.
+    ///
+    /// So the laws of both sides are `1 - f` times those of `U + D` and of `U`, and `f` times some
+    /// others. Of the steps `g`, whose squares divide `D`, the largest profile is taken. If `g > 1` it
+    /// may happen that no such vector exists; it is then a little too large.
+    ///
+    /// # Errors
+    /// `Overflow` when a quotient is not finite.
+    pub(super) fn enclosed(square: u64, scale: f64) -> Result<Option<EnclosedPair>> {
+        let ratio = f64::inf_cast(square)?.inf_div(scale)?.inf_div(scale)?;
+        if !(0.0 < ratio && ratio < 2.0) || scale < 1.0 {
+            return Ok(None);
+        }
+        let half = roughness((scale * (scale / 2.0) * (1.0 - 1e-12)).max(0.25));
+        let falls = f64::from(square.ilog2() / 2).inf_mul(roughness(1f64.neg_inf_div(ratio)?))?;
+        let failure = f64::inf_cast(square - 1)?.inf_mul(half)?.inf_add(falls)?;
+        if Self::MOST_FAILURE < failure {
+            return Ok(None);
+        }
+        let divides = |step: &u64| square % (step * step) == 0;
+        let steps: Vec<u64> = (1..=square.isqrt()).filter(divides).collect();
+        if Self::MOST_LOSSES < 75.0 * scale * (square as f64).sqrt() * steps.len() as f64 {
+            return Ok(None);
+        }
+        let of = |steps| Arc::new(IntegerVectorPair::new(square, scale, steps));
+        let (above, below) = (of(steps), of(vec![1]));
+        Ok(Some(EnclosedPair::new(above, Some(below), failure, Some(ratio.inf_div(2.0)?))))
+    }
+    fn new(square: u64, scale: f64, steps: Vec<u64>) -> Self {
+        IntegerVectorPair { square, scale, steps, outputs: OnceLock::new() }
+    }
+    /// `s^2 D`, in floats.
+    fn variance(&self) -> f64 {
+        self.scale * self.scale * self.square as f64
+    }
+    fn last(&self) -> i64 {
+        (REACH * self.variance().sqrt()).ceil() as i64 + 1
+    }
+    /// The loss of what is moved from `u`.
+    fn loss(&self, u: i64) -> f64 {
+        (self.square as f64 + 2.0 * u as f64) / (2.0 * self.scale * self.scale)
+    }
+    /// The masses of `P` and `Q` at the losses of all `u`, at one step.
+    fn masses(&self, step: u64) -> Vec<(f64, f64)> {
+        let (last, variance, step) = (self.last(), self.variance(), step as i64);
+        let weight = |u: i64| exp(-((u as f64) * (u as f64) / variance) / 2.0);
+        let weights: Vec<f64> = (-last..=last).filter(|u| u % step == 0).map(weight).collect();
+        let total = sum(&weights);
+        let shift = self.square as i64;
+        let mass = |u: i64| match u % step {
+            0 => (weight(u) / total, weight(u + shift) / total),
+            _ => (0.0, 0.0),
+        };
+        (-last..=last).map(mass).collect()
+    }
+    fn compute(&self) -> Outputs {
+        let last = self.last();
+        let losses: Vec<f64> = (-last..=last).map(|u| self.loss(u)).collect();
+        // Exponents of up to 700 err by 4 u of themselves, and every sum by u for each term.
+        let relative = U * (8192.0 + 16.0 * losses.len() as f64);
+        if let [step] = self.steps[..] {
+            let masses = losses.iter().zip(self.masses(step));
+            let list = masses.map(|(loss, (p, q))| (*loss, p, q)).collect();
+            // This is a law, of which nothing is missing.
+            return Outputs { list, relative, missing: 0.0 };
+        }
+        let lattice = Lattice::new(&losses, self.scale);
+        let mut largest = Profile { delta: vec![0.0; losses.len()], rest: vec![0.0; losses.len()] };
+        for step in &self.steps {
+            let masses: Vec<f64> = self.masses(*step).into_iter().map(|(_, q)| q).collect();
+            largest.raise(&lattice.profile(&masses));
+        }
+        let masses = lattice.masses(&largest);
+        let list: Vec<(f64, f64, f64)> = losses
+            .iter()
+            .zip(&lattice.ratios)
+            .zip(&masses)
+            .map(|((loss, ratio), q)| (*loss, q * ratio, *q))
+            .collect();
+        let p: Vec<f64> = list.iter().map(|(_, p, _)| *p).collect();
+        let missing = (1.0 - sum(&p) * (1.0 - relative)).max(0.0);
+        Outputs { list, relative, missing }
+    }
+    fn outputs(&self) -> &Outputs {
+        self.outputs.get_or_init(|| Arc::new(self.compute()))
+    }
+}
+
+/// Points of a lattice of losses, by `r = e^loss`.
+struct Lattice {
+    ratios: Vec<f64>,
+    /// `r` of a point over `r` of the one before, less 1.
+    growth: f64,
+    /// The first point with a loss of at least 0.
+    middle: usize,
+}
+
+/// A profile at the points of a lattice: delta, and what it is above `1 - r`.
+///
+/// Of high losses the first is small, of low ones the second, and then nothing cancels.
+struct Profile {
+    delta: Vec<f64>,
+    rest: Vec<f64>,
+}
+
+impl Lattice {
+    fn new(losses: &[f64], scale: f64) -> Lattice {
+        Lattice {
+            ratios: losses.iter().map(|loss| exp(*loss)).collect(),
+            growth: exp_m1(1.0 / (scale * scale)),
+            middle: losses.partition_point(|loss| *loss < 0.0),
+        }
+    }
+    /// The profile of what `Q` has at each point. Every term is positive: from one point to the one
+    /// before, delta grows by their distance times what `Q` has above, and the rest the other way.
+    fn profile(&self, masses: &[f64]) -> Profile {
+        let (mut delta, mut above, mut rest, mut below) = (0.0, 0.0, 0.0, 0.0);
+        let points = self.ratios.iter().zip(masses);
+        let mut deltas: Vec<f64> = points
+            .clone()
+            .rev()
+            .map(|(ratio, mass)| {
+                delta += ratio * self.growth * above;
+                above += mass;
+                delta
+            })
+            .collect();
+        deltas.reverse();
+        let rests = points.map(|(ratio, mass)| {
+            rest += ratio * self.growth / (1.0 + self.growth) * below;
+            below += mass;
+            rest
+        });
+        Profile { rest: rests.collect(), delta: deltas }
+    }
+    /// What `Q` has at each point if this is the profile, but never less.
+    fn masses(&self, profile: &Profile) -> Vec<f64> {
+        let at = |list: &[f64], i: usize| list.get(i).copied().unwrap_or(0.0);
+        // What Q has below a point is the slope of the rest before it, and above, that of delta.
+        let width = |i: usize| at(&self.ratios, i) * self.growth;
+        let below = |i: usize| match i {
+            0 => 0.0,
+            i => (at(&profile.rest, i) - at(&profile.rest, i - 1)) / width(i - 1),
+        };
+        let above = |i: usize| match at(&profile.delta, i) - at(&profile.delta, i + 1) {
+            _ if i + 1 >= self.ratios.len() => 0.0,
+            less => less / width(i),
+        };
+        let mass = |i: usize| match i.cmp(&self.middle) {
+            Ordering::Less => below(i + 1) - below(i),
+            Ordering::Equal => 1.0 - below(i) - above(i),
+            Ordering::Greater => above(i - 1) - above(i),
+        };
+        let masses: Vec<f64> = (0..self.ratios.len()).map(|i| mass(i).max(0.0)).collect();
+        // What rounding has taken from any of them, all make up for.
+        let found = self.profile(&masses).delta;
+        let pairs = profile.delta.iter().zip(&found).filter(|(wanted, _)| 1e-290 < **wanted);
+        let more = pairs.map(|(wanted, found)| wanted / found).fold(1.0, f64::max);
+        masses.into_iter().map(|mass| mass * more).collect()
+    }
+}
+
+impl Profile {
+    /// Take the larger of two profiles.
+    fn raise(&mut self, other: &Profile) {
+        let raise = |list: &mut [f64], other: &[f64]| {
+            for (value, other) in list.iter_mut().zip(other) {
+                *value = value.max(*other);
+            }
+        };
+        raise(&mut self.delta, &other.delta);
+        raise(&mut self.rest, &other.rest);
+    }
+}
+
+/// Join equal releases with discrete Gaussian noise on integers: those of `U` as above, at one step.
+///
+/// # Theorem
+/// The loss of `n` releases depends on the sum of their outputs alone. One step of the theorem at
+/// [`enclosed`](IntegerVectorPair::enclosed) after the other, with noise of the scale `s sqrt(D) / g`
+/// of which `i` have been joined, `w` is `s^2 D i / (g^2 (i + 1))`, which is at least half of
+/// `s^2 D / g^2`. So the sum is discrete Gaussian, but for a failure, and is moved by `n D`: one
+/// release with the square `n D`. If its scale is large, it lies between continuous ones, by the
+/// theorem at [`EnclosedPair::gaussian`] for one number.
+pub(super) fn joined(square: u64, scale: f64, step: u64, count: u64) -> Result<Option<Between>> {
+    let (steps, number) = (f64::inf_cast(step)?, f64::inf_cast(count)?);
+    // In units of the step.
+    let spread = scale * (f64::inf_cast(square)?.neg_inf_sqrt()? / steps) * (1.0 - 1e-12);
+    let failure = match count {
+        1 => 0.0,
+        _ => (number - 1.0).inf_mul(roughness((spread * spread / 2.0).max(0.25)))?,
+    };
+    if spread * spread < 0.5 || JOINED_FAILURE < failure {
+        return Ok(None);
+    }
+    let spread = spread * number.neg_inf_sqrt()? * (1.0 - 1e-12);
+    let Some(all) = square.checked_mul(count) else { return Ok(None) };
+    if spread < LEAST_SCALE {
+        let pair = || Arc::new(IntegerVectorPair::new(all, scale, vec![step]));
+        let between = || Between { above: pair(), below: Some(pair()), times: 1, failure };
+        return Ok((1 < count).then(between));
+    }
+    let more = f64::inf_cast(all)?.inf_sqrt()?.inf_div(scale)?;
+    let less = f64::neg_inf_cast(all)?.neg_inf_sqrt()?.neg_inf_div(scale)?;
+    let variance = smoothing(spread);
+    let part = variance.inf_div(spread)?.inf_div(spread)?;
+    let (above, below) = continuous(more, less, part)?;
+    let failure = roughness(0.99 * variance).inf_add(failure)?;
+    Ok(Some(Between { above: Arc::new(above), below: Some(Arc::new(below)), times: 1, failure }))
+}
+/// The largest failure with which releases are joined: it adds to delta.
+const JOINED_FAILURE: f64 = 1e-20;
+
+impl DominatingPair for IntegerVectorPair {
+    fn range(&self, tail: f64) -> (f64, f64) {
+        let z = super::gaussian_pair::deviations(tail) * self.variance().sqrt();
+        let z = z.ceil() as i64 + 1 + self.steps.last().map_or(1, |step| *step as i64);
+        (self.loss(-z), self.loss(z))
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        let outputs = self.outputs();
+        let largest = self.loss(self.last()).abs();
+        let mut buckets = Buckets::empty(grid, outputs.relative, 16.0 * U * largest);
+        for &(loss, p, q) in outputs.list.iter().filter(|(_, p, _)| 0.0 < *p) {
+            buckets.atom(grid, loss, p, q);
+        }
+        buckets.below += outputs.missing;
+        buckets.above += 1e-290;
+        buckets
+    }
+    fn only_above(&self) -> bool {
+        1 < self.steps.len()
+    }
+    fn between(&self, count: u64) -> Option<Between> {
+        match self.steps[..] {
+            [step] => joined(self.square, self.scale, step, count).ok().flatten(),
+            _ => None,
+        }
+    }
+    fn concentrated(&self) -> Option<f64> {
+        let ratio = f64::inf_cast(self.square).ok()?.inf_div(self.scale).ok()?;
+        ratio.inf_div(self.scale).ok()?.inf_div(2.0).ok()
+    }
+    fn unit(&self) -> Option<f64> {
+        let whole = 1.0 / (self.scale * self.scale);
+        Some(if self.square % 2 == 0 { whole } else { whole / 2.0 })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! Against laws that are convolved exactly.
+
+use std::collections::BTreeMap;
+
+use opendp_core::PrivacyProfile;
+
+use super::super::*;
+use super::*;
+
+/// The probabilities of some integers.
+type Law = BTreeMap<i64, f64>;
+
+fn noise(scale: f64) -> Law {
+    let reach = (12.0 * scale).ceil() as i64;
+    let weight = |z: i64| (-(z as f64 / scale).powi(2) / 2.0).exp();
+    let total: f64 = (-reach..=reach).map(weight).sum();
+    (-reach..=reach).map(|z| (z, weight(z) / total)).collect()
+}
+fn convolve(one: &Law, two: &Law) -> Law {
+    let mut sum = Law::new();
+    for (x, p) in one {
+        for (y, q) in two {
+            *sum.entry(x + y).or_default() += p * q;
+        }
+    }
+    sum
+}
+/// The law of `s . Y` for a shift `s`.
+fn projected(shift: &[i64], scale: f64) -> Law {
+    shift.iter().fold(Law::from([(0, 1.0)]), |law, s| {
+        convolve(&law, &noise(scale).into_iter().map(|(z, p)| (s * z, p)).collect())
+    })
+}
+/// Delta of a shift, whose loss is `(square + 2 u) / (2 scale^2)` at `u` under `P`.
+fn exact(law: &Law, square: i64, scale: f64, epsilon: f64) -> f64 {
+    let one = |(u, p): (&i64, &f64)| {
+        let loss = (square as f64 + 2.0 * *u as f64) / (2.0 * scale * scale);
+        if epsilon < loss { -(epsilon - loss).exp_m1() * p } else { 0.0 }
+    };
+    law.iter().map(one).sum()
+}
+/// All shifts of a square, by their numbers in descending order.
+fn shifts(square: i64, most: i64) -> Vec<Vec<i64>> {
+    if square == 0 {
+        return vec![Vec::new()];
+    }
+    let first = (1..=most.min(square.isqrt())).rev();
+    first
+        .flat_map(|k| {
+            let rest = shifts(square - k * k, k);
+            rest.into_iter().map(move |rest| [vec![k], rest].concat())
+        })
+        .collect()
+}
+fn profile(square: i64, scale: f64) -> PrivacyProfile {
+    profile_of_discrete_gaussian_vector((square as f64).sqrt(), scale).unwrap()
+}
+const EPSILONS: [f64; 7] = [0.0, 0.1, 0.31, 0.7, 1.2, 2.0, 3.3];
+
+#[test]
+fn no_shift_of_a_vector_of_integers_loses_more_than_is_found_and_one_loses_as_much() {
+    let mut tight = 0;
+    for scale in [1.6, 2.3, 3.0] {
+        for square in [2i64, 3, 4, 5, 6, 8] {
+            let found = profile(square, scale);
+            let listed = IntegerVectorPair::enclosed(square as u64, scale).unwrap().is_some();
+            tight += usize::from(listed);
+            let laws: Vec<Law> =
+                shifts(square, square).iter().map(|shift| projected(shift, scale)).collect();
+            for epsilon in EPSILONS {
+                let upper = found.delta(epsilon).unwrap();
+                let worst = laws.iter().map(|law| exact(law, square, scale, epsilon));
+                let worst = worst.fold(0.0, f64::max);
+                let name = format!("{square} {scale} {epsilon}: {upper} {worst}");
+                assert!(worst <= upper * (1.0 + 1e-9) + 1e-14, "{name}");
+                // The largest profile is exact at losses, and joined linearly between them.
+                assert!(!listed || upper < worst * 1.06 + 2e-7, "{name}");
+            }
+        }
+    }
+    assert!(12 <= tight, "{tight}");
+}
+#[test]
+fn every_single_shift_is_too_little_where_there_are_several() {
+    let (square, scale) = (4, 3.0);
+    let laws: Vec<Law> = shifts(square, 4).iter().map(|shift| projected(shift, scale)).collect();
+    assert_eq!(laws.len(), 2);
+    // At a loss of both lattices one of them is the worse, and at one of the finer lattice the other.
+    let at = |u: f64| (square as f64 + 2.0 * u) / (2.0 * scale * scale);
+    let worse = |u: f64| {
+        let [one, two] = [&laws[0], &laws[1]].map(|law| exact(law, square, scale, at(u)));
+        two < one
+    };
+    assert!(!worse(4.0) && worse(5.0));
+}
+#[test]
+fn releases_of_different_shifts_lose_no_more_than_is_found() {
+    let (square, scale) = (4, 2.5);
+    let laws: Vec<Law> = shifts(square, 4).iter().map(|shift| projected(shift, scale)).collect();
+    let found = PrivacyProfile::compose(&vec![profile(square, scale); 3]).unwrap();
+    for which in [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]] {
+        let law = which.iter().fold(Law::from([(0, 1.0)]), |law, i| convolve(&law, &laws[*i]));
+        for epsilon in EPSILONS {
+            let (upper, exact) =
+                (found.delta(epsilon).unwrap(), exact(&law, 3 * square, scale, epsilon));
+            assert!(exact <= upper && upper < exact * 1.06 + 1e-6, "{epsilon}: {upper} {exact}");
+        }
+    }
+}
+#[test]
+fn equal_releases_of_integers_are_joined_to_what_they_lose() {
+    for (shift, scale, count) in [(1i64, 4.0, 30), (2, 3.0, 5), (3, 5.0, 4)] {
+        let one = projected(&[shift], scale);
+        let law = (1..count).fold(one.clone(), |law, _| convolve(&law, &one));
+        let pair = DiscreteGaussianPair { sensitivity: shift as u32, scale };
+        assert_eq!(pair.between(count).unwrap().times, 1);
+        let account = Account::new().with(Arc::new(pair), count);
+        for epsilon in EPSILONS {
+            let found = account.delta(epsilon).unwrap();
+            let exact = exact(&law, count as i64 * shift * shift, scale, epsilon);
+            let name = format!("{shift} {scale} {epsilon}: {found:?} {exact}");
+            assert!(found.lower <= exact * (1.0 + 1e-9), "{name}");
+            assert!(exact <= found.upper * (1.0 + 1e-9), "{name}");
+            assert!(found.upper <= found.lower * (1.0 + 1e-3), "{name}");
+        }
+    }
+}
+/// The sum of a few releases of small noise is not nearly discrete Gaussian.
+#[test]
+fn releases_of_little_noise_are_not_joined() {
+    let joins = |scale: f64| joined(1, scale, 1, 10).unwrap().is_some();
+    assert!(!joins(1.0) && !joins(2.0) && joins(2.5));
+    assert!(joined(1, 99.0, 1, 1).unwrap().is_none() && joined(1, 101.0, 1, 1).unwrap().is_some());
+    assert!(joined(u64::MAX, 1e12, 1, 2).unwrap().is_none());
+}
+#[test]
+fn a_law_of_one_step_is_listed_to_the_last_digits() {
+    let pair = IntegerVectorPair::new(2, 3.0, vec![1]);
+    let law = projected(&[1, 1], 3.0);
+    for (loss, p, q) in &pair.outputs().list {
+        let u = ((2.0 * 9.0 * loss - 2.0) / 2.0).round() as i64;
+        let at = |u: i64| law.get(&u).copied().unwrap_or(0.0);
+        assert!((p - at(u)).abs() < 1e-13 + 1e-12 * p, "{loss}: {p} {}", at(u));
+        assert!((q - at(u + 2)).abs() < 1e-13 + 1e-12 * q);
+    }
+}
+#[test]
+fn what_is_found_decreases_with_epsilon_and_grows_with_the_distance() {
+    for (one, two, scale) in [(2, 3, 4.0), (3, 4, 4.0), (8, 9, 12.0), (2, 3, 150.0)] {
+        let (less, more) = (profile(one, scale), profile(two, scale));
+        let mut before = 1.0;
+        for step in 0..40 {
+            let epsilon = f64::from(step) / 10.0;
+            let delta = less.delta(epsilon).unwrap();
+            assert!(delta <= before && delta <= more.delta(epsilon).unwrap(), "{one} {epsilon}");
+            before = delta;
+        }
+    }
+}

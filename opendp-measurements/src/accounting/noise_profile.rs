@@ -1,0 +1,137 @@
+//! Profiles of noise.
+
+use opendp_core::arith::{Directed, DirectedFloat};
+use opendp_core::{PrivacyProfile, Result};
+
+use super::enclosed_pair::LEAST_SCALE;
+use super::profile::exposed;
+use super::{
+    Account, DiscreteGaussianPair, DiscreteLaplacePair, EnclosedPair, GaussianPair,
+    IntegerVectorPair, LaplacePair, gaussian_delta, profile_of, profile_of_concentrated,
+    profile_of_private,
+};
+
+/// The most outputs that a discrete mechanism's sensitivity may tell apart one by one.
+const MAX_SENSITIVITY: f64 = 65536.0;
+
+/// The profile of a mechanism that costs nothing at distance 0, and everything without noise.
+fn degenerate(sensitivity: f64, scale: f64) -> Option<PrivacyProfile> {
+    if sensitivity == 0.0 {
+        Some(Account::new().profile())
+    } else if scale == 0.0 {
+        Some(exposed())
+    } else {
+        None
+    }
+}
+
+/// The profile of Laplace noise on real numbers within an L1 distance.
+///
+/// One release has `delta = 1 - e^((epsilon - s) / 2)`, where `s` is the sensitivity divided by the
+/// scale (Balle, Barthe, Gaboardi 2018, Theorem 3).
+///
+/// # Errors
+/// `Overflow` when an argument is not finite, or the quotient is not.
+pub fn profile_of_laplace(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
+    if let Some(profile) = degenerate(sensitivity, scale) {
+        return Ok(profile);
+    }
+    let most = sensitivity.inf_div(scale)?;
+    Ok(profile_of(LaplacePair { epsilon: most }).with_delta(move |epsilon| {
+        if epsilon >= most {
+            return Ok(0.0);
+        }
+        Ok(-epsilon.neg_inf_sub(most)?.neg_inf_div(2.0)?.neg_inf_exp_m1()?)
+    }))
+}
+
+/// The profile of discrete Laplace noise on integers within an L1 distance.
+///
+/// Integers differ by integers, so the sensitivity is rounded down. When it is very large, what is
+/// used is that the mechanism is purely private.
+///
+/// # Errors
+/// As [`profile_of_laplace`].
+pub fn profile_of_discrete_laplace(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
+    let sensitivity = sensitivity.floor();
+    if let Some(profile) = degenerate(sensitivity, scale) {
+        return Ok(profile);
+    }
+    let epsilon = sensitivity.inf_div(scale)?;
+    if sensitivity <= MAX_SENSITIVITY && epsilon < 300.0 {
+        return Ok(profile_of(DiscreteLaplacePair { sensitivity: sensitivity as u32, scale }));
+    }
+    profile_of_private(epsilon, 0.0)
+}
+
+/// The profile of Gaussian noise on real numbers within an L2 distance.
+///
+/// # Errors
+/// As [`profile_of_laplace`].
+pub fn profile_of_gaussian(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
+    if let Some(profile) = degenerate(sensitivity, scale) {
+        return Ok(profile);
+    }
+    let mu = sensitivity.inf_div(scale)?;
+    let exact = move |epsilon| gaussian_delta(mu, epsilon).map(|delta| delta.upper);
+    Ok(profile_of(GaussianPair { mu }).with_delta(exact))
+}
+
+/// The profile of discrete Gaussian noise on one integer.
+///
+/// From a scale of 100 on it is enclosed by those of continuous noise: see
+/// [`EnclosedPair`](super::EnclosedPair). Of a sensitivity above 8 times a smaller scale only its
+/// `rho` is used.
+///
+/// # Errors
+/// As [`profile_of_laplace`].
+pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
+    let sensitivity = sensitivity.floor();
+    if let Some(profile) = degenerate(sensitivity, scale) {
+        return Ok(profile);
+    }
+    let ratio = sensitivity.inf_div(scale)?;
+    if sensitivity <= MAX_SENSITIVITY && scale <= DiscreteGaussianPair::MAX_SCALE && ratio < 8.0 {
+        return Ok(profile_of(DiscreteGaussianPair { sensitivity: sensitivity as u32, scale }));
+    }
+    if LEAST_SCALE <= scale {
+        let pair = EnclosedPair::gaussian(sensitivity, 1.0, scale)?;
+        return Ok(profile_of(pair.on_one_integer(sensitivity, scale)));
+    }
+    profile_of_concentrated(ratio.inf_mul(ratio)?.inf_div(2.0)?)
+}
+
+/// The profile of discrete Gaussian noise on integers within an L2 distance.
+///
+/// Integers differ by integers, so the square of the sensitivity is rounded down; that of a root that
+/// was rounded to the nearest float is the integer that it was. From a scale of 100
+/// on the profile is enclosed by those of continuous noise ([`EnclosedPair`](super::EnclosedPair)),
+/// and below it the worst of all shifts is found
+/// ([`IntegerVectorPair`](super::IntegerVectorPair)), if the sensitivity is not larger than the scale.
+/// Of what is left only `rho` is used, or the first of these if the scale is at least 20.
+///
+/// # Errors
+/// As [`profile_of_laplace`].
+pub fn profile_of_discrete_gaussian_vector(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
+    if 1e100 < sensitivity {
+        let ratio = sensitivity.inf_div(scale)?;
+        return profile_of_concentrated(ratio.inf_mul(ratio)?.inf_div(2.0)?);
+    }
+    let square = sensitivity.next_up().inf_mul(sensitivity)?.floor();
+    if let Some(profile) = degenerate(square, scale) {
+        return Ok(profile);
+    }
+    if square == 1.0 {
+        return profile_of_discrete_gaussian(1.0, scale);
+    }
+    let root = square.inf_sqrt()?;
+    if scale < LEAST_SCALE && square <= f64::from(u32::MAX) {
+        if let Some(pair) = IntegerVectorPair::enclosed(square as u64, scale)? {
+            return Ok(profile_of(pair));
+        }
+    }
+    if 20.0 <= scale {
+        return Ok(profile_of(EnclosedPair::gaussian(root, square, scale)?));
+    }
+    profile_of_concentrated(square.inf_div(scale)?.inf_div(scale)?.inf_div(2.0)?)
+}

@@ -1,0 +1,130 @@
+//! Parts of an account that are replaced by others, which are easier to compose.
+
+use std::sync::Arc;
+
+use opendp_core::Result;
+use opendp_core::arith::{Directed, DirectedFloat, InfCast};
+
+use super::account::{Certified, Side};
+use super::pair::LogConcaveNoise;
+use super::plan::Parts;
+use super::{GaussianPair, gaussian_delta, gaussian_epsilon};
+
+/// Parts that bound others from one side.
+pub(super) struct Simplified {
+    pub(super) parts: Parts,
+    /// What they may lose in addition: see [`Between`](super::Between).
+    pub(super) failure: f64,
+}
+
+/// How often a pair is replaced at most.
+const MOST: u32 = 8;
+/// The factor with which failures are taken off, and the largest total with which they may be.
+const BELOW: (f64, f64) = (3.0, 0.33);
+
+impl Simplified {
+    /// Replace pairs by what they lie [between](super::Between), and all Gaussian noise by one:
+    /// losses of noise with `mu_i` are as one with the root of the sum of their squares (Dong, Roth,
+    /// Su 2022, on their composition).
+    ///
+    /// Nothing comes out where there is no bound from below.
+    pub(super) fn of(parts: &Parts, side: Side) -> Result<Option<Simplified>> {
+        let (mut others, mut failure) = (Parts::new(), 0.0);
+        let mut gaussian: Option<(GaussianPair, u64, f64)> = None;
+        for (pair, count) in parts {
+            let (mut pair, mut count) = (pair.clone(), *count);
+            for _ in 0..MOST {
+                let Some(between) = pair.between(count) else { break };
+                failure = between.failure.inf_add(failure)?;
+                count = between.times;
+                pair = match (side, between.below) {
+                    (Side::Above, _) => between.above,
+                    (Side::Below, Some(below)) => below,
+                    (Side::Below, None) => return Ok(None),
+                };
+            }
+            if side == Side::Below && pair.only_above() {
+                return Ok(None);
+            }
+            match pair.shift() {
+                Some((LogConcaveNoise::Gaussian, mu)) => {
+                    gaussian = Some(join(gaussian, mu, count, side)?);
+                }
+                _ => others.push((pair, count)),
+            }
+        }
+        match gaussian {
+            Some((pair, count, _)) if others.is_empty() && count == 1 => {
+                others.push((Arc::new(pair), 1));
+            }
+            Some((_, _, squares)) => {
+                let mu = match side {
+                    Side::Above => squares.inf_sqrt()?,
+                    Side::Below => squares.neg_inf_sqrt()?,
+                };
+                others.push((Arc::new(GaussianPair { mu }), 1));
+            }
+            None => {}
+        }
+        Ok(Some(Simplified { parts: others, failure }))
+    }
+    /// The one Gaussian noise that is left, if there is nothing else.
+    fn gaussian(&self) -> Option<f64> {
+        match &self.parts[..] {
+            [(pair, 1)] => match pair.shift() {
+                Some((LogConcaveNoise::Gaussian, mu)) => Some(mu),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+    /// Enclose delta without an account, where all is Gaussian noise.
+    pub(super) fn delta(&self, epsilon: f64) -> Option<Result<Certified>> {
+        self.gaussian().map(|mu| gaussian_delta(mu, epsilon))
+    }
+    /// Enclose epsilon without an account, where all is Gaussian noise.
+    pub(super) fn epsilon(&self, delta: f64) -> Option<Result<Certified>> {
+        self.gaussian().map(|mu| gaussian_epsilon(mu, delta))
+    }
+    /// Bound delta by what the parts lose and by the failure.
+    pub(super) fn with_failure(&self, delta: f64, side: Side) -> Result<f64> {
+        match side {
+            _ if self.failure == 0.0 => Ok(delta),
+            Side::Above => Ok(delta.inf_add(self.failure)?.min(1.0)),
+            Side::Below if self.failure < BELOW.1 => {
+                Ok(delta.neg_inf_sub(self.failure.inf_mul(BELOW.0)?)?.max(0.0))
+            }
+            Side::Below => Ok(0.0),
+        }
+    }
+    /// The delta at which the parts have to be asked for the epsilon of a delta, or nothing if none
+    /// will do.
+    pub(super) fn without_failure(&self, delta: f64, side: Side) -> Result<Option<f64>> {
+        let share = match side {
+            _ if self.failure == 0.0 => delta,
+            Side::Above => delta.neg_inf_sub(self.failure)?,
+            Side::Below if self.failure < BELOW.1 => {
+                delta.inf_add(self.failure.inf_mul(BELOW.0)?)?.min(1.0)
+            }
+            Side::Below => 1.0,
+        };
+        Ok((0.0 < share).then_some(share))
+    }
+}
+
+/// Add Gaussian noise to what there is of it: the last pair, how many, and the sum of the squares.
+fn join(
+    found: Option<(GaussianPair, u64, f64)>,
+    mu: f64,
+    count: u64,
+    side: Side,
+) -> Result<(GaussianPair, u64, f64)> {
+    let (before, squares) = found.map_or((0, 0.0), |(_, before, squares)| (before, squares));
+    let squares = match side {
+        Side::Above => f64::inf_cast(count)?.inf_mul(mu.inf_mul(mu)?)?.inf_add(squares)?,
+        Side::Below => {
+            f64::neg_inf_cast(count)?.neg_inf_mul(mu.neg_inf_mul(mu)?)?.neg_inf_add(squares)?
+        }
+    };
+    Ok((GaussianPair { mu }, before.saturating_add(count), squares))
+}
