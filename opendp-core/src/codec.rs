@@ -4,6 +4,7 @@ use std::{collections::HashMap, hash::Hash};
 
 use serde_json::{Map, Number, Value as Json};
 
+use crate::decimal::{Whole, whole};
 use crate::{Error, Named, Result, Turn};
 
 /// A value that is written as JSON and read back unchanged.
@@ -102,20 +103,16 @@ macro_rules! integers {
                     return text.parse().map_err(|_| range_error::<$t>());
                 }
                 // 3.0 and 1e3 are integers too, as long as a float tells them from all others.
-                let value: f64 = text.parse().map_err(|_| range_error::<$t>())?;
-                if value.fract() != 0.0 || value.abs() > MAX_CONSECUTIVE {
-                    return Err(Error::FailedCast(format!(
-                        "expected {}, found a number that is not a whole one", expected()
-                    )));
-                }
-                // A whole float of this size prints without a fraction or an exponent.
-                value.to_string().parse().map_err(|_| range_error::<$t>())
+                let found = match whole(text) {
+                    Whole::Is(value) => return value.try_into().map_err(|_| range_error::<$t>()),
+                    Whole::Fraction => "a number that is not a whole one",
+                    Whole::Beyond => "one beyond 2^53; write it without a point or an exponent",
+                };
+                Err(Error::FailedCast(format!("expected {}, found {found}", expected())))
             }
         }
     )*};
 }
-/// The largest integer up to which `f64` holds every integer.
-const MAX_CONSECUTIVE: f64 = 9_007_199_254_740_992.0;
 integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 
 macro_rules! floats {
@@ -336,6 +333,7 @@ mod tests {
         refuse::<i64>("9223372036854775808");
         refuse::<i32>("1.5");
         refuse::<i64>("9007199254740994.0");
+        refuse::<i64>("1e400");
         refuse::<i32>("\"12\"");
         refuse::<f64>("9223372036854775808");
         refuse::<f64>("-9007199254740993");
@@ -345,6 +343,15 @@ mod tests {
         refuse::<f64>("true");
         refuse::<f64>("\"12\"");
         assert_eq!(f64::from_json(&serde_json::from_str("0e5").unwrap()).unwrap(), 0.0);
+    }
+    #[test]
+    fn an_integer_is_one_in_every_digit() {
+        // As a float each of these is a whole number.
+        refuse::<u32>("1e-400");
+        refuse::<i64>("1.00000000000000000000000001");
+        refuse::<usize>("-1e-400");
+        let beyond = u64::from_json(&serde_json::from_str("9007199254740994.0").unwrap());
+        assert!(beyond.unwrap_err().to_string().contains("beyond 2^53"));
     }
     #[test]
     fn writes_equal_maps_alike() {

@@ -2,6 +2,10 @@
 
 use std::fmt::{Debug, Display};
 
+use serde_json::Value as Json;
+
+use crate::arith::InfCast;
+use crate::codec::{items, unexpected};
 use crate::{AnyNumber, Codec, Error, Named, Result};
 
 /// A distance between two members of a set, or between two distributions.
@@ -22,6 +26,26 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     fn check(&self) -> Result<()>;
     /// Write for people.
     fn show(&self) -> String;
+    /// Read from JSON, rounding up what this type does not hold: the reading of a bound on how far
+    /// apart two values are.
+    ///
+    /// A number in JSON is the `f64` nearest to what is written, as in other programs; in the place
+    /// of an integer it is one. Only a narrower type has something to round. The default reads as
+    /// [`Codec::from_json`] does, which is right for all others.
+    ///
+    /// # Errors
+    /// Those of [`Codec::from_json`].
+    fn from_json_up(json: &Json) -> Result<Self> {
+        Self::from_json(json)
+    }
+    /// Read from JSON, rounding down what this type does not hold: the reading of a bound that a map
+    /// must meet.
+    ///
+    /// # Errors
+    /// Those of [`Codec::from_json`].
+    fn from_json_down(json: &Json) -> Result<Self> {
+        Self::from_json(json)
+    }
     /// The numbers that it is made of, up to three, where these are all that it is.
     #[doc(hidden)]
     fn numbers(&self) -> [Option<AnyNumber>; 3] {
@@ -30,7 +54,7 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
 }
 
 macro_rules! distances {
-    ($($number:ident: $($t:ty)*;)*) => {$($(
+    ($($number:ident: $($t:ident)*;)*) => {$($(
         impl Distance for $t {
             fn at_most(&self, other: &Self) -> Result<bool> {
                 compare(self, other)
@@ -44,8 +68,28 @@ macro_rules! distances {
             fn numbers(&self) -> [Option<AnyNumber>; 3] {
                 [exact_number!($number self), None, None]
             }
+            read_directed!($t);
         }
     )*)*};
+}
+macro_rules! read_directed {
+    (f32) => {
+        fn from_json_up(json: &Json) -> Result<Self> {
+            narrowed(f64::from_json(json)?, f32::inf_cast)
+        }
+        fn from_json_down(json: &Json) -> Result<Self> {
+            narrowed(f64::from_json(json)?, f32::neg_inf_cast)
+        }
+    };
+    ($t:ident) => {};
+}
+fn narrowed(value: f64, cast: impl Fn(f64) -> Result<f32>) -> Result<f32> {
+    if !value.is_finite() {
+        return Ok(value as f32);
+    }
+    cast(value).map_err(|_| {
+        Error::FailedCast("expected a number of type f32, found a number outside its range".into())
+    })
 }
 macro_rules! exact_number {
     (Integer $this:ident) => {
@@ -75,7 +119,7 @@ fn non_negative<T: PartialOrd + Default + Display>(distance: &T) -> Result<()> {
 }
 
 macro_rules! tuples {
-    ($(($($t:ident $a:ident $b:ident),*))*) => {$(
+    ($($n:literal ($($t:ident $a:ident $b:ident),*))*) => {$(
         impl<$($t: Distance),*> Distance for ($($t,)*) {
             fn at_most(&self, other: &Self) -> Result<bool> {
                 let (($($a,)*), ($($b,)*)) = (self, other);
@@ -99,10 +143,20 @@ macro_rules! tuples {
                 }
                 numbers
             }
+            fn from_json_up(json: &Json) -> Result<Self> {
+                let expected = concat!("an array of ", $n, " items");
+                let [$($a),*] = items(json, expected)? else { return Err(unexpected(expected, json)) };
+                Ok(($($t::from_json_up($a)?,)*))
+            }
+            fn from_json_down(json: &Json) -> Result<Self> {
+                let expected = concat!("an array of ", $n, " items");
+                let [$($a),*] = items(json, expected)? else { return Err(unexpected(expected, json)) };
+                Ok(($($t::from_json_down($a)?,)*))
+            }
         }
     )*};
 }
-tuples!((A a x, B b y) (A a x, B b y, C c z));
+tuples!(2 (A a x, B b y) 3 (A a x, B b y, C c z));
 
 #[cfg(test)]
 mod tests {
@@ -119,6 +173,24 @@ mod tests {
         assert_eq!((1_u32, -1.0).check().unwrap_err().kind(), "FailedMap");
         assert_eq!(f64::NAN.check().unwrap_err().kind(), "FailedMap");
         assert!(f64::INFINITY.check().is_ok() && (-0.0).check().is_ok());
+    }
+    #[test]
+    fn a_distance_of_f32_is_read_upward_and_a_bound_downward() {
+        // The nearest f32 is below 0.7 and above 0.1.
+        let (seven, one): (Json, Json) = (0.7.into(), 0.1.into());
+        for json in [&seven, &one] {
+            let number = json.as_f64().unwrap();
+            let (up, down) = (f32::from_json_up(json), f32::from_json_down(json));
+            assert!(f64::from(down.clone().unwrap()) < number);
+            assert_eq!(up, down.map(f32::next_up));
+        }
+        let three = serde_json::json!([1, 0.7, 0.7]);
+        let up = <(u32, f32, f32)>::from_json_up(&three).unwrap();
+        assert!(0.7 < f64::from(up.1) && up.1 == up.2);
+        assert_eq!(f32::from_json_up(&1e-300.into()), Ok(f32::from_bits(1)));
+        assert_eq!(f32::from_json_up(&1e300.into()).unwrap_err().kind(), "FailedCast");
+        assert_eq!(f32::from_json_up(&"Infinity".into()), Ok(f32::INFINITY));
+        assert_eq!(f64::from_json_up(&seven), Ok(0.7));
     }
     #[test]
     fn shows_every_part() {

@@ -96,6 +96,11 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     pub fn exact_map(&self, d_in: &MI::Distance) -> Result<Vec<Exact>> {
         self.map.eval_exact(&self.measure, d_in)
     }
+    /// Whether another measurement shares the map of this one, as its copies do, so that what both
+    /// lose need be asked of one of them only.
+    pub fn shares_map(&self, other: &Self) -> bool {
+        self.map.is(&other.map)
+    }
     /// Decide whether one release loses at most `d_out`: `map(d_in) <= d_out`.
     ///
     /// # Errors

@@ -21,7 +21,14 @@ macro_rules! integers {
             const START: Self = 0;
             fn above() -> Vec<Self> {
                 let bands = (0..$t::BITS / 4).filter_map(|band| (1 as $t).checked_shl(4 * band));
-                bands.filter(|x| 0 < *x).chain([$t::MAX]).collect()
+                // The ends of narrower types: a condition may fail beyond them.
+                let ends = [7, 8, 15, 16, 31, 32, 53, 63].into_iter();
+                let ends = ends.filter_map(|bits| (1 as $t).checked_shl(bits)?.checked_sub(1));
+                let mut all: Vec<$t> = bands.chain(ends).filter(|x| 0 < *x).collect();
+                all.push($t::MAX);
+                all.sort_unstable();
+                all.dedup();
+                all
             }
             fn below() -> Vec<Self> {
                 let bands = Self::above().into_iter().filter_map(|x| (0 as $t).checked_sub(x));
@@ -40,9 +47,9 @@ macro_rules! floats {
         impl Bisect for $t {
             const START: Self = 0.0;
             fn above() -> Vec<Self> {
-                // 2^-49 to 2^49 and on to the ends of the type, with exponents that grow as squares.
-                let small = (0..8).rev().map(|k: i32| (2.0 as $t).powi(-k * k));
-                let large = (1..8).map(|k: i32| (2.0 as $t).powi(k * k));
+                // 2^-121 to 2^121 and on to the ends of the type, with exponents that grow as squares.
+                let small = (0..12).rev().map(|k: i32| (2.0 as $t).powi(-k * k));
+                let large = (1..12).map(|k: i32| (2.0 as $t).powi(k * k));
                 let all = [$t::MIN_POSITIVE].into_iter().chain(small).chain(large);
                 all.chain([$t::MAX]).collect()
             }
@@ -265,6 +272,12 @@ mod tests {
         assert_eq!(binary_search(|x: u8| Ok(x > 254), None).unwrap(), 255);
         assert_eq!(binary_search(|x: i8| Ok(x > -128), None).unwrap(), -127);
         assert_eq!(binary_search(|x: i128| Ok(x > i128::MAX - 1), None).unwrap(), i128::MAX);
+        // A condition that fails beyond a narrower type still has a boundary.
+        let narrow = |x: i64| match i32::try_from(x) {
+            Ok(x) => Ok(2_000_000_000 <= x),
+            Err(_) => Err(Error::MakeMeasurement("threshold".into())),
+        };
+        assert_eq!(binary_search(narrow, None).unwrap(), 2_000_000_000);
         assert_eq!(binary_search(|x: i32| Ok(x >= 5), Some((100, 0))).unwrap(), 5);
     }
     #[test]

@@ -3,6 +3,9 @@
 mod build;
 mod describe;
 mod foreign;
+mod node;
+mod scores;
+mod weight;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,9 +52,10 @@ impl Document {
     /// Read a document. Nothing is built yet.
     ///
     /// # Errors
-    /// `Argument` when the text is not JSON, or is nested too deeply, or has a newer version.
+    /// `Argument` when the text is not JSON, or is nested too deeply, or has a key twice in one
+    /// object, or has a newer version.
     pub fn parse(text: &str) -> Result<Self> {
-        Document::new(json::parse(text)?)
+        Document::new(json::parse_request(text)?)
     }
     /// Take a document that is JSON already.
     ///

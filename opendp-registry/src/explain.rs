@@ -9,6 +9,8 @@ use crate::{Entry, Request};
 
 /// The most names, types or signatures that an error lists.
 const LISTED: usize = 12;
+/// The types that most data have. They are listed first.
+const USUAL: [&str; 5] = ["f64", "i32", "i64", "bool", "String"];
 
 #[cold]
 pub(crate) fn no_name(name: &str, known: impl Iterator<Item = String>) -> Error {
@@ -50,7 +52,9 @@ pub(crate) fn ambiguous(request: &Request, left: &[&Arc<Entry>]) -> Error {
         let at = |entry: &&Arc<Entry>| entry.generics.get(i).map(|g| g.type_name.to_string());
         let types: BTreeSet<String> = left.iter().filter_map(at).collect();
         if 1 < types.len() {
-            open.push(format!("{} among {}", generic.name, list(types.into_iter())));
+            let usual = USUAL.map(str::to_owned).into_iter().filter(|name| types.contains(name));
+            let others = types.iter().filter(|name| !USUAL.contains(&&***name)).cloned();
+            open.push(format!("{} among {}", generic.name, list(usual.chain(others))));
         }
     }
     Error::Ambiguous(format!(

@@ -1,16 +1,18 @@
 //! JSON as pipelines and data write it: bounded, exact, and with Python's names for non-numbers.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
 use opendp_core::{Error, Result};
-use serde_json::Value as Json;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value as Json, error::Category};
 
 /// The longest text that is read, in bytes.
 pub const MAX_BYTES: usize = 1 << 30;
 
 /// Read JSON, and the bare tokens `NaN`, `Infinity` and `-Infinity` as if they were strings.
 ///
-/// Numbers keep every digit. Nesting beyond 128 levels is an error, and so is text after the end.
+/// Numbers keep every digit. Nesting beyond 128 levels is an error, and so are text after the end
+/// and a key that occurs twice in one object. No error shows what was read.
 ///
 /// ```
 /// # use opendp_registry::json;
@@ -22,22 +24,110 @@ pub const MAX_BYTES: usize = 1 << 30;
 /// # Errors
 /// `Argument` that tells the line and column at which the text is not JSON.
 pub fn parse(text: &str) -> Result<Json> {
+    read(text, Node { names: false })
+}
+/// Read JSON as [`parse`] does, where the text holds no data: a document, or a request.
+///
+/// An error names a key that occurs twice, except within `arg`, where a request has its data.
+///
+/// ```
+/// # use opendp_registry::json;
+/// let error = json::parse_request(r#"{"scale": 1, "scale": 2}"#).unwrap_err();
+/// assert!(error.to_string().contains("`scale` occurs twice"));
+/// ```
+///
+/// # Errors
+/// Those of [`parse`].
+pub fn parse_request(text: &str) -> Result<Json> {
+    read(text, Node { names: true })
+}
+fn read(text: &str, node: Node) -> Result<Json> {
     if MAX_BYTES < text.len() {
         return Err(Error::argument("json", format!("longer than {MAX_BYTES} bytes")));
     }
-    serde_json::from_str(&quote_non_finite(text)).map_err(|error| {
+    let text = quote_non_finite(text);
+    let mut reader = serde_json::Deserializer::from_str(&text);
+    let json = node.deserialize(&mut reader).and_then(|json| reader.end().map(|()| json));
+    json.map_err(|error| {
+        let message = error.to_string();
         let reason = match error.classify() {
-            serde_json::error::Category::Eof => "the text ends too early".to_owned(),
-            _ if error.to_string().contains("recursion limit") => {
-                "nested more than 128 levels deep".to_owned()
-            }
-            _ => "not JSON".to_owned(),
+            Category::Eof => "the text ends too early",
+            // What `Node` says ends before the place, which the error has, too.
+            Category::Data => message.split(" at line ").next().unwrap_or_default(),
+            _ if message.contains("recursion limit") => "nested more than 128 levels deep",
+            _ => "not JSON",
         };
         Error::argument(
             "json",
             format!("{reason}, at line {} column {}", error.line(), error.column()),
         )
     })
+}
+
+/// A value of any kind, in whose objects no key occurs twice.
+#[derive(Clone, Copy)]
+struct Node {
+    /// Whether errors name keys.
+    names: bool,
+}
+impl<'de> DeserializeSeed<'de> for Node {
+    type Value = Json;
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Json, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+/// The key under which the reader hands over a number, whose digits it keeps.
+const NUMBER: &str = "$serde_json::private::Number";
+impl<'de> Visitor<'de> for Node {
+    type Value = Json;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+    fn visit_unit<E>(self) -> Result<Json, E> {
+        Ok(Json::Null)
+    }
+    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
+        Ok(Json::Bool(value))
+    }
+    // Integers of 64 bits come like this, and all other numbers as a map.
+    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
+        Ok(value.into())
+    }
+    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
+        Ok(value.into())
+    }
+    fn visit_str<E>(self, value: &str) -> Result<Json, E> {
+        Ok(Json::String(value.to_owned()))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
+        let mut all = Vec::new();
+        while let Some(item) = items.next_element_seed(self)? {
+            all.push(item);
+        }
+        Ok(Json::Array(all))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<Json, A::Error> {
+        let mut object = Map::new();
+        while let Some(key) = pairs.next_key::<String>()? {
+            if key == NUMBER && object.is_empty() {
+                let digits: String = pairs.next_value()?;
+                return digits.parse().map(Json::Number).map_err(A::Error::custom);
+            }
+            if object.contains_key(&key) {
+                return Err(A::Error::custom(match self.names {
+                    true => format!("the key {} occurs twice in one object", short(&key)),
+                    false => "a key occurs twice in one object".to_owned(),
+                }));
+            }
+            let value = pairs.next_value_seed(Node { names: self.names && key != "arg" })?;
+            object.insert(key, value);
+        }
+        Ok(Json::Object(object))
+    }
+}
+/// Quote the beginning of a text of a document for a message, without what a terminal would obey.
+pub fn short(text: &str) -> String {
+    format!("`{}`", text.chars().take(60).collect::<String>().escape_debug())
 }
 
 /// Put quotes around the bare tokens that Python writes for floats that are not finite.
@@ -91,6 +181,47 @@ mod tests {
             parse("123456789012345678901234567890").unwrap().to_string(),
             "123456789012345678901234567890"
         );
+    }
+    #[test]
+    fn a_key_that_occurs_twice_is_an_error_at_any_depth() {
+        for text in [
+            r#"{"a": 1, "a": 1}"#,
+            r#"[[{"b": {"x": 0, "a": [1], "a": 2}}]]"#,
+            r#"{"a": 1, "b": 2, "\u0061": 3}"#,
+        ] {
+            let error = parse_request(text).unwrap_err().to_string();
+            assert!(error.contains("`a` occurs twice") && error.contains("line 1"), "{error}");
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains("twice") && !error.contains("`a`"), "{error}");
+        }
+        assert!(parse_request(r#"{"a": {"a": 1}, "b": [{"a": 1}, {"a": 1}]}"#).is_ok());
+        // What a request has in its data is not shown.
+        let error = parse_request(r#"{"arg": [{"Ada": 1, "Ada": 1}]}"#).unwrap_err().to_string();
+        assert!(error.contains("twice") && !error.contains("Ada"), "{error}");
+        let error =
+            parse_request("{\"\\u001b[2J\": 1, \"\\u001b[2J\": 2}").unwrap_err().to_string();
+        assert!(error.contains("\\u{1b}") && !error.contains('\u{1b}'), "{error}");
+    }
+    #[test]
+    fn reads_what_the_reader_of_the_library_reads() {
+        for text in [
+            "null",
+            "true",
+            "-0",
+            "1e400",
+            "-1.50E-3",
+            "\"\\ud83d\\ude00\"",
+            "[]",
+            "{}",
+            r#"{"b": [1, {"c": null}], "a": "x"}"#,
+            r#"{"$serde_json::private::Number": "7"}"#,
+        ] {
+            assert_eq!(parse(text).unwrap(), serde_json::from_str::<Json>(text).unwrap(), "{text}");
+        }
+        assert_eq!(parse(r#"{"b": 1, "a": 2}"#).unwrap().to_string(), r#"{"b":1,"a":2}"#);
+        for text in [r#"{"$serde_json::private::Number": "x"}"#, "{\"a\" 1}", "[1,]", "tru"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
     }
     #[test]
     fn bounds_depth_and_tells_where() {

@@ -28,6 +28,7 @@ mod memo;
 mod registry;
 mod request;
 mod solve;
+mod types;
 
 pub use document::Document;
 pub use entry::{Addition, Entry};

@@ -16,6 +16,7 @@ use serde_json::Value as Json;
 
 use crate::explain::{ambiguous, no_candidate, no_name, two_functions};
 use crate::memo::{Key, Memo};
+use crate::types::{has_float, telling};
 use crate::{Addition, Entry, Request};
 
 /// The constructors that a program can name.
@@ -25,6 +26,8 @@ use crate::{Addition, Entry, Request};
 pub struct Registry {
     families: DashMap<String, Arc<Family>>,
     memo: DashMap<u64, Vec<Memo>>,
+    /// What the name of a type alone makes.
+    pub(crate) plain: DashMap<TypeName, Constructed>,
     hasher: RandomState,
     /// Counts additions: what was remembered before the last one may no longer be right.
     epoch: AtomicU64,
@@ -65,6 +68,7 @@ impl Registry {
         Registry {
             families: families.into_iter().map(|(name, f)| (name, Arc::new(f))).collect(),
             memo: DashMap::new(),
+            plain: DashMap::new(),
             hasher: RandomState::new(),
             epoch: AtomicU64::new(0),
         }
@@ -132,7 +136,9 @@ impl Registry {
     /// `make_clamp<i32, SymmetricDistance>`. An argument named for a type parameter, such as
     /// `"MO": "L1Distance<i32>"`, is a type argument too. Signatures that an argument does not fit
     /// fall away. If several are left, type parameters take their defaults; then JSON is decoded
-    /// by each, and `i32`, `i64`, `f64`, `bool` and `String` are preferred in this order.
+    /// by each where it stands for different types, and `i32`, `i64`, `f64`, `bool` and `String` are
+    /// preferred in this order; `f64` comes first where a number has a point or an exponent. JSON
+    /// that means the same to all of them decides nothing.
     ///
     /// # Errors
     /// `NotFound` with the nearest names; `Argument` that tells which parameter failed;
@@ -144,9 +150,11 @@ impl Registry {
             && let Some(found) = self.memo.get(&hash)
             && let Some(memo) = found.iter().find(|memo| memo.is(epoch, request, args))
         {
+            self.check_type_arguments(&memo.entry, args)?;
             return Ok(memo.entry.clone());
         }
         let (entry, decided_by_kind) = self.find(&request.parse()?, args)?;
+        self.check_type_arguments(&entry, args)?;
         if let (Some(hash), true) = (hash, decided_by_kind)
             && let Some(memo) = Memo::new(epoch, request, args, &entry)
         {
@@ -214,9 +222,12 @@ impl Registry {
             });
         }
         let by_default = left.len() == 1;
-        if 1 < left.len() && args.iter().any(|(_, arg)| matches!(arg, Arg::Json(_))) {
+        let telling = telling(&left, args);
+        if 1 < left.len() && !telling.is_empty() {
             narrow(&mut left, |entry| entry.decodes(args));
-            for name in ["i32", "i64", "f64", "bool", "String"] {
+            let f64_first = telling.into_iter().any(has_float);
+            let usual = if f64_first { ["f64", "i32", "i64"] } else { ["i32", "i64", "f64"] };
+            for name in usual.into_iter().chain(["bool", "String"]) {
                 if left.len() == 1 {
                     break;
                 }

@@ -13,12 +13,13 @@ impl Document {
     ///
     /// The answer is the value on the side where `map(d_in) <= d_out` holds that is nearest to the
     /// boundary: the smallest scale, or the largest size, that the budget allows. Values at which
-    /// the document cannot be built count as ones that do not meet it. A parameter that only takes
-    /// whole numbers is searched among these.
+    /// the document cannot be built, or the map fails, count as ones that do not meet it. A parameter
+    /// that only takes whole numbers is searched among these.
     ///
     /// # Errors
     /// `Argument` when the document has no such parameter; `Search` when the map meets the bound
-    /// for all values or for none; the document's own error when no value can be built.
+    /// for all values, down to the one that means no noise, or for none; the document's own error
+    /// when no value can be built.
     pub fn solve(
         &self,
         registry: &Registry,
@@ -36,16 +37,31 @@ impl Document {
         let build = |value: Json| {
             self.build_with(registry, &BTreeMap::from([(parameter.to_owned(), value)]))
         };
-        // A bad distance would look like a budget that no value meets.
+        // A bad distance would look like a budget that no value meets. The map itself may fail here:
+        // it does not meet the budget at this value, and may at another.
         if let Some(made) = [0.5, 1.0, 2.0, 100.0].iter().find_map(|x| build(x.to_json()).ok()) {
-            made.check(d_in, d_out)?;
+            made.check_distances(d_in, d_out)?;
             made.check_neighbours(d_in)?;
         }
         let whole = |x: f64| build(x.to_json()).is_err_and(|error| error.kind() == "Argument");
         if whole(1.5) && !(whole(1.0) && whole(2.0) && whole(100.0)) {
             return search::<i64>(build, d_in, d_out);
         }
-        search::<f64>(build, d_in, d_out)
+        let found = search::<f64>(&build, d_in, d_out)?;
+        // Where below there is nothing, and no map says that what is above does not meet the bound,
+        // this is where the values end, and no boundary of the map.
+        let end = f64::from_json(&found)?;
+        let meets = |x: f64| build(x.to_json()).and_then(|made| made.check(d_in, d_out));
+        if end.abs() <= f64::MIN_POSITIVE
+            && meets(end.next_down()).is_err()
+            && !matches!(meets(end.next_up()), Ok(false))
+        {
+            return Err(Error::Search(format!(
+                "`{parameter}`: the bound is met at every value, down to {end:?}, which means no \
+                 noise; nothing says which value to take"
+            )));
+        }
+        Ok(found)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    io::{self, BufRead, Write},
+    io::{self, BufRead, Read, Write},
 };
 
 use opendp_core::{Codec, Constructed, Error, Result};
@@ -15,26 +15,104 @@ use crate::{catalogue, operations, parse_kind};
 const KEPT: usize = 64;
 /// The most releases that one request may ask for.
 const MAX_REPEAT: usize = 10_000_000;
+/// The longest line that is read, in bytes.
+pub(crate) const MAX_LINE: usize = 1 << 26;
+/// What a request of each operation may hold, besides `id` and `op`.
+const FIELDS: [(&str, &[&str]); 9] = [
+    ("make", &["pipeline", "params"]),
+    ("map", &["pipeline", "params", "d_in"]),
+    ("check", &["pipeline", "params", "d_in", "d_out"]),
+    ("invoke", &["pipeline", "params", "arg", "repeat"]),
+    ("delta", &["pipeline", "params", "d_in", "epsilon"]),
+    ("epsilon", &["pipeline", "params", "d_in", "delta"]),
+    ("solve", &["pipeline", "param", "d_in", "d_out"]),
+    ("list", &["kind"]),
+    ("describe", &["name"]),
+];
 
-/// Answer every line until the input ends. A bad line gets an error, and the rest goes on.
+/// Answer every line until the input ends, and tell whether all requests succeeded.
+///
+/// A bad line gets an error, and the rest goes on. Of a line that is longer than `longest` no more
+/// than that is kept.
 pub(crate) fn serve(
     registry: &Registry,
     mut input: impl BufRead,
     mut output: impl Write,
-) -> io::Result<()> {
+    longest: usize,
+) -> io::Result<bool> {
     let mut server = Server { registry, kept: HashMap::new() };
-    let mut line = Vec::new();
+    let (mut line, mut all) = (Vec::new(), true);
     loop {
-        line.clear();
-        if input.read_until(b'\n', &mut line)? == 0 {
-            return Ok(());
-        }
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        writeln!(output, "{}", server.answer(&line))?;
+        let answer = match read_line(&mut input, &mut line, longest)? {
+            Line::End => return Ok(all),
+            Line::Whole if line.iter().all(u8::is_ascii_whitespace) => continue,
+            Line::Whole => server.answer(&line),
+            Line::Cut => {
+                let reason = format!("expected a line of at most {longest} bytes");
+                failed(&Json::Null, &Error::argument("request", reason))
+            }
+        };
+        all &= answer.get("error").is_none();
+        writeln!(output, "{answer}")?;
         output.flush()?;
     }
+}
+
+/// What was read of the input.
+enum Line {
+    Whole,
+    /// Its end is left out: the line is too long.
+    Cut,
+    /// There is no further line.
+    End,
+}
+/// Read the next line. What goes beyond the longest is skipped.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, longest: usize) -> io::Result<Line> {
+    line.clear();
+    let limit = u64::try_from(longest).unwrap_or(u64::MAX).saturating_add(1);
+    if input.by_ref().take(limit).read_until(b'\n', line)? == 0 {
+        return Ok(Line::End);
+    }
+    if line.ends_with(b"\n") || line.len() <= longest {
+        return Ok(Line::Whole);
+    }
+    loop {
+        let part = input.fill_buf()?;
+        let end = part.iter().position(|byte| *byte == b'\n');
+        let skipped = end.map_or(part.len(), |end| end + 1);
+        if skipped == 0 {
+            return Ok(Line::Cut);
+        }
+        input.consume(skipped);
+        if end.is_some() {
+            return Ok(Line::Cut);
+        }
+    }
+}
+fn failed(id: &Json, error: &Error) -> Json {
+    json!({"id": id, "error": operations::error_json(error)})
+}
+
+/// Check that a request holds nothing that its operation does not know.
+fn check_fields(request: &Map<String, Json>, op: &str) -> Result<()> {
+    let Some((_, fields)) = FIELDS.into_iter().find(|(name, _)| *name == op) else {
+        let names: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
+        let reason = format!("expected one of {}, found {}", names.join(", "), json::short(op));
+        return Err(Error::argument("op", reason));
+    };
+    let known = |name: &str| matches!(name, "id" | "op") || fields.contains(&name);
+    let Some((unknown, _)) = request.iter().find(|(name, value)| !known(name) && !value.is_null())
+    else {
+        return Ok(());
+    };
+    let likeness = |field: &&str| strsim::jaro_winkler(unknown, field);
+    let nearest = fields.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let meant = match nearest.filter(|nearest| 0.7 < likeness(nearest)) {
+        Some(nearest) => format!("did you mean `{nearest}`? "),
+        None => String::new(),
+    };
+    let reason = format!("`{op}` takes no such field; {meant}it takes `{}`", fields.join("`, `"));
+    Err(Error::argument(json::short(unknown).trim_matches('`'), reason))
 }
 
 struct Server<'a> {
@@ -46,19 +124,18 @@ impl Server<'_> {
     fn answer(&mut self, line: &[u8]) -> Json {
         let request = std::str::from_utf8(line)
             .map_err(|_| Error::argument("request", "not UTF-8"))
-            .and_then(json::parse);
+            .and_then(json::parse_request);
         let request = match request {
             Ok(Json::Object(request)) => request,
             Ok(_) => {
-                let error = Error::argument("request", "expected an object");
-                return json!({"id": null, "error": operations::error_json(&error)});
+                return failed(&Json::Null, &Error::argument("request", "expected an object"));
             }
-            Err(error) => return json!({"id": null, "error": operations::error_json(&error)}),
+            Err(error) => return failed(&Json::Null, &error),
         };
         let id = request.get("id").cloned().unwrap_or(Json::Null);
         match self.value(&request) {
             Ok(value) => json!({"id": id, "value": value}),
-            Err(error) => json!({"id": id, "error": operations::error_json(&error)}),
+            Err(error) => failed(&id, &error),
         }
     }
 
@@ -70,7 +147,9 @@ impl Server<'_> {
             field(name)?.as_str().ok_or_else(|| Error::argument(name, "expected a string"))
         };
         let number = |name: &str| f64::from_json(field(name)?).map_err(|error| error.at(name));
-        match text("op")? {
+        let op = text("op")?;
+        check_fields(request, op)?;
+        match op {
             "make" => Ok(operations::make(&self.build(request)?)),
             "map" => self.build(request)?.map(field("d_in")?),
             "check" => self.build(request)?.check(field("d_in")?, field("d_out")?).map(Json::Bool),
@@ -100,25 +179,17 @@ impl Server<'_> {
                 document.solve(self.registry, text("param")?, field("d_in")?, field("d_out")?)
             }
             "list" => {
-                let kind = match request.get("kind").and_then(Json::as_str) {
-                    None => None,
-                    Some(kind) => {
-                        Some(parse_kind(kind).map_err(|reason| Error::argument("kind", reason))?)
+                let kind = match request.get("kind") {
+                    None | Some(Json::Null) => None,
+                    Some(_) => {
+                        let kind = parse_kind(text("kind")?);
+                        Some(kind.map_err(|reason| Error::argument("kind", reason))?)
                     }
                 };
                 Ok(catalogue::list(self.registry, kind))
             }
             "describe" => catalogue::describe(self.registry, text("name")?),
-            other => {
-                let short: String = other.chars().take(60).collect();
-                Err(Error::argument(
-                    "op",
-                    format!(
-                        "expected one of make, map, check, invoke, delta, epsilon, solve, list, \
-                         describe, found `{short}`"
-                    ),
-                ))
-            }
+            other => Err(Error::NotImplemented(format!("the operation {}", json::short(other)))),
         }
     }
 
@@ -145,5 +216,66 @@ impl Server<'_> {
         }
         self.kept.insert(key, made.clone());
         Ok(made)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answers(lines: &[u8], longest: usize) -> (Vec<Json>, bool) {
+        let mut out = Vec::new();
+        // A small buffer, so that a line comes in many parts.
+        let input = io::BufReader::with_capacity(7, lines);
+        let all = serve(Registry::global(), input, &mut out, longest).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        (text.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), all)
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_not_kept_and_the_next_is_answered() {
+        let list = br#"{"id":1,"op":"list","kind":"measure"}"#;
+        let mut lines = list.to_vec();
+        lines.extend(b"\n{\"id\":2,\"op\":\"list\",");
+        lines.extend(vec![b' '; 10_000]);
+        lines.extend(b"}\n");
+        lines.extend(list);
+        lines.push(b'\n');
+        lines.extend(vec![b'x'; 10_000]);
+        let (answers, all) = answers(&lines, list.len());
+        assert!(!all);
+        assert_eq!(answers.len(), 4);
+        assert!(answers[0]["value"].is_array() && answers[2]["value"].is_array());
+        for cut in [&answers[1], &answers[3]] {
+            assert!(cut["error"]["message"].as_str().unwrap().contains("37 bytes"), "{cut}");
+        }
+    }
+    #[test]
+    fn no_more_of_a_line_is_kept_than_the_longest() {
+        let mut line = Vec::new();
+        let mut input = io::BufReader::new(io::repeat(b'x').take(1 << 20));
+        assert!(matches!(read_line(&mut input, &mut line, 100).unwrap(), Line::Cut));
+        assert_eq!(line.len(), 101);
+        assert!(matches!(read_line(&mut input, &mut line, 100).unwrap(), Line::End));
+    }
+    #[test]
+    fn an_unknown_field_is_an_error_that_names_the_nearest() {
+        for (line, parts) in [
+            (r#"{"op": "list", "knid": "measure"}"#, ["`knid`", "did you mean `kind`?"]),
+            (r#"{"op": "map", "pipeline": {}, "d_in": 1, "d_out": 1}"#, ["`d_out`", "`d_in`"]),
+            (r#"{"op": "solve", "pipeline": {}, "params": {"s": 1}}"#, ["`params`", "`param`"]),
+        ] {
+            let (answers, all) = answers(line.as_bytes(), 1000);
+            let message = answers[0]["error"]["message"].as_str().unwrap();
+            assert!(!all && parts.iter().all(|part| message.contains(part)), "{message}");
+        }
+        // What is null is not there.
+        assert!(answers(br#"{"op": "list", "kind": null, "name": null}"#, 1000).1);
+    }
+    #[test]
+    fn a_key_that_occurs_twice_is_an_error() {
+        let (answers, _) = answers(br#"{"id": 1, "op": "list", "op": "describe"}"#, 1000);
+        let message = answers[0]["error"]["message"].as_str().unwrap();
+        assert!(message.contains("`op` occurs twice"), "{message}");
     }
 }

@@ -116,7 +116,7 @@ enum Command {
         #[command(subcommand)]
         command: budget::Command,
     },
-    /// Answer requests: JSON lines in, JSON lines out
+    /// Answer requests: JSON lines in, JSON lines out. The exit code is 1 when a request failed
     Batch,
 }
 
@@ -244,9 +244,9 @@ fn answer(cli: &Cli) -> Result<String> {
         Command::Budget { command } => budget::answer(command, cli.json),
         Command::Batch => {
             let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
-            batch::serve(registry, input, output)
+            let all = batch::serve(registry, input, output, batch::MAX_LINE)
                 .map_err(|error| Error::FailedFunction(format!("batch: {error}")))?;
-            std::process::exit(0);
+            std::process::exit(i32::from(!all));
         }
     }
 }

@@ -7,8 +7,8 @@ use super::{AnyDistance, AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use crate::function::Stage;
 use crate::map::{ErasedMap, ErasedPrivacyMap};
 use crate::{
-    Accuracy, Carrier, Codec, Domain, Error, Function, Measure, Measurement, Metric, Odometer,
-    Result, Space, Transformation,
+    Accuracy, Carrier, Codec, Distance, Domain, Error, Function, Measure, Measurement, Metric,
+    Odometer, PrivacyProfile, RenyiCurve, Result, Space, Transformation,
 };
 
 /// A transformation between erased spaces.
@@ -237,7 +237,7 @@ impl Constructed {
     pub fn map(&self, d_in: &Json) -> Result<Json> {
         match self {
             Constructed::Transformation(t) => Ok(t.map(&decode_in(t.input(), d_in)?)?.to_json()),
-            Constructed::Measurement(m) => Ok(m.map(&decode_in(m.input(), d_in)?)?.to_json()),
+            Constructed::Measurement(m) => written(&m.map(&decode_in(m.input(), d_in)?)?),
             other => Err(no_map(other)),
         }
     }
@@ -254,6 +254,21 @@ impl Constructed {
             other => Err(no_map(other)),
         }
     }
+    /// Check that two distances are ones that the map relates, whatever it says of them.
+    ///
+    /// # Errors
+    /// `FailedCast` when one of them does not decode; `FailedMap` when `d_in` is negative or NaN;
+    /// `InvalidDistance` or `NotImplemented` when `d_out` cannot be compared.
+    pub fn check_distances(&self, d_in: &Json, d_out: &Json) -> Result<()> {
+        let (space, d_out) = match self {
+            Constructed::Transformation(t) => (t.input(), t.output().metric().decode_bound(d_out)),
+            Constructed::Measurement(m) => (m.input(), m.measure().decode(d_out)),
+            other => return Err(no_map(other)),
+        };
+        decode_in(space, d_in)?.check()?;
+        let comparable = d_out.and_then(|d_out| d_out.at_most(&d_out));
+        comparable.map(|_| ()).map_err(|error| error.at("d_out"))
+    }
     /// Decide whether the map meets a bound, with distances as JSON.
     ///
     /// # Errors
@@ -263,7 +278,7 @@ impl Constructed {
         let at = |error: Error| error.at("d_out");
         match self {
             Constructed::Transformation(t) => {
-                let d_out = t.output().metric().decode(d_out).map_err(at)?;
+                let d_out = t.output().metric().decode_bound(d_out).map_err(at)?;
                 t.check(&decode_in(t.input(), d_in)?, &d_out)
             }
             Constructed::Measurement(m) => {
@@ -277,6 +292,16 @@ impl Constructed {
 fn decode_in(space: &Space<AnyDomain, AnyMetric>, d_in: &Json) -> Result<AnyDistance> {
     space.metric().decode(d_in).map_err(|error| error.at("d_in"))
 }
+/// Write a loss. Of a curve that has no points, because it fails at each of them, tell why.
+fn written(loss: &AnyDistance) -> Result<Json> {
+    if let Ok(profile) = loss.downcast_ref::<PrivacyProfile>() {
+        return profile.written();
+    }
+    if let Ok(curve) = loss.downcast_ref::<RenyiCurve>() {
+        return curve.written();
+    }
+    Ok(loss.to_json())
+}
 #[cold]
 fn no_map(made: &Constructed) -> Error {
     Error::NotImplemented(format!("{} has no map", made.kind().with_article()))
@@ -286,7 +311,8 @@ fn no_map(made: &Constructed) -> Error {
 mod tests {
     use super::*;
     use crate::{
-        AbsoluteDistance, Args, AtomDomain, Partial, StabilityMap, SymmetricDistance, VectorDomain,
+        AbsoluteDistance, Args, AtomDomain, MaxDivergence, Partial, PrivacyMap,
+        SmoothedMaxDivergence, StabilityMap, SymmetricDistance, VectorDomain,
     };
 
     #[test]
@@ -319,6 +345,36 @@ mod tests {
         assert!(odometer.contains("expected an odometer, found a domain"), "{odometer}");
         assert_eq!(domain.map(&3.into()).unwrap_err().kind(), "NotImplemented");
         assert_eq!(domain.measurement().unwrap_err().kind(), "FailedCast");
+    }
+    #[test]
+    fn a_map_without_any_point_says_why() {
+        let space = add_one().input().typed::<AtomDomain<i32>, AbsoluteDistance<i32>>().unwrap();
+        let map = PrivacyMap::new(|_: &i32| {
+            Ok(PrivacyProfile::new(|_| Err(Error::Overflow("too large".into()))))
+        });
+        let function = Function::map(|x: &i32| Ok(*x));
+        let made = Measurement::new(space, SmoothedMaxDivergence, function, map).erase();
+        assert_eq!(Constructed::from(made).map(&1.into()).unwrap_err().kind(), "Overflow");
+    }
+    #[test]
+    fn distances_are_checked_whatever_the_map_says() {
+        let made = Constructed::from(add_one());
+        assert_eq!(made.check_distances(&3.into(), &2.into()), Ok(()));
+        let kind = |d_in: Json, d_out: Json| made.check_distances(&d_in, &d_out).unwrap_err();
+        assert_eq!(kind((-1).into(), 2.into()).kind(), "FailedMap");
+        assert!(kind("x".into(), 2.into()).to_string().contains("d_in"));
+        assert!(kind(1.into(), "x".into()).to_string().contains("d_out"));
+    }
+    #[test]
+    fn copies_share_their_map_and_others_do_not() {
+        let space = add_one().input().typed::<AtomDomain<i32>, AbsoluteDistance<i32>>().unwrap();
+        let make = || {
+            let map = PrivacyMap::new(|_: &i32| Ok(1.0));
+            let function = Function::map(|x: &i32| Ok(*x));
+            Measurement::new(space.clone(), MaxDivergence, function, map).erase()
+        };
+        let one = make();
+        assert!(one.shares_map(&one.clone()) && !one.shares_map(&make()));
     }
     #[test]
     fn erased_objects_chain_and_refuse_other_spaces() {

@@ -10,8 +10,8 @@ use serde_json::Value as Json;
 
 use super::{AnyDistance, AnyValue};
 use crate::{
-    Codec, Domain, Error, Interaction, Measure, Metric, Named, PrivacyProfile, Result, Space,
-    TheMeasure, TypeName,
+    Codec, Distance, Domain, Error, Interaction, Measure, Metric, Named, PrivacyProfile, Result,
+    Space, TheMeasure, TypeName,
 };
 
 /// A dyn-compatible view shared by domains, metrics and measures.
@@ -68,11 +68,15 @@ impl<D: Domain> ErasedDomain for D {
 }
 trait ErasedMetric: Erased {
     fn distance(&self, json: &Json) -> Result<AnyDistance>;
+    fn bound(&self, json: &Json) -> Result<AnyDistance>;
     fn json(&self) -> Json;
 }
 impl<M: Metric> ErasedMetric for M {
     fn distance(&self, json: &Json) -> Result<AnyDistance> {
-        M::Distance::from_json(json).map(AnyDistance::new)
+        M::Distance::from_json_up(json).map(AnyDistance::new)
+    }
+    fn bound(&self, json: &Json) -> Result<AnyDistance> {
+        M::Distance::from_json_down(json).map(AnyDistance::new)
     }
     fn json(&self) -> Json {
         self.to_json()
@@ -90,7 +94,7 @@ trait ErasedMeasure: Erased {
 }
 impl<M: Measure> ErasedMeasure for M {
     fn distance(&self, json: &Json) -> Result<AnyDistance> {
-        M::Distance::from_json(json).map(AnyDistance::new)
+        M::Distance::from_json_down(json).map(AnyDistance::new)
     }
     fn json(&self) -> Json {
         self.to_json()
@@ -203,16 +207,23 @@ impl AnyDomain {
     }
 }
 impl AnyMetric {
-    /// Decode a distance.
+    /// Decode a distance, rounding up what its type does not hold.
     ///
     /// # Errors
     /// `FailedCast` when the JSON is not a distance in this metric.
     pub fn decode(&self, json: &Json) -> Result<AnyDistance> {
         self.0.distance(json)
     }
+    /// Decode a bound that a map must meet, rounding down what its type does not hold.
+    ///
+    /// # Errors
+    /// `FailedCast` when the JSON is not a distance in this metric.
+    pub fn decode_bound(&self, json: &Json) -> Result<AnyDistance> {
+        self.0.bound(json)
+    }
 }
 impl AnyMeasure {
-    /// Decode a privacy loss.
+    /// Decode a privacy loss that is a bound to be met, rounding down what its type does not hold.
     ///
     /// # Errors
     /// `FailedCast` when the JSON is not a loss in this measure.

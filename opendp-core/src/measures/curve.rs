@@ -220,6 +220,27 @@ fn grid(xs: &[f64], curve: impl Fn(f64) -> Result<f64>) -> Json {
     xs.iter().filter_map(|x| Some(json!([x.to_json(), curve(*x).ok()?.to_json()]))).collect()
 }
 
+impl PrivacyProfile {
+    /// Write it, unless it fails at every point.
+    pub(crate) fn written(&self) -> Result<Json> {
+        let json = self.to_json();
+        match (json.get("profile").map(|points| *points == json!([])), GRID) {
+            (Some(true), [first, ..]) => self.delta(first).map(|_| json),
+            _ => Ok(json),
+        }
+    }
+}
+impl RenyiCurve {
+    /// Write it, unless it fails at every point.
+    pub(crate) fn written(&self) -> Result<Json> {
+        let json = self.to_json();
+        match (json.get("renyi").map(|points| *points == json!([])), ORDERS) {
+            (Some(true), [first, ..]) => self.epsilon(first).map(|_| json),
+            _ => Ok(json),
+        }
+    }
+}
+
 /// A profile is written as points on a small grid, and read as a
 /// [table](PrivacyProfile::from_table) of them. As it does not increase, a bound that does is
 /// written as the one before it.
@@ -295,6 +316,17 @@ mod tests {
         assert_eq!([1.0, 2.0, 4.0].map(|e| both.delta(e).unwrap()), [1.0, 0.5, 0.0]);
         assert_eq!(PrivacyProfile::compose(&[]).unwrap().delta(0.0).unwrap(), 0.0);
         assert_eq!(PrivacyProfile::compose(&[profile()]).unwrap().delta(1.0).unwrap(), 0.25);
+    }
+    #[test]
+    fn a_curve_that_fails_everywhere_is_not_written_as_an_empty_one() {
+        let fails = || Err(Error::Overflow("the loss exceeds all floats".into()));
+        let profile = PrivacyProfile::new(move |_| fails());
+        assert_eq!(profile.written().unwrap_err().kind(), "Overflow");
+        assert_eq!(RenyiCurve::new(move |_| fails()).written().unwrap_err().kind(), "Overflow");
+        let late =
+            PrivacyProfile::new(move |epsilon| if epsilon < 1.0 { fails() } else { Ok(0.5) });
+        assert_eq!(late.written().unwrap(), late.to_json());
+        assert_eq!(late.to_json()["profile"][0], json!([1.0, 0.5]));
     }
     #[test]
     fn asks_the_loss_that_it_carries() {

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, marker::PhantomData};
 
+use num_traits::{NumCast, ToPrimitive};
 use serde_json::{Value as Json, json};
 
 use crate::arith::{InfCast, Number};
@@ -97,18 +98,32 @@ where
         return Ok(Q::zero());
     }
     let (small, large) = if left < right { (left, right) } else { (right, left) };
-    // A difference within `T` is exact or rounded up. One that leaves a narrow integer type is
-    // taken in `Q`, which may be wider; each end is then rounded outward.
+    // A difference within `T` is exact or rounded up. One that leaves an integer type is taken in a
+    // wider one, or in `Q`, which may be wider; each end is then rounded outward.
     match large.inf_sub(small) {
         Ok(difference) => Q::inf_cast(difference),
-        Err(_) => match Q::neg_inf_cast(small) {
-            Ok(small) => Q::inf_cast(large)?.inf_sub(small),
-            // A negative end does not fit an unsigned `Q`; its magnitude, less 1, fits `T`.
-            Err(_) => {
-                let rest = Q::inf_cast(small.inf_add(T::one())?.total_abs()?)?;
-                Q::inf_cast(large)?.inf_add(rest)?.inf_add(Q::one())
-            }
-        },
+        Err(_) => wide(small, large).map_or_else(|| outward(small, large), Ok),
+    }
+}
+/// The difference of integers, rounded up once.
+fn wide<T: Number, Q: Number>(small: T, large: T) -> Option<Q> {
+    let difference = large.to_i128()?.checked_sub(small.to_i128()?)?;
+    let near = <Q as NumCast>::from(difference)?;
+    if near.to_i128()? < difference { near.inf_add(Q::one()).ok() } else { Some(near) }
+}
+/// A difference whose ends are rounded outward.
+fn outward<T, Q>(small: T, large: T) -> Result<Q>
+where
+    T: Number,
+    Q: Number + InfCast<T>,
+{
+    match Q::neg_inf_cast(small) {
+        Ok(small) => Q::inf_cast(large)?.inf_sub(small),
+        // A negative end does not fit an unsigned `Q`; its magnitude, less 1, fits `T`.
+        Err(_) => {
+            let rest = Q::inf_cast(small.inf_add(T::one())?.total_abs()?)?;
+            Q::inf_cast(large)?.inf_add(rest)?.inf_add(Q::one())
+        }
     }
 }
 fn norm<const P: usize, Q: Number + InfCast<f64>>(differences: &[Q]) -> Result<Q>
@@ -238,6 +253,14 @@ mod tests {
         );
         let (left, right) = (vec![infinity, 1.0], vec![infinity, 3.5]);
         assert_eq!(scores.unwrap().distance(&left, &right).unwrap(), Some(2.5));
+    }
+    #[test]
+    fn a_difference_of_integers_is_rounded_once() {
+        // Each end would be rounded outward: to 2^62 + 1024 and to -2^63.
+        let (x, y) = (4_611_686_018_427_387_910_i64, -9_223_372_036_854_775_801);
+        assert_eq!(atoms::<i64, f64>().distance(&x, &y).unwrap(), Some(3.0 * 2_f64.powi(62)));
+        let one_more = Some((3.0 * 2_f64.powi(62)).next_up());
+        assert_eq!(atoms::<i64, f64>().distance(&(x + 2), &y).unwrap(), one_more);
     }
     #[test]
     fn adds_or_squares_the_differences() {

@@ -117,21 +117,42 @@ where
     TO: Carrier,
 {
     let (members, all) = (measurements.clone(), measure.clone());
-    let map = PrivacyMap::new(move |d_in| {
-        let losses = members.iter().map(|member| member.map(d_in));
-        all.compose(&losses.collect::<Result<Vec<_>>>()?)
-    });
+    let map =
+        PrivacyMap::new(move |d_in| all.compose(&once_each(&members, |member| member.map(d_in))?));
     if measure.parts().is_err() {
         return map;
     }
     let (members, measure) = (measurements.clone(), measure.clone());
     map.with_exact(move |d_in| {
         let mut ledger = Ledger::new(measure.clone())?;
-        for member in members.iter() {
-            ledger.charge(&member.exact_map(d_in)?)?;
+        for loss in once_each(&members, |member| member.exact_map(d_in))? {
+            ledger.charge(&loss)?;
         }
         Ok(ledger.exact_total().to_vec())
     })
+}
+
+/// Ask each member for its loss, and a member that is a copy of the one before it only once.
+fn once_each<DI, MI, MO, TO, L>(
+    members: &[Measurement<DI, MI, MO, TO>],
+    loss: impl Fn(&Measurement<DI, MI, MO, TO>) -> Result<L>,
+) -> Result<Vec<L>>
+where
+    DI: Domain,
+    MI: Metric,
+    MO: Measure,
+    TO: Carrier,
+    L: Clone,
+{
+    let mut losses: Vec<L> = Vec::with_capacity(members.len());
+    for (place, member) in members.iter().enumerate() {
+        let before = place.checked_sub(1).and_then(|place| members.get(place).zip(losses.last()));
+        losses.push(match before {
+            Some((copy, known)) if copy.shares_map(member) => known.clone(),
+            _ => loss(member)?,
+        });
+    }
+    Ok(losses)
 }
 
 /// Run the members of a composition one after the other.
@@ -217,6 +238,25 @@ mod tests {
         Measurement::new(numbers(), measure, Function::map(|_: &i32| Ok(0)), map)
     }
 
+    #[test]
+    fn a_repeated_member_is_asked_for_its_loss_once() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = asked.clone();
+        let map = PrivacyMap::new(move |_: &i32| {
+            count.fetch_add(1, Ordering::Relaxed);
+            Ok(0.5)
+        });
+        let function = Function::map(|_: &i32| Ok(0));
+        let mut made = Measurement::new(numbers(), MaxDivergence, function, map).erase();
+        let one = AnyDistance::new(1);
+        for (thousands, total) in [(1, 500.0), (2, 500_000.0), (3, 500_000_000.0)] {
+            made = make_composition(vec![made; 1000]).unwrap().erase();
+            asked.store(0, Ordering::Relaxed);
+            assert_eq!(made.map(&one).unwrap().downcast_ref::<f64>(), Ok(&total), "{thousands}");
+            assert_eq!(asked.load(Ordering::Relaxed), 1, "{thousands}");
+        }
+    }
     #[test]
     fn adds_losses_once_rounded() {
         let both = make_composition(vec![noise(1.0), noise(2.0)]).unwrap();

@@ -1,34 +1,49 @@
 //! From the JSON of a document to what it describes.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
+use opendp_core::erased::{AnyDomain, AnyMetric};
 use opendp_core::{Arg, Args, Constructed, Error, Kind, Result, TypeName};
 use serde_json::{Map, Value as Json};
 
 use super::foreign;
+use super::node::{object_or_empty, only, repeated, text};
+use super::scores;
+use super::weight::{self, MAX_LINKS, Weight};
 use crate::{Entry, Registry};
-
-/// The most links of a chain: each adds a frame to the stack of a run.
-const MAX_LINKS: usize = 256;
-
-/// The most members of a list that `repeat` may make.
-const MAX_REPEAT: usize = 1_000_000;
 
 /// Builds one document.
 pub(super) struct Builder<'a> {
     pub(super) registry: &'a Registry,
-    /// The space that the chain around the current node has reached.
-    here: Vec<Arg>,
+    /// The spaces that the chains around the current node have reached.
+    here: Vec<Here>,
     /// What repeated nodes of a foreign document have already made.
-    pub(super) made: HashMap<String, Constructed>,
+    pub(super) made: HashMap<String, (Constructed, Weight)>,
+    /// What the node that was read last amounts to.
+    pub(super) weight: Weight,
+    /// How many links there are so far.
+    links: usize,
+}
+/// A space that a chain has reached.
+#[derive(Clone)]
+pub(super) struct Here {
+    space: Arg,
+    /// Whether its members are scores of which the least is best.
+    losses: bool,
+}
+impl From<Arg> for Here {
+    fn from(space: Arg) -> Self {
+        Here { space, losses: false }
+    }
 }
 
 impl<'a> Builder<'a> {
     pub(super) fn new(registry: &'a Registry) -> Self {
-        Builder { registry, here: Vec::new(), made: HashMap::new() }
+        let (here, made) = (Vec::new(), HashMap::new());
+        Builder { registry, here, made, weight: Weight::default(), links: 0 }
     }
     /// The space that the chain around the current node has reached.
-    pub(super) fn here(&self) -> Option<Arg> {
+    pub(super) fn here(&self) -> Option<Here> {
         self.here.last().cloned()
     }
     /// Build the whole document.
@@ -44,6 +59,7 @@ impl<'a> Builder<'a> {
     }
     /// Read a node: what describes an object is built, anything else stays as it is.
     pub(super) fn read(&mut self, json: &Json) -> Result<Arg> {
+        self.weight = Weight::default();
         match json {
             Json::Object(object) => {
                 if object.contains_key("__function__") {
@@ -63,26 +79,25 @@ impl<'a> Builder<'a> {
                     None => Ok(Arg::Json(json.clone())),
                 }
             }
-            Json::Array(items) => {
-                let mut read: Vec<Arg> = Vec::with_capacity(items.len());
-                for item in items {
-                    match repeated(item)? {
-                        None => read.push(self.read(item)?),
-                        Some((member, times)) => {
-                            if MAX_REPEAT < read.len() + times {
-                                let reason = format!("expected at most {MAX_REPEAT} in all");
-                                return Err(Error::argument("repeat", reason));
-                            }
-                            let member = self.read(&member)?;
-                            read.extend(std::iter::repeat_n(member, times));
-                        }
-                    }
-                }
-                let plain = read.iter().all(|item| matches!(item, Arg::Json(_)));
-                Ok(if plain { Arg::Json(json.clone()) } else { Arg::List(read) })
-            }
+            Json::Array(items) => self.list(json, items),
             _ => Ok(Arg::Json(json.clone())),
         }
+    }
+    /// Read a list, in which `repeat` says how often a member counts.
+    fn list(&mut self, json: &Json, items: &[Json]) -> Result<Arg> {
+        let mut read: Vec<Arg> = Vec::with_capacity(items.len());
+        let mut weight = Weight::default();
+        for item in items {
+            let (arg, times) = match repeated(item)? {
+                None => (self.read(item)?, 1),
+                Some((member, times)) => (self.read(&member)?, times),
+            };
+            weight = weight.and_members(self.weight, times)?;
+            read.extend(std::iter::repeat_n(arg, times));
+        }
+        self.weight = weight;
+        let plain = read.iter().all(|item| matches!(item, Arg::Json(_)));
+        Ok(if plain { Arg::Json(json.clone()) } else { Arg::List(read) })
     }
 
     /// `{"constructor": NAME, "types": {...}, "args": {...}}`
@@ -105,7 +120,7 @@ impl<'a> Builder<'a> {
             }
             Some(_) => return Err(Error::argument("types", "expected an object of type names")),
         }
-        let here = self.here.last().cloned();
+        let here = self.here();
         self.call(&request, object_or_empty(object, "args", &none)?, here)
     }
 
@@ -113,8 +128,8 @@ impl<'a> Builder<'a> {
     fn pipeline(&mut self, object: &Map<String, Json>) -> Result<Constructed> {
         only(object, &["space", "chain", "version"])?;
         let start = match object.get("space") {
-            Some(space) => self.space(space).map_err(|error| error.at("space"))?,
-            None => self.here.last().cloned().ok_or_else(|| {
+            Some(space) => self.space(space).map_err(|error| error.at("space"))?.into(),
+            None => self.here().ok_or_else(|| {
                 Error::argument("space", "missing, expected an object with `domain` and `metric`")
             })?,
         };
@@ -126,24 +141,32 @@ impl<'a> Builder<'a> {
             return Err(Error::argument("chain", reason));
         }
         let mut chain: Option<Constructed> = None;
+        let mut weight = Weight::default();
         for (i, link) in links.iter().enumerate() {
+            self.weight = weight;
             let (name, next) = self.link(link, &start, chain.as_ref());
             let place = format!("chain link {} `{name}`", i + 1);
-            let joined = next.and_then(|next| join(chain.take(), next));
+            let joined = next.and_then(|next| {
+                weight = weight.then(self.weight)?;
+                join(chain.take(), next)
+            });
             chain = Some(joined.map_err(|error| error.at(place))?);
         }
+        self.weight = weight;
         chain.ok_or_else(|| Error::argument("chain", "expected at least one link"))
     }
     /// Build one link on the space that the chain has reached, and tell its name.
     fn link<'j>(
         &mut self,
         link: &'j Json,
-        start: &Arg,
+        start: &Here,
         chain: Option<&Constructed>,
     ) -> (&'j str, Result<Constructed>) {
         let here = match chain {
             None => Some(start.clone()),
-            Some(Constructed::Transformation(t)) => Some(Arg::Space(t.output().clone())),
+            Some(Constructed::Transformation(t)) => {
+                Some(Here { space: Arg::Space(t.output().clone()), losses: self.weight.losses })
+            }
             Some(_) => None,
         };
         let none = Map::new();
@@ -190,8 +213,8 @@ impl<'a> Builder<'a> {
     /// Do something while chains that name no space of their own start from `here`.
     pub(super) fn inside(
         &mut self,
-        here: Option<Arg>,
-        run: impl FnOnce(&mut Self, Option<Arg>) -> Result<Constructed>,
+        here: Option<Here>,
+        run: impl FnOnce(&mut Self, Option<Here>) -> Result<Constructed>,
     ) -> Result<Constructed> {
         let depth = self.here.len();
         self.here.extend(here.clone());
@@ -205,60 +228,71 @@ impl<'a> Builder<'a> {
         &mut self,
         request: &str,
         given: &Map<String, Json>,
-        input: Option<Arg>,
+        input: Option<Here>,
     ) -> Result<Constructed> {
         let name = request.split('<').next().unwrap_or(request);
         let family = self.registry.family(name)?;
         let entries = &family.entries;
-        let has = |parameter: &str| entries.iter().any(|e| e.has_parameter(parameter));
-        let mut args = Args::new();
-        let mut pair = (None, None);
+        let mut call = Call { entries, given, args: Args::new(), space: (None, None) };
+        let mut weight = Weight::default();
         for (key, value) in given {
-            let arg = if has(key) {
-                self.argument(entries, key, value)
-            } else if key == "input_domain" && has("input") {
-                pair.0 = Some(self.domain(value).map_err(|error| error.at(key))?);
-                continue;
-            } else if key == "input_metric" && has("input") {
-                pair.1 =
-                    Some(self.metric(value, given.get("input_domain")).map_err(|e| e.at(key))?);
-                continue;
-            } else if entries.iter().any(|e| e.generics().any(|(generic, _)| generic == key)) {
-                match value {
-                    Json::Null => continue,
-                    Json::String(text) if !self.registry.knows(text) => {
-                        Ok(Arg::Json(value.clone()))
-                    }
-                    _ => self.descriptor(value, None).map(Arg::Made),
-                }
-            } else if let Some(parameter) = self.descriptor_parameter(entries, given, key) {
-                let whole = Json::Object([(key.clone(), value.clone())].into_iter().collect());
-                args = args.with(&parameter, self.descriptor(&whole, None)?);
-                continue;
-            } else {
-                Ok(Arg::Json(value.clone()))
-            };
-            args = args.with(key, arg.map_err(|error| error.at(format!("argument `{key}`")))?);
+            self.weight = Weight::default();
+            let at = |error: Error| error.at(format!("argument `{key}`"));
+            self.parameter(&mut call, key, value).map_err(at)?;
+            weight = weight.beside(self.weight)?;
         }
-        match (pair, input) {
+        match (call.space, input) {
             ((Some(domain), Some(metric)), _) => {
-                args = args.with("input", Arg::Pair(domain, metric))
+                call.args = call.args.with("input", Arg::Pair(domain, metric));
             }
-            ((None, None), Some(input)) if has("input") && args.get("input").is_none() => {
-                args = args.with("input", input);
+            ((None, None), Some(here)) if has(entries, "input") && !given.contains_key("input") => {
+                if here.losses {
+                    scores::check(entries, given)?;
+                }
+                call.args = call.args.with("input", here.space);
             }
             ((None, None), _) => {}
             _ => return Err(Error::argument("input", "expected both a domain and a metric")),
         }
-        self.registry.make(request, &args)
+        let kind = entries.first().map(|entry| entry.kind());
+        if !matches!(kind, Some(Kind::Domain | Kind::Metric | Kind::Measure)) {
+            weight = weight.link(scores::are_losses(entries))?;
+            self.links = weight::one_more(self.links)?;
+        }
+        self.weight = weight;
+        self.registry.make(request, &call.args)
+    }
+    /// Read one argument of a call.
+    fn parameter(&mut self, call: &mut Call<'_>, key: &str, value: &Json) -> Result<()> {
+        let entries = call.entries;
+        let generic = || entries.iter().any(|e| e.generics().any(|(generic, _)| generic == key));
+        let arg = if has(entries, key) {
+            self.argument(entries, key, value)?
+        } else if key == "input_domain" && has(entries, "input") {
+            call.space.0 = Some(self.domain(value)?);
+            return Ok(());
+        } else if key == "input_metric" && has(entries, "input") {
+            call.space.1 = Some(self.metric(value, call.given.get("input_domain"))?);
+            return Ok(());
+        } else if generic() {
+            match value {
+                Json::Null => return Ok(()),
+                Json::String(text) if !self.registry.knows(text) => Arg::Json(value.clone()),
+                _ => Arg::Made(self.descriptor(value, None)?),
+            }
+        } else if let Some(parameter) = self.descriptor_parameter(entries, call.given, key) {
+            let whole = Json::Object([(key.to_owned(), value.clone())].into_iter().collect());
+            let made = self.descriptor(&whole, None)?;
+            call.with(&parameter, made.into());
+            return Ok(());
+        } else {
+            Arg::Json(value.clone())
+        };
+        call.with(key, arg);
+        Ok(())
     }
     /// Read the argument of a parameter. Where no signature takes JSON, it describes an object.
-    fn argument(
-        &mut self,
-        entries: &[std::sync::Arc<Entry>],
-        key: &str,
-        value: &Json,
-    ) -> Result<Arg> {
+    fn argument(&mut self, entries: &[Arc<Entry>], key: &str, value: &Json) -> Result<Arg> {
         if matches!(key, "input" | "output") && value.get("domain").is_some() {
             return self.space(value);
         }
@@ -277,7 +311,7 @@ impl<'a> Builder<'a> {
     /// a description and is not given.
     fn descriptor_parameter(
         &self,
-        entries: &[std::sync::Arc<Entry>],
+        entries: &[Arc<Entry>],
         given: &Map<String, Json>,
         key: &str,
     ) -> Option<String> {
@@ -319,65 +353,25 @@ fn cannot_follow(next: Kind, chain: Option<Kind>) -> Error {
     Error::argument("chain", format!("{} cannot follow {before}", next.with_article()))
 }
 
-impl Entry {
-    fn has_parameter(&self, name: &str) -> bool {
-        self.parameters().iter().any(|parameter| parameter.name == name)
+/// A call whose arguments are being read.
+struct Call<'c> {
+    entries: &'c [Arc<Entry>],
+    given: &'c Map<String, Json>,
+    args: Args,
+    /// What `input_domain` and `input_metric` say.
+    space: (Option<AnyDomain>, Option<AnyMetric>),
+}
+impl Call<'_> {
+    fn with(&mut self, name: &str, arg: Arg) {
+        self.args = std::mem::take(&mut self.args).with(name, arg);
     }
+}
+/// Whether a signature has a parameter of a name.
+pub(super) fn has(entries: &[Arc<Entry>], name: &str) -> bool {
+    entries.iter().any(|entry| entry.parameters().iter().any(|p| p.name == name))
+}
+impl Entry {
     fn takes(&self, name: &str, arg: &Arg) -> bool {
         self.parameters().iter().any(|parameter| parameter.name == name && parameter.accepts(arg))
-    }
-}
-
-/// Split `{"repeat": N, ...}` in a list into its member, which is the rest or stands under
-/// `measurement`, and how often it counts.
-fn repeated(item: &Json) -> Result<Option<(Json, usize)>> {
-    let Some((object, times)) = item.as_object().and_then(|o| Some((o, o.get("repeat")?))) else {
-        return Ok(None);
-    };
-    let members = ["measurement", "chain", "constructor", "__function__"];
-    if !members.iter().any(|key| object.contains_key(*key)) {
-        return Ok(None);
-    }
-    let Some(times) = times.as_u64().and_then(|times| usize::try_from(times).ok()) else {
-        let reason = format!("expected a number of times, found {times}");
-        return Err(Error::argument("repeat", reason));
-    };
-    let mut rest = object.clone();
-    rest.remove("repeat");
-    let member = match rest.get("measurement") {
-        Some(member) => {
-            only(&rest, &["measurement"])?;
-            member.clone()
-        }
-        None => Json::Object(rest),
-    };
-    Ok(Some((member, times)))
-}
-/// Check that an object has no other keys.
-pub(super) fn only(object: &Map<String, Json>, keys: &[&str]) -> Result<()> {
-    match object.keys().find(|key| !keys.contains(&key.as_str())) {
-        None => Ok(()),
-        Some(key) => {
-            let short: String = key.chars().take(60).collect();
-            Err(Error::argument(
-                short,
-                format!("unknown here, expected one of `{}`", keys.join("`, `")),
-            ))
-        }
-    }
-}
-pub(super) fn text<'j>(object: &'j Map<String, Json>, key: &str) -> Result<&'j str> {
-    let name = object.get(key).and_then(Json::as_str);
-    name.ok_or_else(|| Error::argument(key, "expected a string"))
-}
-pub(super) fn object_or_empty<'j>(
-    object: &'j Map<String, Json>,
-    key: &str,
-    none: &'j Map<String, Json>,
-) -> Result<&'j Map<String, Json>> {
-    match object.get(key) {
-        None | Some(Json::Null) => Ok(none),
-        Some(Json::Object(inner)) => Ok(inner),
-        Some(_) => Err(Error::argument(key, "expected an object")),
     }
 }

@@ -1,10 +1,11 @@
 //! Descriptions of domains, metrics and measures, and the spaces made of them.
 
 use opendp_core::erased::{AnyDomain, AnyMetric};
-use opendp_core::{Arg, Args, Constructed, Error, Kind, Result, TypeName};
+use opendp_core::{Arg, Constructed, Error, Kind, Result, TypeName};
 use serde_json::{Map, Value as Json};
 
-use super::build::{Builder, only};
+use super::build::Builder;
+use super::node::only;
 
 impl Builder<'_> {
     pub(super) fn space(&mut self, json: &Json) -> Result<Arg> {
@@ -27,13 +28,24 @@ impl Builder<'_> {
     /// Read a metric. One that leaves its number type open takes that of the domain's atoms.
     pub(super) fn metric(&mut self, json: &Json, domain: Option<&Json>) -> Result<AnyMetric> {
         let made = match self.descriptor(json, None) {
-            Err(Error::Ambiguous(message)) => match (json, domain.and_then(atom)) {
-                (Json::String(name), Some(atom)) => {
-                    let args = [("T".to_owned(), Json::from(atom))].into_iter().collect();
-                    self.call(name, &args, None)
+            Err(Error::Ambiguous(message)) => {
+                let written = match json {
+                    Json::String(name) => Some((name.as_str(), Map::new())),
+                    Json::Object(object) => {
+                        self.descriptor_call(object).map(|(name, args)| (name, args.clone()))
+                    }
+                    _ => None,
+                };
+                match (written, domain.and_then(atom)) {
+                    (Some((name, mut args)), Some(atom))
+                        if args.get("T").is_none_or(Json::is_null) =>
+                    {
+                        args.insert("T".to_owned(), atom.into());
+                        self.call(name, &args, None)
+                    }
+                    _ => Err(Error::Ambiguous(message)),
                 }
-                _ => Err(Error::Ambiguous(message)),
-            },
+            }
             made => made,
         };
         made?.metric()
@@ -48,7 +60,7 @@ impl Builder<'_> {
         match json {
             Json::String(name) if self.registry.knows(name) => self.call(name, &Map::new(), None),
             Json::String(name) => match name.parse::<TypeName>() {
-                Ok(parsed) => self.of_type(&parsed),
+                Ok(parsed) => self.registry.of_type(&parsed),
                 Err(_) => Err(self.registry.family(name).err().unwrap_or_else(not_described)),
             },
             Json::Object(object) => {
@@ -78,24 +90,6 @@ impl Builder<'_> {
         let kind = self.registry.kind(name)?;
         let describes = matches!(kind, Kind::Domain | Kind::Metric | Kind::Measure);
         describes.then_some((name.as_str(), args.as_object()?))
-    }
-    /// Make a domain, a metric or a measure from the name of its type alone.
-    pub(super) fn of_type(&mut self, name: &TypeName) -> Result<Constructed> {
-        let kinds = [Kind::Domain, Kind::Metric, Kind::Measure];
-        let fits = kinds.iter().flat_map(|kind| self.registry.of_kind(*kind));
-        let Some(entry) = fits.into_iter().find(|entry| entry.output() == name) else {
-            return Err(Error::TypeParse {
-                text: name.to_string(),
-                reason: "no domain, metric or measure of this type is registered".into(),
-            });
-        };
-        let mut args = Args::new();
-        for parameter in entry.parameters() {
-            if parameter.default.is_none() {
-                args = args.with(&parameter.name, self.of_type(&parameter.type_name)?);
-            }
-        }
-        entry.construct(&args)
     }
 }
 

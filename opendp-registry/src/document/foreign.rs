@@ -7,7 +7,9 @@
 use opendp_core::{Arg, Constructed, Error, Result};
 use serde_json::{Map, Value as Json, json};
 
-use super::build::{Builder, join, object_or_empty, only, text};
+use super::build::{Builder, Here, join};
+use super::node::{object_or_empty, only, text};
+use super::weight::Weight;
 
 /// Build a node.
 pub(super) fn call(builder: &mut Builder<'_>, node: &Map<String, Json>) -> Result<Constructed> {
@@ -15,14 +17,15 @@ pub(super) fn call(builder: &mut Builder<'_>, node: &Map<String, Json>) -> Resul
     let (name, none) = (text(node, "__function__")?, Map::new());
     let arguments = object_or_empty(node, "__kwargs__", &none)?;
     let key = format!("{name} {}", Json::Object(arguments.clone()));
-    if let Some(made) = builder.made.get(&key) {
+    if let Some((made, weight)) = builder.made.get(&key) {
+        builder.weight = *weight;
         return Ok(made.clone());
     }
     if let Some(domain) = start(name, arguments) {
         // Not kept: the same text means another thing on another space.
         let input = match builder.here() {
             Some(here) if !starts_from_text(name) => here,
-            _ => builder.space(&json!({"domain": domain, "metric": "symmetric_distance"}))?,
+            _ => builder.space(&json!({"domain": domain, "metric": "symmetric_distance"}))?.into(),
         };
         return builder.call(name, arguments, Some(input));
     }
@@ -30,7 +33,7 @@ pub(super) fn call(builder: &mut Builder<'_>, node: &Map<String, Json>) -> Resul
         (Some(made), _) | (_, Some(made)) => made,
         _ => builder.call(name, &with_defaults(name, arguments), None)?,
     };
-    builder.made.insert(key, made.clone());
+    builder.made.insert(key, (made.clone(), builder.weight));
     Ok(made)
 }
 
@@ -72,14 +75,16 @@ fn chain(
         return Ok(None);
     };
     let Arg::Made(first) = builder.read(first)? else { return Ok(None) };
+    let weight = builder.weight;
     let here = match &first {
-        Constructed::Transformation(t) => Some(Arg::Space(t.output().clone())),
+        Constructed::Transformation(t) => Some(Here::from(Arg::Space(t.output().clone()))),
         _ => None,
     };
     let second = builder.inside(here, |builder, _| match builder.read(second)? {
         Arg::Made(made) => Ok(made),
         _ => Err(Error::argument(name, "expected a transformation or a measurement")),
     })?;
+    builder.weight = weight.then(builder.weight)?;
     join(Some(first), second).map(Some)
 }
 
@@ -96,6 +101,8 @@ fn accessor(
     };
     let this = arguments.get("this").ok_or_else(|| Error::argument("this", "missing"))?;
     let made = builder.read(this)?;
+    // A space is no link.
+    builder.weight = Weight::default();
     let opendp_core::Arg::Made(made) = made else {
         return Err(Error::argument("this", format!("expected a {object}")));
     };

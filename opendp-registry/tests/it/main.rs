@@ -15,10 +15,13 @@ mod hostile;
 mod laws;
 mod maps;
 mod members;
+mod mutations;
 mod resolution;
 mod signatures;
+mod slips;
 mod solving;
 mod user;
+mod valid_documents;
 
 use opendp_analysis as _;
 use opendp_core::erased::{AnyMeasurement, AnyTransformation};

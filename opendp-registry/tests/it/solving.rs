@@ -82,3 +82,72 @@ fn an_unknown_parameter_is_not_solved_for() {
         .unwrap_err();
     assert!(error.to_string().contains("`scale`"), "{error}");
 }
+#[test]
+fn no_noise_is_never_the_answer() {
+    let solve = |document: &Document, name: &str, d_in: Json, d_out: Json| {
+        document.solve(Registry::global(), name, &d_in, &d_out)
+    };
+    let scale = scaled(json!({"param": "scale"}));
+    for d_out in [json!("Infinity"), json!(1e308)] {
+        match solve(&scale, "scale", json!(1.0), d_out.clone()) {
+            Ok(scale) => assert!(scale.as_f64().is_some_and(|scale| 0.0 < scale), "{d_out}"),
+            Err(error) => {
+                assert_eq!((error.kind(), &d_out), ("Search", &json!("Infinity")));
+                assert!(error.to_string().contains("no noise"), "{error}");
+            }
+        }
+    }
+    // A sum that is always 5 needs no noise at all, and a choice none but that it be positive.
+    let constant = Document::new(json!({
+        "space": {"domain": {"vector_domain": {"atom_domain": {"T": "i32"}, "size": 9}}, "metric": "change_one_distance"},
+        "chain": [{"clamp": {"bounds": [5, 5]}}, "sum", {"laplace": {"scale": {"param": "s"}}}],
+    }))
+    .unwrap();
+    let error = solve(&constant, "s", json!(1), json!(0.5)).unwrap_err();
+    assert!(error.kind() == "Search" && error.to_string().contains("no noise"), "{error}");
+    let choice = Document::new(json!({
+        "space": {"domain": {"vector_domain": {"atom_domain": {"T": "i32"}}}, "metric": {"range_distance": {"T": "i32"}}},
+        "chain": [{"gumbel_max": {"temperature": {"param": "t"}, "optimize": "max"}}],
+    }))
+    .unwrap();
+    let error = solve(&choice, "t", json!(1), json!("Infinity")).unwrap_err();
+    assert!(error.kind() == "Search" && error.to_string().contains("no noise"), "{error}");
+    // A bound of the data may be 0.
+    let mut upper = document().json().clone();
+    upper["chain"][2]["laplace"]["scale"] = json!(1.0);
+    let upper = Document::new(upper).unwrap();
+    assert_eq!(solve(&upper, "upper", json!(1), json!(0.5)), Ok(json!(0)));
+}
+#[test]
+fn a_threshold_is_found_where_the_map_fails_at_smaller_ones() {
+    let document = |mechanism: &str, value: &str, scale: f64| {
+        let domain = json!({"vector_domain": {"atom_domain": {"T": "String"}}});
+        let norm = if mechanism.starts_with('l') { "L01" } else { "L02" };
+        let metric = format!("{norm}InfDistance<AbsoluteDistance<{value}>>");
+        let count = json!({"count_by": {"TV": value, "MO": metric}});
+        let noise = json!({mechanism: {"scale": scale, "threshold": {"param": "t"}}});
+        let space = json!({"domain": domain, "metric": "symmetric_distance"});
+        Document::new(json!({"space": space, "chain": [count, noise]})).unwrap()
+    };
+    for mechanism in ["laplace_threshold", "gaussian_threshold"] {
+        for value in ["i32", "f64"] {
+            for d_in in [2, 3, 7, 50] {
+                let document = document(mechanism, value, f64::from(d_in));
+                let meets = |t: &Json| {
+                    let given = values(&[("t", t.clone())]);
+                    let made = document.build_with(Registry::global(), &given).unwrap();
+                    made.check(&json!(d_in), &json!([1e4, 1e-6]))
+                };
+                let found = document
+                    .solve(Registry::global(), "t", &json!(d_in), &json!([1e4, 1e-6]))
+                    .unwrap();
+                assert_eq!(meets(&found), Ok(true), "{mechanism} {value} {d_in}: {found}");
+                let less = match value {
+                    "i32" => json!(found.as_i64().unwrap() - 1),
+                    _ => json!(found.as_f64().unwrap().next_down()),
+                };
+                assert_ne!(meets(&less), Ok(true), "{mechanism} {value} {d_in}: {found}");
+            }
+        }
+    }
+}

@@ -78,9 +78,12 @@ fn batch(lines: &[u8]) -> Vec<Json> {
     let writer = std::thread::spawn(move || stdin.write_all(&lines).unwrap());
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
-    assert!(output.status.success());
     let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let answers: Vec<Json> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    // The exit code tells whether a request failed.
+    let failed = answers.iter().any(|answer| answer.get("error").is_some());
+    assert_eq!(output.status.code(), Some(i32::from(failed)));
+    answers
 }
 fn requests(requests: &[Json]) -> Vec<Json> {
     batch(requests.iter().map(|r| format!("{r}\n")).collect::<String>().as_bytes())
@@ -285,6 +288,38 @@ fn a_bad_line_gets_an_error_and_the_rest_goes_on() {
     assert_eq!(&kinds[7..], ["FailedCast", "FailedCast", "Argument", "InvalidDistance"]);
     assert_eq!(answers[4]["id"], 2);
     assert_eq!(answers[11], json!({"id": 9, "value": 10.0}));
+}
+#[test]
+fn repeats_that_cannot_be_are_refused_and_the_next_line_is_answered() {
+    let composition = |members: &str| {
+        let domain = r#"{"atom_domain":{"T":"i32"}}"#;
+        format!(
+            r#"{{"op":"map","d_in":1,"pipeline":{{"space":{{"domain":{domain},"metric":"absolute_distance"}},"chain":[{{"composition":{{"measurements":[{members}]}}}}]}}}}"#
+        )
+    };
+    let noise = r#"{"chain":[{"laplace":{"scale":1.0}}]"#;
+    let many = |member: &str, times: &str| {
+        let inner = r#"{"composition":{"measurements":["#;
+        format!(r#"{{"chain":[{inner}{member}]}}}}],"repeat":{times}}}"#)
+    };
+    let one = format!(r#"{noise},"repeat":1000}}"#);
+    let lines = [
+        composition(&format!(r#"{noise}}},{noise},"repeat":18446744073709551615}}"#)),
+        composition(&many(&many(&one, "1000"), "1000")),
+        composition(&format!(r#"{noise},"repeat":1e-400}}"#)),
+        composition(&many(&one, "1000")),
+        composition(&format!(r#"{noise},"repeat":1e3}}"#)),
+    ];
+    let answers = batch(lines.join("\n").as_bytes());
+    for answer in &answers[..3] {
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(message.contains("`repeat`"), "{message}");
+    }
+    assert_eq!(answers[3]["value"], json!(1e6));
+    assert_eq!(answers[4]["value"], json!(1e3));
+    let request = json!({"op": "invoke", "pipeline": sum(1.0), "arg": [1], "repeat": u64::MAX});
+    let message = requests(&[request])[0]["error"]["message"].to_string();
+    assert!(message.contains("`repeat`") && message.contains("at most"), "{message}");
 }
 #[test]
 fn python_tokens_and_exact_integers_pass() {

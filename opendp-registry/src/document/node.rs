@@ -1,0 +1,58 @@
+//! The parts of a node of a document.
+
+use opendp_core::{Codec, Error, Result};
+use serde_json::{Map, Value as Json};
+
+/// Split `{"repeat": N, ...}` in a list into its member, which is the rest or stands under
+/// `measurement`, and how often it counts.
+pub(super) fn repeated(item: &Json) -> Result<Option<(Json, usize)>> {
+    let Some((object, times)) = item.as_object().and_then(|o| Some((o, o.get("repeat")?))) else {
+        return Ok(None);
+    };
+    let members = ["measurement", "chain", "constructor", "__function__"];
+    if !members.iter().any(|key| object.contains_key(*key)) {
+        return Ok(None);
+    }
+    let times = usize::from_json(times).map_err(|error| match error {
+        Error::FailedCast(reason) => Error::argument("repeat", reason),
+        other => other.at("repeat"),
+    })?;
+    let mut rest = object.clone();
+    rest.remove("repeat");
+    let member = match rest.get("measurement") {
+        Some(member) => {
+            only(&rest, &["measurement"])?;
+            member.clone()
+        }
+        None => Json::Object(rest),
+    };
+    Ok(Some((member, times)))
+}
+/// Check that an object has no other keys.
+pub(super) fn only(object: &Map<String, Json>, keys: &[&str]) -> Result<()> {
+    match object.keys().find(|key| !keys.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => {
+            let short: String = key.chars().take(60).collect();
+            Err(Error::argument(
+                short,
+                format!("unknown here, expected one of `{}`", keys.join("`, `")),
+            ))
+        }
+    }
+}
+pub(super) fn text<'j>(object: &'j Map<String, Json>, key: &str) -> Result<&'j str> {
+    let name = object.get(key).and_then(Json::as_str);
+    name.ok_or_else(|| Error::argument(key, "expected a string"))
+}
+pub(super) fn object_or_empty<'j>(
+    object: &'j Map<String, Json>,
+    key: &str,
+    none: &'j Map<String, Json>,
+) -> Result<&'j Map<String, Json>> {
+    match object.get(key) {
+        None | Some(Json::Null) => Ok(none),
+        Some(Json::Object(inner)) => Ok(inner),
+        Some(_) => Err(Error::argument(key, "expected an object")),
+    }
+}

@@ -1,0 +1,79 @@
+//! How much a document asks for, and the bounds on it.
+
+use opendp_core::{Error, Result};
+
+/// The most links on a way through a document: each adds a frame to the stack of a run and of a map.
+/// The links of chains inside of chains count too.
+pub(super) const MAX_LINKS: usize = 256;
+/// The most links in all: each takes memory.
+const MAX_LINKS_IN_ALL: usize = 1 << 14;
+/// The most measurements that `repeat` may make, members of members counted each time.
+const MAX_MEMBERS: usize = 1_000_000;
+
+/// What an object that a node describes amounts to.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Weight {
+    /// The links on the longest way through it.
+    links: usize,
+    /// How many members it runs.
+    members: usize,
+    /// Whether it ends in scores of which the least is best.
+    pub(super) losses: bool,
+}
+impl Weight {
+    /// One more link, which takes what has this weight as its arguments.
+    pub(super) fn link(self, losses: bool) -> Result<Weight> {
+        let members = self.members.max(1);
+        Weight { links: self.links.saturating_add(1), members, losses }.checked()
+    }
+    /// A chain, then what follows.
+    pub(super) fn then(self, next: Weight) -> Result<Weight> {
+        Weight { losses: next.losses, ..self.joined(next) }.checked()
+    }
+    /// Two arguments of one call.
+    pub(super) fn beside(self, next: Weight) -> Result<Weight> {
+        Weight { losses: false, ..self.joined(next) }.checked()
+    }
+    fn joined(self, next: Weight) -> Weight {
+        let links = self.links.saturating_add(next.links);
+        Weight { links, members: self.members.max(next.members), losses: false }
+    }
+    /// Members of a list, then one more, so many times.
+    pub(super) fn and_members(self, next: Weight, times: usize) -> Result<Weight> {
+        // Plain JSON is no member, but takes memory when it is repeated.
+        let each = if times == 1 { next.members } else { next.members.max(1) };
+        let members = each.checked_mul(times).and_then(|all| all.checked_add(self.members));
+        match members.filter(|members| *members <= MAX_MEMBERS) {
+            Some(members) => {
+                Ok(Weight { links: self.links.max(next.links), members, losses: false })
+            }
+            None => Err(Error::argument(
+                "repeat",
+                format!(
+                    "expected at most {MAX_MEMBERS} members in all, those that members repeat \
+                     counted each time"
+                ),
+            )),
+        }
+    }
+    fn checked(self) -> Result<Weight> {
+        if self.links <= MAX_LINKS {
+            return Ok(self);
+        }
+        let reason =
+            format!("expected at most {MAX_LINKS} links, those of chains inside of chains counted");
+        Err(Error::argument("chain", reason))
+    }
+}
+
+/// Count one more link of the whole document.
+pub(super) fn one_more(links: usize) -> Result<usize> {
+    if links < MAX_LINKS_IN_ALL {
+        return Ok(links + 1);
+    }
+    let reason = format!(
+        "the document has more than {MAX_LINKS_IN_ALL} links in all; `repeat` says how often a \
+         member of a list counts"
+    );
+    Err(Error::argument("pipeline", reason))
+}

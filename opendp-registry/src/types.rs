@@ -1,0 +1,86 @@
+//! What stands for a type in a request, and what JSON tells of types.
+
+use std::sync::Arc;
+
+use opendp_core::{Arg, Args, Constructed, Error, Kind, Result, TypeName};
+use serde_json::Value as Json;
+
+use crate::{Entry, Registry};
+
+impl Registry {
+    /// Make a domain, a metric or a measure from the name of its type alone.
+    pub(crate) fn of_type(&self, name: &TypeName) -> Result<Constructed> {
+        let kinds = [Kind::Domain, Kind::Metric, Kind::Measure];
+        let fits = kinds.iter().flat_map(|kind| self.of_kind(*kind));
+        let Some(entry) = fits.into_iter().find(|entry| entry.output() == name) else {
+            return Err(Error::TypeParse {
+                text: name.to_string(),
+                reason: "no domain, metric or measure of this type is registered".into(),
+            });
+        };
+        let mut args = Args::new();
+        for parameter in entry.parameters() {
+            if parameter.default.is_none() {
+                args = args.with(&parameter.name, self.of_type(&parameter.type_name)?);
+            }
+        }
+        entry.construct(&args)
+    }
+    /// Check that what stands for a type says no more than its type: the rest would be lost.
+    pub(crate) fn check_type_arguments(&self, entry: &Entry, args: &Args) -> Result<()> {
+        for (name, arg) in args.iter() {
+            let Arg::Made(made) = arg else { continue };
+            let Some(generic) = entry.generics.iter().find(|g| g.name == name) else { continue };
+            let plain = match self.plain.get(&generic.type_name) {
+                Some(plain) => plain.value().clone(),
+                None => {
+                    // A type that takes more than its name to make is compared with nothing.
+                    let Ok(plain) = self.of_type(&generic.type_name) else { continue };
+                    self.plain.insert(generic.type_name.clone(), plain.clone());
+                    plain
+                }
+            };
+            let same = match (made, &plain) {
+                (Constructed::Domain(made), Constructed::Domain(plain)) => made == plain,
+                (Constructed::Metric(made), Constructed::Metric(plain)) => made == plain,
+                (Constructed::Measure(made), Constructed::Measure(plain)) => made == plain,
+                _ => true,
+            };
+            if !same {
+                let reason = format!(
+                    "expected a type alone, `{}`, found one with arguments, which would be lost; \
+                     leave them out",
+                    generic.type_name
+                );
+                return Err(Error::argument(name, reason));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The JSON that stands for different types in different signatures, and so can tell between them.
+pub(crate) fn telling<'a>(left: &[&Arc<Entry>], args: &'a Args) -> Vec<&'a Json> {
+    let type_of = |entry: &Entry, name: &str| {
+        entry.parameters.iter().find(|p| p.name == name).map(|p| p.type_name.clone())
+    };
+    let differs = |name: &str| {
+        let first = left.first().map(|entry| type_of(entry, name));
+        left.iter().any(|entry| Some(type_of(entry, name)) != first)
+    };
+    let json = args.iter().filter_map(|(name, arg)| match arg {
+        Arg::Json(Json::Null) => None,
+        Arg::Json(json) => differs(name).then_some(json),
+        _ => None,
+    });
+    json.collect()
+}
+/// Whether a number in JSON is written as a float.
+pub(crate) fn has_float(json: &Json) -> bool {
+    match json {
+        Json::Number(number) => number.to_string().contains(['.', 'e', 'E']),
+        Json::Array(items) => items.iter().any(has_float),
+        Json::Object(object) => object.values().any(has_float),
+        _ => false,
+    }
+}

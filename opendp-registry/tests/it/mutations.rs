@@ -1,0 +1,247 @@
+//! The project's own attack on documents: every number at its extremes, every text a hostile one,
+//! every key left out. Whatever is asked of what is built, there is an answer, and soon.
+
+use std::{
+    sync::mpsc::{self, RecvTimeoutError},
+    time::{Duration, Instant},
+};
+
+use opendp_core::{Codec, Constructed, Domain, Measure, Metric};
+use opendp_registry::{Document, Registry};
+use serde_json::{Value as Json, json};
+
+use crate::valid_documents::documents;
+
+/// Two seconds are too long for one question. A machine that does other things is given some more:
+/// this is a guard against stalls, and no benchmark.
+const TOO_LONG: Duration = Duration::from_secs(10);
+/// What is taken for an answer that never comes.
+const NEVER: Duration = Duration::from_secs(60);
+
+/// Numbers at the extremes, as they are written.
+const NUMBERS: [&str; 16] = [
+    "0",
+    "-1",
+    "1e-400",
+    "1e400",
+    "2147483648",
+    "9007199254740993",
+    "18446744073709551615",
+    "18446744073709551616",
+    "1e308",
+    "-1e308",
+    "5e-324",
+    "0.3333333333333333333333333333333333333333",
+    "\"NaN\"",
+    "\"Infinity\"",
+    "\"-Infinity\"",
+    "[179769313486231570000000000, 170141183460469231731687303715884105727]",
+];
+/// Texts that nobody means.
+const TEXTS: [&str; 7] =
+    ["\"\"", "\"i32\"", "\"\\u001b[2J\"", "\"a<b<c\"", "7", "[]", "{\"a\": null}"];
+
+/// Everything that differs from a document in one place: a number, a text, or a part left out.
+fn mutants(json: &Json) -> Vec<Json> {
+    let read = |texts: &[&str]| -> Vec<Json> {
+        texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
+    };
+    match json {
+        Json::Number(_) => read(&NUMBERS),
+        Json::String(_) => read(&TEXTS),
+        Json::Bool(value) => vec![json!(!value), json!(7)],
+        Json::Null => read(&["7", "\"x\""]),
+        Json::Array(items) => {
+            let with = |i: usize, item: Option<Json>| {
+                let mut items = items.clone();
+                match item {
+                    Some(item) => items[i] = item,
+                    None => drop(items.remove(i)),
+                }
+                Json::Array(items)
+            };
+            let each = items.iter().enumerate();
+            let changed = each.flat_map(|(i, item)| {
+                let inside = mutants(item).into_iter().map(Some).chain([None]);
+                inside.map(move |item| with(i, item)).collect::<Vec<_>>()
+            });
+            changed.collect()
+        }
+        Json::Object(object) => {
+            let with = |key: &str, value: Option<Json>| {
+                let mut object = object.clone();
+                match value {
+                    Some(value) => drop(object.insert(key.to_owned(), value)),
+                    None => drop(object.remove(key)),
+                }
+                Json::Object(object)
+            };
+            let changed = object.iter().flat_map(|(key, value)| {
+                let inside = mutants(value).into_iter().map(Some).chain([None]);
+                inside.map(|value| with(key, value)).collect::<Vec<_>>()
+            });
+            changed.chain([with("surprise", Some(json!(1)))]).collect()
+        }
+    }
+}
+/// Ask a document for everything that there is to ask. What it answers is another test's affair.
+fn ask(text: &str) -> Option<Constructed> {
+    let made =
+        Document::parse(text).and_then(|document| document.build(Registry::global())).ok()?;
+    let distances =
+        [json!(1), json!(0.5), json!([1, 2, 2]), json!(4_294_967_295_u32), json!(1e300)];
+    for d_in in distances {
+        let _ = (made.map(&d_in), made.check_neighbours(&d_in));
+    }
+    let values = [
+        json!([]),
+        json!([1, 2, 3]),
+        json!([1.5, 0.25, 9.0]),
+        json!(1),
+        json!(true),
+        json!("a,b\n1,2"),
+        json!(["a", "b"]),
+        json!([[1.0, 0.5], [0.0, 1.0], [0.5, 0.5]]),
+        json!({"a": 1, "b": 200}),
+    ];
+    for value in values {
+        match &made {
+            Constructed::Transformation(t) => {
+                let value = t.input().domain().decode(&value);
+                if let Some(value) = value.ok().filter(|value| t.input().domain().member(value)) {
+                    let _ = t.invoke(&value).map(|out| out.to_json());
+                }
+                let _ = t.output().metric().to_json();
+            }
+            Constructed::Measurement(m) => {
+                let value = m.input().domain().decode(&value);
+                if let Some(value) = value.ok().filter(|value| m.input().domain().member(value)) {
+                    let _ = m.invoke(&value).map(|out| out.to_json());
+                }
+                let _ = (m.measure().to_json(), m.accuracy(0.05));
+            }
+            _ => {}
+        }
+    }
+    Some(made)
+}
+
+/// Ask all documents, and give the longest time that one took.
+///
+/// # Panics
+/// When one panics, or gives no answer.
+fn ask_all(texts: Vec<String>) -> (Duration, String) {
+    let (send, receive) = mpsc::channel();
+    let all = texts.clone();
+    let worker = std::thread::spawn(move || {
+        for text in all {
+            let start = Instant::now();
+            drop(ask(&text));
+            send.send(start.elapsed()).unwrap();
+        }
+    });
+    let mut slowest = (Duration::ZERO, String::new());
+    for text in texts {
+        match receive.recv_timeout(NEVER) {
+            Ok(elapsed) if slowest.0 < elapsed => slowest = (elapsed, text),
+            Ok(_) => {}
+            Err(RecvTimeoutError::Timeout) => panic!("no answer: {text}"),
+            Err(RecvTimeoutError::Disconnected) => panic!("a panic: {text}"),
+        }
+    }
+    worker.join().unwrap();
+    slowest
+}
+
+#[test]
+fn the_documents_that_are_changed_are_valid_and_name_every_constructor() {
+    let documents = documents();
+    for document in &documents {
+        if let Err(error) = crate::build(document.clone()) {
+            panic!("{error}: {document}");
+        }
+    }
+    let text = json!(documents).to_string();
+    let registry = Registry::global();
+    for name in registry.names() {
+        // What only a program can make, because it takes a function.
+        if name.contains("_user_") || name.starts_with("new_") || name.starts_with("user_") {
+            continue;
+        }
+        let short = name.strip_prefix("make_");
+        let Some(short) = short else { continue };
+        assert!(text.contains(&format!("\"{short}\"")), "no document names `{name}`; add one");
+    }
+}
+#[test]
+fn no_document_ends_the_process_or_takes_too_long() {
+    let mut texts = Vec::new();
+    for document in documents() {
+        texts.extend(mutants(&document).into_iter().map(|mutant| mutant.to_string()));
+    }
+    assert!(5000 < texts.len(), "{}", texts.len());
+    let (elapsed, slowest) = ask_all(texts);
+    assert!(elapsed < TOO_LONG, "{elapsed:?} for {slowest}");
+}
+#[test]
+fn no_distance_ends_the_process_or_takes_too_long() {
+    let start = Instant::now();
+    for document in documents() {
+        let made = crate::build(document.clone()).unwrap();
+        for text in NUMBERS.iter().chain(&TEXTS) {
+            let number: Json = serde_json::from_str(text).unwrap();
+            let [pair, three] = [json!([number, number]), json!([number, number, number])];
+            for distance in [&number, &pair, &three] {
+                let began = Instant::now();
+                let _ = made.map(distance);
+                let _ = made.check(&json!(1), distance);
+                let elapsed = began.elapsed();
+                assert!(elapsed < TOO_LONG, "{elapsed:?} for {distance} in {document}");
+            }
+        }
+    }
+    assert!(start.elapsed() < NEVER);
+}
+#[test]
+fn a_key_that_occurs_twice_is_found_wherever_it_is() {
+    // Every key of every object, once more.
+    fn twice(json: &Json) -> Vec<(Json, String)> {
+        match json {
+            Json::Array(items) => {
+                let inside = |(i, item)| {
+                    let with = move |(item, key)| {
+                        let mut items = items.clone();
+                        items[i] = item;
+                        (Json::Array(items), key)
+                    };
+                    twice(item).into_iter().map(with)
+                };
+                items.iter().enumerate().flat_map(inside).collect()
+            }
+            Json::Object(object) => {
+                let each = |(key, value): (&String, &Json)| {
+                    let mut again = object.clone();
+                    again.insert("TWICE".into(), value.clone());
+                    let with = |(value, name)| {
+                        let mut object = object.clone();
+                        object.insert(key.clone(), value);
+                        (Json::Object(object), name)
+                    };
+                    let inside: Vec<_> = twice(value).into_iter().map(with).collect();
+                    inside.into_iter().chain([(Json::Object(again), key.clone())])
+                };
+                object.iter().flat_map(each).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+    let mut tried = 0;
+    for document in documents() {
+        for (changed, key) in twice(&document) {
+            let error = Document::parse(&changed.to_string().replace("TWICE", &key)).unwrap_err();
+            assert!(error.to_string().contains(&format!("`{key}` occurs twice")), "{error}");
+            tried += 1;
+        }
+    }
+    assert!(500 < tried, "{tried}");
+}
