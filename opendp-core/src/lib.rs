@@ -53,6 +53,7 @@ mod bounds;
 mod carrier;
 pub mod codec;
 mod constructor;
+mod decimal;
 mod distance;
 mod domain;
 mod domains;

@@ -1,0 +1,123 @@
+//! Whole numbers as tables write them: `47`, `47.0`, `+47`, `4.7e1`.
+
+use std::borrow::Cow;
+
+/// The most digits that an exponent may add to those that are written.
+const MOST_ZEROS: i64 = 1000;
+
+/// Write a decimal number without point and exponent, if its value is whole.
+///
+/// The value is that of the text, `sign digits . digits e exponent`, and never that of a float: it
+/// is exact at any length. Other text, a number with a fraction, and one whose exponent adds more
+/// than 1000 digits give `None`.
+pub(crate) fn whole(text: &str) -> Option<Cow<'_, str>> {
+    let (negative, unsigned) = match text.as_bytes().first()? {
+        b'-' => (true, text.get(1..)?),
+        b'+' => (false, text.get(1..)?),
+        _ => (false, text),
+    };
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, read_exponent(exponent)?),
+        None => (unsigned, 0),
+    };
+    let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = || before.bytes().chain(after.bytes());
+    if digits().next().is_none() || !digits().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    if digits().all(|digit| digit == b'0') {
+        return Some(Cow::Borrowed("0"));
+    }
+    let mut digits: Vec<u8> = digits().skip_while(|digit| *digit == b'0').collect();
+    // The value is that of `digits` as an integer, times ten to this power.
+    let mut power = exponent.saturating_sub(i64::try_from(after.len()).ok()?);
+    while power < 0 && digits.last() == Some(&b'0') {
+        digits.pop();
+        power += 1;
+    }
+    if !(0..=MOST_ZEROS).contains(&power) {
+        return None;
+    }
+    digits.resize(digits.len() + usize::try_from(power).ok()?, b'0');
+    if negative {
+        digits.insert(0, b'-');
+    }
+    String::from_utf8(digits).ok().map(Cow::Owned)
+}
+/// Read an exponent. One beyond all that a text could undo reads as the largest there is.
+fn read_exponent(text: &str) -> Option<i64> {
+    let (negative, digits) = match text.as_bytes().first()? {
+        b'-' => (true, text.get(1..)?),
+        b'+' => (false, text.get(1..)?),
+        _ => (false, text),
+    };
+    if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let size: i64 = digits.parse().unwrap_or(i64::MAX);
+    Some(if negative { -size } else { size })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Atom, IBig};
+
+    fn read(text: &str) -> Option<String> {
+        whole(text).map(Cow::into_owned)
+    }
+
+    #[test]
+    fn a_number_without_a_fraction_reads_as_an_integer() {
+        for text in ["47", "+47", "47.", "47.0", "47.000", "4.7e1", "4.7E+1", "470e-1", "0047.0"] {
+            assert_eq!(read(text).as_deref(), Some("47"), "{text}");
+            assert_eq!(i32::from_cell(text), Some(47), "{text}");
+            assert_eq!(u8::from_cell(text), Some(47), "{text}");
+            assert_eq!(IBig::from_cell(text), Some(IBig::from(47)), "{text}");
+        }
+        assert_eq!((i8::from_cell("-128.0"), i8::from_cell("-129.0")), (Some(-128), None));
+        assert_eq!((u8::from_cell("255.0"), u8::from_cell("256.0")), (Some(255), None));
+        assert_eq!((u8::from_cell("-0.0"), i32::from_cell("-0")), (Some(0), Some(0)));
+        assert_eq!(
+            (i64::from_cell("0e99999999999999999999"), i64::from_cell(".0")),
+            (Some(0), Some(0))
+        );
+    }
+    #[test]
+    fn a_whole_number_is_read_by_its_digits_and_not_through_a_float() {
+        assert_eq!(i64::from_cell("9007199254740993.0"), Some(9_007_199_254_740_993));
+        assert_eq!(i64::from_cell("9.223372036854775807e18"), Some(i64::MAX));
+        assert_eq!(i64::from_cell("9.223372036854775808e18"), None);
+        assert_eq!(u128::from_cell("3.40282366920938463463374607431768211455e38"), Some(u128::MAX));
+        assert_eq!(i32::from_cell("47.00000000000000000001"), None);
+        assert_eq!(i32::from_cell("1e-400"), None);
+    }
+    #[test]
+    fn what_is_no_whole_number_does_not_read() {
+        let bad = [
+            "", "-", "+", ".", "e1", ".e1", "1e", "1e+", "1e1.0", "1.5", "0.1", "--1", "+-1",
+            "1 0", "1,000", "0x10", "1_0", "٣", "1.٣", "inf", "nan", "NaN", "1.0.0", "1e0e0",
+            "1e-1",
+        ];
+        for text in bad {
+            assert_eq!((read(text), i64::from_cell(text)), (None, None), "{text}");
+        }
+    }
+    #[test]
+    fn an_exponent_of_any_size_is_bounded() {
+        for text in [
+            "1e1001",
+            "1e99999999999999999999",
+            "1e-99999999999999999999",
+            "1e-9223372036854775808",
+        ] {
+            assert_eq!(
+                (read(text), i128::from_cell(text), IBig::from_cell(text)),
+                (None, None, None)
+            );
+        }
+        assert_eq!(read("1e1000").map(|text| text.len()), Some(1001));
+        let long = format!("{}e-2000", "7".to_owned() + &"0".repeat(2000));
+        assert_eq!(read(&long).as_deref(), Some("7"));
+    }
+}
