@@ -7,6 +7,7 @@ mod budget;
 mod catalogue;
 mod caution;
 mod data;
+mod inspect;
 mod operations;
 mod run;
 
@@ -84,15 +85,25 @@ enum Command {
     Run {
         #[command(flatten)]
         pipeline: Pipeline,
-        /// The data: a table, CSV with a header or Parquet, or a value in a JSON file
+        /// The data: a table, CSV with a header or Parquet, or a value in a JSON file; `-` is CSV
+        /// from standard input
         ///
-        /// A pipeline that begins with a `dataframe_domain` reads the columns that it names; another
-        /// one reads one column.
+        /// CSV and JSON may be compressed by gzip or zstd. A pipeline that begins with a
+        /// `dataframe_domain` reads the columns that it names; another one reads one column.
+        ///
+        /// Every cell becomes a value of the pipeline's domain, because an error would tell about it.
+        /// An integer may be written as 47.0. What is empty or does not read becomes 0, `false` or
+        /// the empty text, and of floats NaN, or 0 where the domain states `"nan": false`; what is out
+        /// of the domain's bounds, the nearest bound. With an `option_domain` all of these are missing
+        /// instead, for the pipeline to drop or to impute. `opendp inspect` counts such cells.
         #[arg(long)]
         data: PathBuf,
         /// The column of the data, where the pipeline reads one of several
         #[arg(long)]
         column: Option<String>,
+        /// What separates the cells of a CSV table: one character, or `tab`; a comma without it
+        #[arg(long, value_parser = parse_separator)]
+        separator: Option<u8>,
         /// How far apart neighbouring inputs are, as JSON; without it no loss is printed
         #[arg(long, allow_hyphen_values = true, value_parser = parse_json)]
         d_in: Option<Json>,
@@ -110,6 +121,25 @@ enum Command {
         /// Release also when the loss is infinite, which protects nobody
         #[arg(long)]
         allow_infinite_loss: bool,
+    },
+    /// Count what the cells of a table are: exact and PRIVATE, for the curator and nobody else
+    ///
+    /// For each column: its type, as stated or guessed; how many cells are missing, do not read, or
+    /// are out of the range of the type; the minimum and the maximum; and a domain that suits. No
+    /// noise is added: whoever may not see the data may not see this.
+    Inspect {
+        /// The table, CSV with a header or Parquet; `-` is CSV from standard input
+        #[arg(long)]
+        data: PathBuf,
+        /// Only this column
+        #[arg(long)]
+        column: Option<String>,
+        /// The type to read the cells as, such as i32 or f64; it is guessed without it
+        #[arg(long = "as", value_name = "T", value_parser = inspect::parse_type)]
+        as_type: Option<inspect::Type>,
+        /// What separates the cells of a CSV table: one character, or `tab`; a comma without it
+        #[arg(long, value_parser = parse_separator)]
+        separator: Option<u8>,
     },
     /// Keep budgets in a file that several processes may share
     Budget {
@@ -136,6 +166,13 @@ impl Pipeline {
 
 fn parse_json(text: &str) -> Result<Json, String> {
     json::parse(text).map_err(|_| "expected a number, or a list of numbers, as JSON".to_owned())
+}
+fn parse_separator(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !b"\"\r\n\0".contains(byte) => Ok(*byte),
+        _ => Err("expected one ASCII character that is no quote, or `tab`".into()),
+    }
 }
 fn parse_kind(text: &str) -> Result<Kind, String> {
     Kind::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
@@ -210,6 +247,7 @@ fn answer(cli: &Cli) -> Result<String> {
             pipeline,
             data,
             column,
+            separator,
             d_in,
             budget,
             id,
@@ -225,6 +263,10 @@ fn answer(cli: &Cli) -> Result<String> {
                 _ => None,
             };
             let d_in = d_in.as_ref().or(unit.as_ref());
+            if pipeline.pipeline.as_os_str() == "-" && data.as_os_str() == "-" {
+                let reason = "standard input is the pipeline already: name a file for one of both";
+                return Err(Error::argument("data", reason));
+            }
             let document = pipeline.read()?;
             let made = document.build(registry)?;
             let charge = budget.as_ref().zip(id.as_deref()).map(|(place, id)| run::Charge {
@@ -233,10 +275,18 @@ fn answer(cli: &Cli) -> Result<String> {
                 by: by.as_deref().unwrap_or_default(),
                 document: document.json(),
             });
-            let (column, infinite) = (column.as_deref(), *infinite);
-            let run = run::Run { data, column, d_in, charge, infinite, as_json: cli.json };
+            let source =
+                data::Source { path: data, column: column.as_deref(), separator: *separator };
+            let (infinite, as_json) = (*infinite, cli.json);
+            let run = run::Run { source, d_in, charge, infinite, as_json };
             let report = run.release(&made)?;
             if cli.json { value(report) } else { Ok(run::text(&report)) }
+        }
+        Command::Inspect { data, column, as_type, separator } => {
+            let source =
+                data::Source { path: data, column: column.as_deref(), separator: *separator };
+            let report = inspect::inspect(&source, *as_type)?;
+            if cli.json { value(report) } else { Ok(inspect::text(&report)) }
         }
         Command::Budget { command } => budget::answer(command, cli.json),
         Command::Batch => {

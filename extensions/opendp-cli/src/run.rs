@@ -1,14 +1,15 @@
 //! One release of data in a file.
 
 use std::{
+    cell::Cell,
     fs::File,
     io::{self, Read},
-    path::Path,
 };
 
 use opendp_core::erased::{AnyMeasurement, AnyValue};
 use opendp_core::{Carrier, Codec, Constructed, Domain, Error, Measure, Result};
-use opendp_ledger::{Ledger, Request};
+use opendp_data::outside;
+use opendp_ledger::{Ledger, Request, Terms};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
@@ -19,8 +20,7 @@ const ALPHA: f64 = 0.05;
 
 /// What to release.
 pub(crate) struct Run<'a> {
-    pub(crate) data: &'a Path,
-    pub(crate) column: Option<&'a str>,
+    pub(crate) source: data::Source<'a>,
     pub(crate) d_in: Option<&'a Json>,
     pub(crate) charge: Option<Charge<'a>>,
     /// Whether an infinite loss is meant.
@@ -57,7 +57,8 @@ impl Run<'_> {
         if let Some(caution) = caution.as_ref().filter(|_| !self.infinite) {
             caution.check()?;
         }
-        let accuracy = measurement.accuracy(ALPHA)?;
+        // A bound beyond all floats is none, and keeps nobody from a release.
+        let accuracy = measurement.accuracy(ALPHA).unwrap_or_else(|_| vec![None]);
         let (release, charge) = match (&self.charge, self.d_in) {
             (Some(charge), Some(d_in)) => {
                 let d_in = measurement.input().metric().decode(d_in);
@@ -65,19 +66,24 @@ impl Run<'_> {
                 let request = Request::new(charge.id, measurement, &d_in)?;
                 let ledger = Ledger::open_existing(&charge.place.file)?;
                 let name = &charge.place.name;
-                let digest = ledger.account(name)?.terms.digest().map(str::to_owned);
+                let terms = ledger.account(name)?.terms;
+                self.check_size(measurement, &terms)?;
+                let digest = terms.digest();
                 let request = request.by(charge.by).pipeline(charge.document);
-                let request = request.source(&self.source(digest.as_deref()));
+                let request = request.source(&self.source_json(digest));
                 let release = ledger.release(name, &request, || {
-                    self.check_digest(digest.as_deref())?;
-                    let release = self.invoke(measurement)?;
+                    self.check_digest(digest)?;
+                    let release = self.outcome(measurement)?;
                     // Nobody has changed the file in between.
-                    self.check_digest(digest.as_deref()).map(|()| release)
+                    self.check_digest(digest).map(|()| release)
                 })?;
+                if *release.json() == refusal() {
+                    return Err(outside().at(format!("release `{}`, which is charged", charge.id)));
+                }
                 let charge = budget::charge_json(&release, &ledger.remaining(name)?);
                 (release.json().clone(), Some(charge))
             }
-            _ => (self.invoke(measurement)?.to_json(), None),
+            _ => (self.invoke(measurement).map_err(Failure::told)?, None),
         };
         if let Some(caution) = caution {
             let rho = measurement.measure().to_json().to_string().contains("zero_concentrated");
@@ -103,10 +109,13 @@ impl Run<'_> {
     }
 
     /// What is read, as it was named. An id stands for it.
-    fn source(&self, digest: Option<&str>) -> Json {
-        let mut source = json!({"data": self.data.to_string_lossy()});
-        if let Some(column) = self.column {
+    fn source_json(&self, digest: Option<&str>) -> Json {
+        let mut source = json!({"data": self.source.path.to_string_lossy()});
+        if let Some(column) = self.source.column {
             source["column"] = column.into();
+        }
+        if let Some(separator) = self.source.separator {
+            source["separator"] = char::from(separator).to_string().into();
         }
         if let Some(digest) = digest {
             source["digest"] = digest.into();
@@ -116,9 +125,13 @@ impl Run<'_> {
     /// Refuse data that are not those that the budget is for.
     fn check_digest(&self, expected: Option<&str>) -> Result<()> {
         let Some(expected) = expected else { return Ok(()) };
+        if self.source.is_stdin() {
+            let reason = "the budget is for one file, by its SHA-256: name that file";
+            return Err(Error::argument("data", reason));
+        }
         let digest = || -> io::Result<String> {
             let mut hash = Sha256::new();
-            let (mut file, mut part) = (File::open(self.data)?, vec![0; 1 << 16]);
+            let (mut file, mut part) = (File::open(self.source.path)?, vec![0; 1 << 16]);
             loop {
                 match file.read(&mut part)? {
                     0 => break,
@@ -127,7 +140,7 @@ impl Run<'_> {
             }
             Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
         };
-        let name = self.data.display();
+        let name = self.source.path.display();
         match digest() {
             Ok(found) if found == expected => Ok(()),
             Ok(_) => Err(Error::argument(
@@ -149,31 +162,90 @@ impl Run<'_> {
         in_domain().or_else(in_budget)
     }
 
-    /// Release, and refuse a release that is a conversation, of which nothing can be printed.
-    fn invoke(&self, measurement: &AnyMeasurement) -> Result<AnyValue> {
-        let release = self.answer(measurement)?;
-        operations::complete(&release).map(|_| release)
-    }
-    fn answer(&self, measurement: &AnyMeasurement) -> Result<AnyValue> {
-        let (domain, progress) = (measurement.input().domain(), !self.as_json);
-        if self.data.extension().is_some_and(|extension| extension == "json") {
-            return measurement.invoke(&data::read_json(self.data, self.column, domain)?);
-        }
-        let rows = data::rows(self.data, self.column, domain, progress)?;
-        if measurement.function().streams() {
-            return measurement.invoke_chunks(rows);
-        }
-        // The function needs its data whole.
-        let mut whole: Option<AnyValue> = None;
-        for chunk in rows {
-            let chunk = chunk?;
-            match &mut whole {
-                None => whole = Some(chunk),
-                Some(whole) => whole.append_rows(chunk.chunk()),
+    /// Refuse a pipeline for data of another size than the budget states, where both count the same:
+    /// neither is a secret, and whether the data have that size is not tried out.
+    fn check_size(&self, measurement: &AnyMeasurement, terms: &Terms) -> Result<()> {
+        let records = measurement.input().domain().records();
+        let one_each = terms.unit().is_some() && {
+            let contributions = &terms.to_json()["unit"]["contributions"];
+            contributions.is_null() || contributions == 1
+        };
+        match (records, terms.size()) {
+            (Some(records), Some(size)) if one_each && u64::try_from(records) != Ok(size) => {
+                Err(Error::argument(
+                    "size",
+                    format!("the pipeline is for {records} rows, and the budget for {size} people"),
+                ))
             }
+            _ => Ok(()),
         }
-        measurement.invoke(&whole.unwrap_or_else(AnyValue::buffer))
     }
+    /// Release for a budget. Data that are no member of the domain have an outcome, too, which is
+    /// charged and kept like any other: else it could be tried for nothing what they are.
+    fn outcome(&self, measurement: &AnyMeasurement) -> Result<Json> {
+        match self.invoke(measurement) {
+            Err(Failure::OfData(_)) => Ok(refusal()),
+            outcome => outcome.map_err(Failure::told),
+        }
+    }
+    /// Release, and refuse a release that is a conversation, of which nothing can be printed.
+    fn invoke(&self, measurement: &AnyMeasurement) -> Result<Json, Failure> {
+        let (domain, progress) = (measurement.input().domain(), !self.as_json);
+        let data = data::open(&self.source, domain, progress).map_err(Failure::OfFile)?;
+        let broken = Cell::new(false);
+        let release = match data {
+            data::Data::Json(json) => data::member(json, self.source.column, domain)
+                .and_then(|value| measurement.invoke(&value)),
+            data::Data::Rows(rows) => stream(
+                measurement,
+                // The number of rows is known at the end of reading, and is of the data.
+                rows.inspect(|rows| {
+                    broken.set(matches!(rows, Err(error) if *error != outside()));
+                }),
+            ),
+        };
+        match release {
+            Ok(release) => operations::complete(&release).map_err(Failure::OfFile),
+            Err(error) if broken.get() || error == Error::NoEntropy => Err(Failure::OfFile(error)),
+            Err(error) => Err(Failure::OfData(error)),
+        }
+    }
+}
+/// Why there is no release.
+enum Failure {
+    /// It has nothing to do with what the records are: the file, its format, its columns, the types.
+    OfFile(Error),
+    /// It may depend on the records.
+    OfData(Error),
+}
+impl Failure {
+    fn told(self) -> Error {
+        match self {
+            Failure::OfFile(error) | Failure::OfData(error) => error,
+        }
+    }
+}
+/// What a budget keeps in the place of a release of data that are no member of the domain.
+fn refusal() -> Json {
+    json!({"refused": outside().to_string()})
+}
+fn stream(
+    measurement: &AnyMeasurement,
+    rows: impl Iterator<Item = Result<AnyValue>>,
+) -> Result<AnyValue> {
+    if measurement.function().streams() {
+        return measurement.invoke_chunks(rows);
+    }
+    // The function needs its data whole.
+    let mut whole: Option<AnyValue> = None;
+    for chunk in rows {
+        let chunk = chunk?;
+        match &mut whole {
+            None => whole = Some(chunk),
+            Some(whole) => whole.append_rows(chunk.chunk()),
+        }
+    }
+    measurement.invoke(&whole.unwrap_or_else(AnyValue::buffer))
 }
 
 /// Write a report for people.

@@ -70,6 +70,8 @@ mod format;
 mod parquet;
 #[cfg(feature = "parquet")]
 mod parquet_frame;
+#[cfg(feature = "parquet")]
+mod parquet_texts;
 mod progress;
 mod zstd;
 
@@ -85,4 +87,6 @@ pub use crate::format::{Compression, text};
 pub use crate::parquet::ParquetColumn;
 #[cfg(feature = "parquet")]
 pub use crate::parquet_frame::ParquetFrame;
+#[cfg(feature = "parquet")]
+pub use crate::parquet_texts::ParquetTexts;
 pub use crate::progress::{Progress, outside};
