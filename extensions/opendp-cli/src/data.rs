@@ -94,6 +94,15 @@ impl Source<'_> {
     }
 }
 
+/// Read what separates the cells of a CSV table.
+pub(crate) fn parse_separator(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !b"\"\r\n\0".contains(byte) => Ok(*byte),
+        _ => Err("expected one ASCII character that is no quote, or `tab`".into()),
+    }
+}
+
 /// The rows of a table, in chunks.
 pub(crate) type Rows = Box<dyn Iterator<Item = Result<AnyValue>>>;
 

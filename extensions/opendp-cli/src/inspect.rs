@@ -2,23 +2,40 @@
 
 mod tally;
 
-use std::{fs::File, io};
+use std::{fs::File, io, path::PathBuf};
 
 use opendp_core::{Error, Result};
 use opendp_data::CsvTable;
 use serde_json::{Value as Json, json};
 
-pub(crate) use tally::{Type, parse_type};
-
-use crate::data::{Kind, Source};
-use tally::Tally;
+use crate::data::{self, Kind, Source};
+use tally::{Tally, Type, parse_type};
 
 /// What every report begins with.
 const PRIVATE: &str = "PRIVATE: exact facts of the data, without noise, for the curator only. \
                        Do not publish or pass on.";
 
+/// What is asked.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The table, CSV with a header or Parquet; `-` is CSV from standard input
+    #[arg(long)]
+    pub(crate) data: PathBuf,
+    /// Only this column
+    #[arg(long)]
+    pub(crate) column: Option<String>,
+    /// The type to read the cells as, such as i32 or f64; it is guessed without it
+    #[arg(long = "as", value_name = "T", value_parser = parse_type)]
+    pub(crate) as_type: Option<Type>,
+    /// What separates the cells of a CSV table: one character, or `tab`; a comma without it
+    #[arg(long, value_parser = data::parse_separator)]
+    pub(crate) separator: Option<u8>,
+}
+
 /// Count what the cells of each column are, or of the one that is named, in one pass.
-pub(crate) fn inspect(source: &Source<'_>, stated: Option<Type>) -> Result<Json> {
+pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
+    let Arguments { data, column, separator, as_type } = arguments;
+    let source = &Source { path: data, column: column.as_deref(), separator: *separator };
     let mut table = open(source)?;
     let names = table.names().to_vec();
     let places: Vec<usize> = (0..names.len())
@@ -31,7 +48,7 @@ pub(crate) fn inspect(source: &Source<'_>, stated: Option<Type>) -> Result<Json>
         let reason = format!("the table has no column `{named}`; leave --column out to see all");
         return Err(Error::argument("column", reason));
     }
-    let mut tallies: Vec<Tally> = places.iter().map(|_| Tally::new(stated)).collect();
+    let mut tallies: Vec<Tally> = places.iter().map(|_| Tally::new(*as_type)).collect();
     let mut rows = 0_u64;
     while let Some(row) = table.next_row()? {
         rows += 1;

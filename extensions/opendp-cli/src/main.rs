@@ -13,7 +13,7 @@ mod run;
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
-use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
+use clap::{Parser, Subcommand};
 use opendp_analysis as _;
 use opendp_core::{Error, Kind, Result};
 use opendp_measurements as _;
@@ -82,65 +82,13 @@ enum Command {
         d_out: Json,
     },
     /// Release: run a measurement on data, and print its loss and its accuracy
-    Run {
-        #[command(flatten)]
-        pipeline: Pipeline,
-        /// The data: a table, CSV with a header or Parquet, or a value in a JSON file; `-` is CSV
-        /// from standard input
-        ///
-        /// CSV and JSON may be compressed by gzip or zstd. A pipeline that begins with a
-        /// `dataframe_domain` reads the columns that it names; another one reads one column.
-        ///
-        /// Every cell becomes a value of the pipeline's domain, because an error would tell about it.
-        /// An integer may be written as 47.0. What is empty or does not read becomes 0, `false` or
-        /// the empty text, and of floats NaN, or 0 where the domain states `"nan": false`; what is out
-        /// of the domain's bounds, the nearest bound. With an `option_domain` all of these are missing
-        /// instead, for the pipeline to drop or to impute. `opendp inspect` counts such cells.
-        #[arg(long)]
-        data: PathBuf,
-        /// The column of the data, where the pipeline reads one of several
-        #[arg(long)]
-        column: Option<String>,
-        /// What separates the cells of a CSV table: one character, or `tab`; a comma without it
-        #[arg(long, value_parser = parse_separator)]
-        separator: Option<u8>,
-        /// How far apart neighbouring inputs are, as JSON; without it no loss is printed
-        #[arg(long, allow_hyphen_values = true, value_parser = parse_json)]
-        d_in: Option<Json>,
-        /// Charge the release to a budget before it is printed; needs --id, and --d-in unless the
-        /// budget states its unit
-        #[arg(long, value_name = "FILE:NAME", requires = "id")]
-        budget: Option<budget::Place>,
-        /// The id of the release: the same id gives the same release, and is charged once. It stands
-        /// for the pipeline, the data as named here, the column and the distance
-        #[arg(long, requires = "budget")]
-        id: Option<String>,
-        /// Who asks, for the ledger
-        #[arg(long, requires = "budget")]
-        by: Option<String>,
-        /// Release also when the loss is infinite, which protects nobody
-        #[arg(long)]
-        allow_infinite_loss: bool,
-    },
+    Run(run::Arguments),
     /// Count what the cells of a table are: exact and PRIVATE, for the curator and nobody else
     ///
     /// For each column: its type, as stated or guessed; how many cells are missing, do not read, or
     /// are out of the range of the type; the minimum and the maximum; and a domain that suits. No
     /// noise is added: whoever may not see the data may not see this.
-    Inspect {
-        /// The table, CSV with a header or Parquet; `-` is CSV from standard input
-        #[arg(long)]
-        data: PathBuf,
-        /// Only this column
-        #[arg(long)]
-        column: Option<String>,
-        /// The type to read the cells as, such as i32 or f64; it is guessed without it
-        #[arg(long = "as", value_name = "T", value_parser = inspect::parse_type)]
-        as_type: Option<inspect::Type>,
-        /// What separates the cells of a CSV table: one character, or `tab`; a comma without it
-        #[arg(long, value_parser = parse_separator)]
-        separator: Option<u8>,
-    },
+    Inspect(inspect::Arguments),
     /// Keep budgets in a file that several processes may share
     Budget {
         #[command(subcommand)]
@@ -167,13 +115,6 @@ impl Pipeline {
 fn parse_json(text: &str) -> Result<Json, String> {
     json::parse(text).map_err(|_| "expected a number, or a list of numbers, as JSON".to_owned())
 }
-fn parse_separator(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        b"tab" | b"\\t" => Ok(b'\t'),
-        [byte] if byte.is_ascii() && !b"\"\r\n\0".contains(byte) => Ok(*byte),
-        _ => Err("expected one ASCII character that is no quote, or `tab`".into()),
-    }
-}
 fn parse_kind(text: &str) -> Result<Kind, String> {
     Kind::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
         let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
@@ -199,7 +140,7 @@ fn write(text: &str) -> std::io::Result<()> {
 /// Say that the answer is lost, and what to do about it.
 fn unwritten(cli: &Cli, error: &std::io::Error) -> Error {
     let charged = match &cli.command {
-        Command::Run { budget: Some(_), .. } => {
+        Command::Run(run::Arguments { budget: Some(_), .. }) => {
             ". The release is charged: ask again with the same --id, which costs nothing more"
         }
         _ => "",
@@ -243,49 +184,12 @@ fn answer(cli: &Cli) -> Result<String> {
         Command::Solve { pipeline, param, d_in, d_out } => {
             value(pipeline.read()?.solve(registry, param, d_in, d_out)?)
         }
-        Command::Run {
-            pipeline,
-            data,
-            column,
-            separator,
-            d_in,
-            budget,
-            id,
-            by,
-            allow_infinite_loss: infinite,
-        } => {
-            let unit = match (budget, d_in) {
-                (Some(place), None) => Some(budget::unit(place)?.unwrap_or_else(|| {
-                    let missing = "the budget states no unit: state how far apart neighbours are \
-                                   with --d-in";
-                    Cli::command().error(ErrorKind::MissingRequiredArgument, missing).exit()
-                })),
-                _ => None,
-            };
-            let d_in = d_in.as_ref().or(unit.as_ref());
-            if pipeline.pipeline.as_os_str() == "-" && data.as_os_str() == "-" {
-                let reason = "standard input is the pipeline already: name a file for one of both";
-                return Err(Error::argument("data", reason));
-            }
-            let document = pipeline.read()?;
-            let made = document.build(registry)?;
-            let charge = budget.as_ref().zip(id.as_deref()).map(|(place, id)| run::Charge {
-                place,
-                id,
-                by: by.as_deref().unwrap_or_default(),
-                document: document.json(),
-            });
-            let source =
-                data::Source { path: data, column: column.as_deref(), separator: *separator };
-            let (infinite, as_json) = (*infinite, cli.json);
-            let run = run::Run { source, d_in, charge, infinite, as_json };
-            let report = run.release(&made)?;
+        Command::Run(arguments) => {
+            let report = run::answer(arguments, registry, cli.json)?;
             if cli.json { value(report) } else { Ok(run::text(&report)) }
         }
-        Command::Inspect { data, column, as_type, separator } => {
-            let source =
-                data::Source { path: data, column: column.as_deref(), separator: *separator };
-            let report = inspect::inspect(&source, *as_type)?;
+        Command::Inspect(arguments) => {
+            let report = inspect::answer(arguments)?;
             if cli.json { value(report) } else { Ok(inspect::text(&report)) }
         }
         Command::Budget { command } => budget::answer(command, cli.json),

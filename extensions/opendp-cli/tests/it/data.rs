@@ -281,3 +281,17 @@ fn data_that_are_no_member_give_one_error_without_a_budget() {
         "{errors:?}"
     );
 }
+#[test]
+fn the_readme_pipeline_with_an_option_domain_drops_cells_that_do_not_read() {
+    let readme = include_str!("../../../../README.md");
+    let blocks = readme.split("```json\n").skip(1).filter_map(|block| block.split("```").next());
+    let option = blocks.into_iter().find(|block| block.contains("option_domain")).unwrap();
+    let desk = Desk::new();
+    let mut document = read(option);
+    document["chain"][3]["laplace"]["scale"] = json!(0.0);
+    document["chain"][1] = json!({"clamp": {"bounds": [5, 100]}});
+    desk.file("sum.json", document.to_string());
+    desk.file("x.csv", "age\n47.0\nx\n\n7\n");
+    // With zeros in the place of the missing cells it would be 64.
+    assert_eq!(release(&desk, "sum.json", "x.csv", &[]), json!(54));
+}
