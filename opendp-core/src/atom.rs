@@ -3,6 +3,7 @@
 use std::{fmt::Debug, hash::Hash, str::FromStr};
 
 use crate::Carrier;
+use crate::decimal::whole;
 
 /// A type whose values are not divided further: a number, a truth value, a text.
 pub trait Atom: Carrier + Clone + Default + PartialOrd + Debug {
@@ -13,6 +14,9 @@ pub trait Atom: Carrier + Clone + Default + PartialOrd + Debug {
         false
     }
     /// Read a value from a cell of a table, or `None` when the text is not one.
+    ///
+    /// An integer may be written as any decimal number without a fraction, such as `47.0` or
+    /// `4.7e1`, and is read exactly.
     fn from_cell(cell: &str) -> Option<Self>;
     /// The value that stands for a cell that does not read.
     fn unreadable() -> Self {
@@ -23,17 +27,25 @@ pub trait Atom: Carrier + Clone + Default + PartialOrd + Debug {
 /// An atom whose equality is an equivalence, so that it can be a key.
 pub trait HashableAtom: Atom + Eq + Hash {}
 
-macro_rules! atoms {
-    ($($t:ty)*) => {$(
+impl Atom for String {
+    fn from_cell(cell: &str) -> Option<Self> {
+        Some(cell.to_owned())
+    }
+}
+impl HashableAtom for String {}
+
+macro_rules! integer_atoms {
+    ($($t:ident)*) => {$(
         impl Atom for $t {
             fn from_cell(cell: &str) -> Option<Self> {
-                <$t>::from_str(cell).ok()
+                // Most cells are digits alone.
+                $t::from_str(cell).ok().or_else(|| whole(cell)?.parse().ok())
             }
         }
         impl HashableAtom for $t {}
     )*};
 }
-atoms!(String i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+integer_atoms!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 
 macro_rules! float_atoms {
     ($($t:ident)*) => {$(

@@ -9,6 +9,7 @@ use serde_json::{Number, Value as Json};
 use crate::arith::cast::to_f64_up;
 use crate::arith::{Directed, DirectedFloat};
 use crate::codec::unexpected;
+use crate::decimal::whole;
 use crate::{
     AbsoluteDistance, Atom, AtomDomain, Codec, DistanceOn, Error, HashableAtom, LpDistance, Result,
     VectorDomain, carrier, named,
@@ -43,7 +44,7 @@ fn read(text: &str) -> Option<IBig> {
 
 impl Atom for IBig {
     fn from_cell(cell: &str) -> Option<Self> {
-        read(cell)
+        read(cell).or_else(|| read(&whole(cell)?))
     }
 }
 impl HashableAtom for IBig {}
@@ -120,7 +121,7 @@ mod tests {
         for json in hostile {
             assert_eq!(IBig::from_json(&json).unwrap_err().kind(), "FailedCast", "{json}");
         }
-        for cell in ["", "-", "1_000", "0x10", "1.0", "٣", "--1", " 1"] {
+        for cell in ["", "-", "1_000", "0x10", "1.5", "٣", "--1", " 1"] {
             assert_eq!(IBig::from_cell(cell), None, "{cell}");
         }
         assert_eq!(IBig::from_cell("+5"), Some(IBig::from(5)));

@@ -4,7 +4,7 @@ use std::{collections::HashMap, hash::Hash};
 
 use serde_json::{Map, Number, Value as Json};
 
-use crate::decimal::{Whole, whole};
+use crate::decimal::{Whole, whole_number};
 use crate::{Error, Named, Result, Turn};
 
 /// A value that is written as JSON and read back unchanged.
@@ -103,7 +103,7 @@ macro_rules! integers {
                     return text.parse().map_err(|_| range_error::<$t>());
                 }
                 // 3.0 and 1e3 are integers too, as long as a float tells them from all others.
-                let found = match whole(text) {
+                let found = match whole_number(text) {
                     Whole::Is(value) => return value.try_into().map_err(|_| range_error::<$t>()),
                     Whole::Fraction => "a number that is not a whole one",
                     Whole::Beyond => "one beyond 2^53; write it without a point or an exponent",

@@ -1,4 +1,7 @@
-//! Decimal numbers as they are written, digit by digit.
+//! Whole numbers as tables and documents write them: `47`, `47.0`, `+47`, `4.7e1`.
+
+/// The most digits that an exponent may add to those that are written.
+const MOST_ZEROS: i64 = 1000;
 
 /// The largest integer up to which `f64` holds every integer.
 const MAX_CONSECUTIVE: u64 = 1 << 53;
@@ -13,41 +16,152 @@ pub(crate) enum Whole {
     /// Beyond `2^53`, where the float that was meant may be another integer.
     Beyond,
 }
-
 /// Tell which integer a number of JSON is that is written like `3.0`, `1e3` or `1e-400`.
 ///
 /// The digits decide. A float in between would take what is below all floats for 0.
-pub(crate) fn whole(text: &str) -> Whole {
-    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-    let digits = mantissa.trim_start_matches('-');
-    let (before, after) = digits.split_once('.').unwrap_or((digits, ""));
-    let digits = format!("{before}{after}");
-    let kept = digits.trim_end_matches('0');
-    let significant = kept.trim_start_matches('0');
-    if significant.is_empty() {
-        return Whole::Is(0);
-    }
-    // The number is `significant * 10^last`.
-    let far = if exponent.starts_with('-') { i64::MIN } else { i64::MAX };
-    let length = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
-    let last = exponent.parse().unwrap_or(far).saturating_sub(length(after));
-    let last = last.saturating_add(length(&digits) - length(kept));
-    match usize::try_from(last) {
-        Err(_) => Whole::Fraction,
-        Ok(zeros) if 16 < significant.len().saturating_add(zeros) => Whole::Beyond,
-        Ok(zeros) => match format!("{significant}{}", "0".repeat(zeros)).parse::<i64>() {
-            Ok(size) if size.unsigned_abs() <= MAX_CONSECUTIVE => {
-                Whole::Is(if mantissa.starts_with('-') { -size } else { size })
-            }
+pub(crate) fn whole_number(text: &str) -> Whole {
+    match Decimal::read(text) {
+        Some(decimal) if 0 <= decimal.power => match decimal.integer().map(|text| text.parse()) {
+            Some(Ok(value)) if i64::unsigned_abs(value) <= MAX_CONSECUTIVE => Whole::Is(value),
             _ => Whole::Beyond,
         },
+        _ => Whole::Fraction,
     }
+}
+/// Write a decimal number without point and exponent, if its value is whole.
+///
+/// The value is that of the text, `sign digits . digits e exponent`, and never that of a float: it
+/// is exact at any length. Other text, a number with a fraction, and one whose exponent adds more
+/// than 1000 digits give `None`.
+pub(crate) fn whole(text: &str) -> Option<String> {
+    Decimal::read(text)?.integer()
+}
+
+/// A number: an integer times a power of ten, as near to an integer as its digits allow.
+struct Decimal {
+    negative: bool,
+    /// Digits without leading zeros. None are the number 0.
+    digits: Vec<u8>,
+    power: i64,
+}
+impl Decimal {
+    fn read(text: &str) -> Option<Self> {
+        let (negative, unsigned) = signed(text)?;
+        let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, read_exponent(exponent)?),
+            None => (unsigned, 0),
+        };
+        let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits = || before.bytes().chain(after.bytes());
+        if digits().next().is_none() || !digits().all(|digit| digit.is_ascii_digit()) {
+            return None;
+        }
+        let mut digits: Vec<u8> = digits().skip_while(|digit| *digit == b'0').collect();
+        if digits.is_empty() {
+            return Some(Decimal { negative: false, digits, power: 0 });
+        }
+        let mut power = exponent.saturating_sub(i64::try_from(after.len()).ok()?);
+        while power < 0 && digits.last() == Some(&b'0') {
+            digits.pop();
+            power += 1;
+        }
+        Some(Decimal { negative, digits, power })
+    }
+    /// The digits of the integer that the number is, unless its exponent adds too many.
+    fn integer(mut self) -> Option<String> {
+        if !(0..=MOST_ZEROS).contains(&self.power) {
+            return None;
+        }
+        if self.digits.is_empty() {
+            return Some("0".to_owned());
+        }
+        self.digits.resize(self.digits.len() + usize::try_from(self.power).ok()?, b'0');
+        if self.negative {
+            self.digits.insert(0, b'-');
+        }
+        String::from_utf8(self.digits).ok()
+    }
+}
+/// Whether a text has a minus sign, and the rest of it.
+fn signed(text: &str) -> Option<(bool, &str)> {
+    Some(match text.as_bytes().first()? {
+        b'-' => (true, text.get(1..)?),
+        b'+' => (false, text.get(1..)?),
+        _ => (false, text),
+    })
+}
+/// Read an exponent. One beyond all that a text could undo reads as the largest there is.
+fn read_exponent(text: &str) -> Option<i64> {
+    let (negative, digits) = signed(text)?;
+    if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let size: i64 = digits.parse().unwrap_or(i64::MAX);
+    Some(if negative { -size } else { size })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Atom, IBig};
 
+    fn read(text: &str) -> Option<String> {
+        whole(text)
+    }
+
+    #[test]
+    fn a_number_without_a_fraction_reads_as_an_integer() {
+        for text in ["47", "+47", "47.", "47.0", "47.000", "4.7e1", "4.7E+1", "470e-1", "0047.0"] {
+            assert_eq!(read(text).as_deref(), Some("47"), "{text}");
+            assert_eq!(i32::from_cell(text), Some(47), "{text}");
+            assert_eq!(u8::from_cell(text), Some(47), "{text}");
+            assert_eq!(IBig::from_cell(text), Some(IBig::from(47)), "{text}");
+        }
+        assert_eq!((i8::from_cell("-128.0"), i8::from_cell("-129.0")), (Some(-128), None));
+        assert_eq!((u8::from_cell("255.0"), u8::from_cell("256.0")), (Some(255), None));
+        assert_eq!((u8::from_cell("-0.0"), i32::from_cell("-0")), (Some(0), Some(0)));
+        assert_eq!(
+            (i64::from_cell("0e99999999999999999999"), i64::from_cell(".0")),
+            (Some(0), Some(0))
+        );
+    }
+    #[test]
+    fn a_whole_number_is_read_by_its_digits_and_not_through_a_float() {
+        assert_eq!(i64::from_cell("9007199254740993.0"), Some(9_007_199_254_740_993));
+        assert_eq!(i64::from_cell("9.223372036854775807e18"), Some(i64::MAX));
+        assert_eq!(i64::from_cell("9.223372036854775808e18"), None);
+        assert_eq!(u128::from_cell("3.40282366920938463463374607431768211455e38"), Some(u128::MAX));
+        assert_eq!(i32::from_cell("47.00000000000000000001"), None);
+        assert_eq!(i32::from_cell("1e-400"), None);
+    }
+    #[test]
+    fn what_is_no_whole_number_does_not_read() {
+        let bad = [
+            "", "-", "+", ".", "e1", ".e1", "1e", "1e+", "1e1.0", "1.5", "0.1", "--1", "+-1",
+            "1 0", "1,000", "0x10", "1_0", "٣", "1.٣", "inf", "nan", "NaN", "1.0.0", "1e0e0",
+            "1e-1",
+        ];
+        for text in bad {
+            assert_eq!((read(text), i64::from_cell(text)), (None, None), "{text}");
+        }
+    }
+    #[test]
+    fn an_exponent_of_any_size_is_bounded() {
+        for text in [
+            "1e1001",
+            "1e99999999999999999999",
+            "1e-99999999999999999999",
+            "1e-9223372036854775808",
+        ] {
+            assert_eq!(
+                (read(text), i128::from_cell(text), IBig::from_cell(text)),
+                (None, None, None)
+            );
+        }
+        assert_eq!(read("1e1000").map(|text| text.len()), Some(1001));
+        let long = format!("{}e-2000", "7".to_owned() + &"0".repeat(2000));
+        assert_eq!(read(&long).as_deref(), Some("7"));
+    }
     #[test]
     fn the_digits_decide_whether_a_number_is_whole() {
         for (text, value) in [
@@ -61,13 +175,13 @@ mod tests {
             ("9007199254740992.0", 1 << 53),
             ("0.00000000000000000001E+20", 1),
         ] {
-            assert_eq!(whole(text), Whole::Is(value), "{text}");
+            assert_eq!(whole_number(text), Whole::Is(value), "{text}");
         }
         for text in ["1e-400", "1.5", "1e-99999999999999999999", "3.0000000000000000000001"] {
-            assert_eq!(whole(text), Whole::Fraction, "{text}");
+            assert_eq!(whole_number(text), Whole::Fraction, "{text}");
         }
         for text in ["9007199254740993.0", "1e16", "1e400", "-1e99999999999999999999"] {
-            assert_eq!(whole(text), Whole::Beyond, "{text}");
+            assert_eq!(whole_number(text), Whole::Beyond, "{text}");
         }
     }
 }

@@ -2,14 +2,15 @@
 
 use std::{
     fs::File,
-    io::{self, Read},
+    io::{self, Read, Seek},
     path::Path,
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
+use opendp_core::codec::items;
 use opendp_core::erased::{AnyDomain, AnyValue};
 use opendp_core::{DataFrame, DataFrameDomain, Domain, Error, Result};
-use opendp_data::{CsvColumn, CsvFrame};
+use opendp_data::{Compression, CsvTable, outside};
 use serde_json::Value as Json;
 
 /// Read a text file, or standard input for `-`.
@@ -25,8 +26,91 @@ fn unreadable(path: &Path, error: &io::Error) -> Error {
     Error::argument(path.display().to_string(), format!("the file cannot be read: {error}"))
 }
 
+/// Where data are, and what is read of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    /// The file, or `-` for a CSV table from standard input.
+    pub(crate) path: &'a Path,
+    pub(crate) column: Option<&'a str>,
+    /// What separates the cells of a CSV table, where it is stated.
+    pub(crate) separator: Option<u8>,
+}
+/// What a file holds, by the extension of its name.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    Csv,
+    Json,
+    Parquet,
+}
+impl Source<'_> {
+    /// Whether the data come from standard input.
+    pub(crate) fn is_stdin(&self) -> bool {
+        self.path.as_os_str() == "-"
+    }
+    /// What the file holds, and how its name says that it is compressed.
+    pub(crate) fn kind(&self) -> (Kind, Option<Compression>) {
+        let extension = |path: &Path| {
+            path.extension().map(|extension| extension.to_ascii_lowercase()).unwrap_or_default()
+        };
+        let compression = match extension(self.path).to_str() {
+            Some("gz") => Some(Compression::Gzip),
+            Some("zst") => Some(Compression::Zstd),
+            _ => None,
+        };
+        let stem = self.path.file_stem().map(Path::new).filter(|_| compression.is_some());
+        let kind = match extension(stem.unwrap_or(self.path)).to_str() {
+            Some("json") => Kind::Json,
+            Some("parquet") => Kind::Parquet,
+            _ => Kind::Csv,
+        };
+        (kind, compression)
+    }
+    /// Open the file, and refuse one that is not what its name says.
+    pub(crate) fn file(&self) -> Result<(File, Kind)> {
+        let unreadable = |error| unreadable(self.path, &error);
+        let (kind, compression) = self.kind();
+        if self.separator.is_some() && kind != Kind::Csv {
+            let reason = "only the cells of a CSV table have a separator";
+            return Err(Error::argument("separator", reason));
+        }
+        let mut file = File::open(self.path).map_err(unreadable)?;
+        if let Some(compression) = compression {
+            let mut start = Vec::new();
+            (&mut file).take(16).read_to_end(&mut start).map_err(unreadable)?;
+            file.rewind().map_err(unreadable)?;
+            if kind == Kind::Parquet || Compression::of(&start) != Some(compression) {
+                let reason = match kind {
+                    Kind::Parquet => "decompress it: a Parquet file is compressed inside",
+                    _ => "it is not compressed as its name says",
+                };
+                return Err(Error::argument(self.path.display().to_string(), reason));
+            }
+        }
+        Ok((file, kind))
+    }
+    /// Open a CSV table, and read its header.
+    pub(crate) fn csv(&self, source: impl Read + Send + 'static) -> Result<CsvTable> {
+        CsvTable::open(source, self.separator)
+    }
+}
+
+/// Read what separates the cells of a CSV table.
+pub(crate) fn parse_separator(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !b"\"\r\n\0".contains(byte) => Ok(*byte),
+        _ => Err("expected one ASCII character that is no quote, or `tab`".into()),
+    }
+}
+
 /// The rows of a table, in chunks.
 pub(crate) type Rows = Box<dyn Iterator<Item = Result<AnyValue>>>;
+
+/// Data that have been opened. What is wrong with the file as a whole has been told.
+pub(crate) enum Data {
+    Rows(Rows),
+    Json(Json),
+}
 
 /// What is read of a table.
 enum What<'a> {
@@ -36,37 +120,44 @@ enum What<'a> {
     Frame(&'a DataFrameDomain<String>),
 }
 
-/// The rows of a table, in chunks, by the extension of the file: of a column, or of the columns that
-/// the domain of a frame names.
-pub(crate) fn rows(
-    path: &Path,
-    column: Option<&str>,
-    domain: &AnyDomain,
-    progress: bool,
-) -> Result<Rows> {
-    let what = match (domain.downcast_ref(), column) {
-        (Err(_), column) => What::Column(column, domain),
-        (Ok(frame), None) => What::Frame(frame),
-        (Ok(_), Some(_)) => {
-            let reason = "this pipeline reads the columns that its `dataframe_domain` names";
-            return Err(Error::argument("column", reason));
-        }
-    };
-    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+/// Open data by the extension of the file: the rows of a column of a table, or of the columns that
+/// the domain of a frame names, or JSON.
+pub(crate) fn open(source: &Source<'_>, domain: &AnyDomain, progress: bool) -> Result<Data> {
+    if source.is_stdin() {
+        return table(source.csv(io::stdin())?, what(source.column, domain)?).map(Data::Rows);
+    }
+    let (file, kind) = source.file()?;
+    if kind == Kind::Json {
+        return json(source.path, file).map(Data::Json);
+    }
+    let what = what(source.column, domain)?;
     let length = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
     // A bar for files that take a moment; it hides itself where there is no terminal.
     let progress = progress && (1 << 24) < length;
-    if path.extension().is_some_and(|extension| extension == "parquet") {
-        return parquet(file, what, progress);
+    if kind == Kind::Parquet {
+        return parquet(file, what, progress).map(Data::Rows);
     }
-    let source: Box<dyn Read + Send> = if progress {
+    let file: Box<dyn Read + Send> = if progress {
         Box::new(bar("{bar:40} {bytes}/{total_bytes} {eta}", length).wrap_read(file))
     } else {
         Box::new(file)
     };
+    table(source.csv(file)?, what).map(Data::Rows)
+}
+fn what<'a>(column: Option<&'a str>, domain: &'a AnyDomain) -> Result<What<'a>> {
+    match (domain.downcast_ref(), column) {
+        (Err(_), column) => Ok(What::Column(column, domain)),
+        (Ok(frame), None) => Ok(What::Frame(frame)),
+        (Ok(_), Some(_)) => {
+            let reason = "this pipeline reads the columns that its `dataframe_domain` names";
+            Err(Error::argument("column", reason))
+        }
+    }
+}
+fn table(table: CsvTable, what: What<'_>) -> Result<Rows> {
     Ok(match what {
-        What::Column(column, domain) => Box::new(CsvColumn::new(source, column, domain)?),
-        What::Frame(domain) => Box::new(frames(CsvFrame::new(source, domain)?)),
+        What::Column(column, domain) => Box::new(table.column(column, domain)?),
+        What::Frame(domain) => Box::new(frames(table.frame(domain)?)),
     })
 }
 fn frames(
@@ -94,37 +185,72 @@ fn parquet(file: File, what: What<'_>, progress: bool) -> Result<Rows> {
 }
 #[cfg(not(feature = "parquet"))]
 fn parquet(_: File, _: What<'_>, _: bool) -> Result<Rows> {
-    Err(Error::NotImplemented(
+    Err(no_parquet())
+}
+#[cfg(not(feature = "parquet"))]
+pub(crate) fn no_parquet() -> Error {
+    Error::NotImplemented(
         "this `opendp` was built without Parquet; install it with `--features parquet`".into(),
-    ))
+    )
 }
 fn bar(template: &str, length: u64) -> ProgressBar {
     let style = ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar());
     ProgressBar::new(length).with_style(style)
 }
 
-/// Decode a value from a JSON file: the whole of it, or one column of an array of objects.
-pub(crate) fn read_json(path: &Path, column: Option<&str>, domain: &AnyDomain) -> Result<AnyValue> {
-    let json = opendp_registry::json::parse(&read_text(path)?)
-        .map_err(|error| error.at(path.display().to_string()))?;
+fn json(path: &Path, file: File) -> Result<Json> {
+    let text = opendp_data::text(file).map_err(|error| error.at(path.display().to_string()))?;
+    let text = io::read_to_string(text).map_err(|error| unreadable(path, &error))?;
+    opendp_registry::json::parse(&text).map_err(|error| error.at(path.display().to_string()))
+}
+/// Turn JSON into a member of a domain: the whole of it, or one column of an array of objects.
+///
+/// Rows of atoms are read as cells of a table are, by their text: each becomes a member. What is
+/// missing in an object is an empty cell.
+///
+/// # Errors
+/// [`outside`] when a value of another domain is no member, or the number of rows is not the stated
+/// one: one error for all such data. `Argument` when no row has the column.
+pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Result<AnyValue> {
     let json = match column {
         None => json,
         Some(name) => pick(json, name)?,
     };
-    let value = domain.decode(&json).map_err(|error| error.at("data"))?;
-    if domain.member(&value) {
-        return Ok(value);
+    let value = match domain.read_cells(&[]) {
+        // A single value.
+        None => match json {
+            Json::Array(_) | Json::Object(_) => None,
+            ref atom => domain.read_cells(&[&cell(atom)]),
+        },
+        Some(_) => match items(&json, "an array of rows") {
+            Err(_) => None,
+            Ok(rows) => {
+                let cells: Vec<String> = rows.iter().map(cell).collect();
+                domain.read_cells(&cells.iter().map(String::as_str).collect::<Vec<_>>())
+            }
+        },
+    };
+    let value = value.unwrap_or_else(|| domain.decode(&json)).map_err(|_| outside())?;
+    if domain.member(&value) { Ok(value) } else { Err(outside()) }
+}
+/// The text that an atom has in a table. What is null or nested has none, and does not read.
+fn cell(json: &Json) -> String {
+    match json {
+        Json::String(text) => text.clone(),
+        Json::Number(_) | Json::Bool(_) => json.to_string(),
+        Json::Null | Json::Array(_) | Json::Object(_) => String::new(),
     }
-    Err(Error::argument("data", format!("expected a member of {}", domain.to_json())))
 }
 fn pick(json: Json, name: &str) -> Result<Json> {
-    let missing = || Error::argument("column", format!("the data has no column `{name}`"));
+    let missing = || {
+        let name = name.escape_debug();
+        Err(Error::argument("column", format!("the data has no column `{name}`")))
+    };
     match json {
-        Json::Object(mut columns) => columns.remove(name).ok_or_else(missing),
-        Json::Array(rows) => rows
-            .into_iter()
-            .map(|row| row.get(name).cloned().ok_or_else(missing))
-            .collect::<Result<Json>>(),
-        _ => Err(missing()),
+        Json::Object(mut columns) => columns.remove(name).map_or_else(missing, Ok),
+        Json::Array(rows) if rows.is_empty() || rows.iter().any(|row| row.get(name).is_some()) => {
+            Ok(rows.iter().map(|row| row.get(name).cloned().unwrap_or_default()).collect())
+        }
+        _ => missing(),
     }
 }

@@ -7,12 +7,13 @@ mod budget;
 mod catalogue;
 mod caution;
 mod data;
+mod inspect;
 mod operations;
 mod run;
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
-use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
+use clap::{Parser, Subcommand};
 use opendp_analysis as _;
 use opendp_core::{Error, Kind, Result};
 use opendp_measurements as _;
@@ -81,36 +82,13 @@ enum Command {
         d_out: Json,
     },
     /// Release: run a measurement on data, and print its loss and its accuracy
-    Run {
-        #[command(flatten)]
-        pipeline: Pipeline,
-        /// The data: a table, CSV with a header or Parquet, or a value in a JSON file
-        ///
-        /// A pipeline that begins with a `dataframe_domain` reads the columns that it names; another
-        /// one reads one column.
-        #[arg(long)]
-        data: PathBuf,
-        /// The column of the data, where the pipeline reads one of several
-        #[arg(long)]
-        column: Option<String>,
-        /// How far apart neighbouring inputs are, as JSON; without it no loss is printed
-        #[arg(long, allow_hyphen_values = true, value_parser = parse_json)]
-        d_in: Option<Json>,
-        /// Charge the release to a budget before it is printed; needs --id, and --d-in unless the
-        /// budget states its unit
-        #[arg(long, value_name = "FILE:NAME", requires = "id")]
-        budget: Option<budget::Place>,
-        /// The id of the release: the same id gives the same release, and is charged once. It stands
-        /// for the pipeline, the data as named here, the column and the distance
-        #[arg(long, requires = "budget")]
-        id: Option<String>,
-        /// Who asks, for the ledger
-        #[arg(long, requires = "budget")]
-        by: Option<String>,
-        /// Release also when the loss is infinite, which protects nobody
-        #[arg(long)]
-        allow_infinite_loss: bool,
-    },
+    Run(run::Arguments),
+    /// Count what the cells of a table are: exact and PRIVATE, for the curator and nobody else
+    ///
+    /// For each column: its type, as stated or guessed; how many cells are missing, do not read, or
+    /// are out of the range of the type; the minimum and the maximum; and a domain that suits. No
+    /// noise is added: whoever may not see the data may not see this.
+    Inspect(inspect::Arguments),
     /// Keep budgets in a file that several processes may share
     Budget {
         #[command(subcommand)]
@@ -162,7 +140,7 @@ fn write(text: &str) -> std::io::Result<()> {
 /// Say that the answer is lost, and what to do about it.
 fn unwritten(cli: &Cli, error: &std::io::Error) -> Error {
     let charged = match &cli.command {
-        Command::Run { budget: Some(_), .. } => {
+        Command::Run(run::Arguments { budget: Some(_), .. }) => {
             ". The release is charged: ask again with the same --id, which costs nothing more"
         }
         _ => "",
@@ -209,37 +187,13 @@ fn answer(cli: &Cli) -> Result<String> {
         Command::Solve { pipeline, param, d_in, d_out } => {
             value(pipeline.read()?.solve(registry, param, d_in, d_out)?)
         }
-        Command::Run {
-            pipeline,
-            data,
-            column,
-            d_in,
-            budget,
-            id,
-            by,
-            allow_infinite_loss: infinite,
-        } => {
-            let unit = match (budget, d_in) {
-                (Some(place), None) => Some(budget::unit(place)?.unwrap_or_else(|| {
-                    let missing = "the budget states no unit: state how far apart neighbours are \
-                                   with --d-in";
-                    Cli::command().error(ErrorKind::MissingRequiredArgument, missing).exit()
-                })),
-                _ => None,
-            };
-            let d_in = d_in.as_ref().or(unit.as_ref());
-            let document = pipeline.read()?;
-            let made = document.build(registry)?;
-            let charge = budget.as_ref().zip(id.as_deref()).map(|(place, id)| run::Charge {
-                place,
-                id,
-                by: by.as_deref().unwrap_or_default(),
-                document: document.json(),
-            });
-            let (column, infinite) = (column.as_deref(), *infinite);
-            let run = run::Run { data, column, d_in, charge, infinite, as_json: cli.json };
-            let report = run.release(&made)?;
+        Command::Run(arguments) => {
+            let report = run::answer(arguments, registry, cli.json)?;
             if cli.json { value(report) } else { Ok(run::text(&report)) }
+        }
+        Command::Inspect(arguments) => {
+            let report = inspect::answer(arguments)?;
+            if cli.json { value(report) } else { Ok(inspect::text(&report)) }
         }
         Command::Budget { command } => budget::answer(command, cli.json),
         Command::Batch => {

@@ -1,42 +1,121 @@
 //! One release of data in a file.
 
 use std::{
+    cell::Cell,
     fs::File,
     io::{self, Read},
-    path::Path,
+    path::PathBuf,
 };
 
+use clap::{CommandFactory, error::ErrorKind};
 use opendp_core::erased::{AnyMeasurement, AnyValue};
 use opendp_core::{Carrier, Codec, Constructed, Domain, Error, Measure, Result};
-use opendp_ledger::{Ledger, Request};
+use opendp_data::outside;
+use opendp_ledger::{Ledger, Request, Terms};
+use opendp_registry::Registry;
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use crate::{budget, caution::Caution, data, operations};
+use crate::{Cli, budget, caution::Caution, data, operations};
 
 /// The accuracy that is printed holds except with this probability.
 const ALPHA: f64 = 0.05;
 
+/// What is asked.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) pipeline: crate::Pipeline,
+    /// The data: a table, CSV with a header or Parquet, or a value in a JSON file; `-` is CSV
+    /// from standard input
+    ///
+    /// CSV and JSON may be compressed by gzip or zstd. A pipeline that begins with a
+    /// `dataframe_domain` reads the columns that it names; another one reads one column.
+    ///
+    /// Every cell becomes a value of the pipeline's domain, because an error would tell about it.
+    /// An integer may be written as 47.0. What is empty or does not read becomes 0, `false` or
+    /// the empty text, and of floats NaN, or 0 where the domain states `"nan": false`; what is out
+    /// of the domain's bounds, the nearest bound. With an `option_domain` all of these are missing
+    /// instead, for the pipeline to drop or to impute. `opendp inspect` counts such cells.
+    #[arg(long)]
+    pub(crate) data: PathBuf,
+    /// The column of the data, where the pipeline reads one of several
+    #[arg(long)]
+    pub(crate) column: Option<String>,
+    /// What separates the cells of a CSV table: one character, or `tab`; a comma without it
+    #[arg(long, value_parser = data::parse_separator)]
+    pub(crate) separator: Option<u8>,
+    /// How far apart neighbouring inputs are, as JSON; without it no loss is printed
+    #[arg(long, allow_hyphen_values = true, value_parser = crate::parse_json)]
+    pub(crate) d_in: Option<Json>,
+    /// Charge the release to a budget before it is printed; needs --id, and --d-in unless the
+    /// budget states its unit
+    #[arg(long, value_name = "FILE:NAME", requires = "id")]
+    pub(crate) budget: Option<budget::Place>,
+    /// The id of the release: the same id gives the same release, and is charged once. It stands
+    /// for the pipeline, the data as named here, the column and the distance
+    #[arg(long, requires = "budget")]
+    pub(crate) id: Option<String>,
+    /// Who asks, for the ledger
+    #[arg(long, requires = "budget")]
+    pub(crate) by: Option<String>,
+    /// Release also when the loss is infinite, which protects nobody
+    #[arg(long)]
+    pub(crate) allow_infinite_loss: bool,
+}
+
+/// Release, and report the release, its loss and its accuracy.
+pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) -> Result<Json> {
+    let Arguments { pipeline, data, column, separator, budget, id, by, .. } = arguments;
+    let unit = match (budget, &arguments.d_in) {
+        (Some(place), None) => Some(budget::unit(place)?.unwrap_or_else(|| {
+            let missing =
+                "the budget states no unit: state how far apart neighbours are with --d-in";
+            Cli::command().error(ErrorKind::MissingRequiredArgument, missing).exit()
+        })),
+        _ => None,
+    };
+    if pipeline.pipeline.as_os_str() == "-" && data.as_os_str() == "-" {
+        let reason = "standard input is the pipeline already: name a file for one of both";
+        return Err(Error::argument("data", reason));
+    }
+    let document = pipeline.read()?;
+    let made = document.build(registry)?;
+    let charge = budget.as_ref().zip(id.as_deref()).map(|(place, id)| Charge {
+        place,
+        id,
+        by: by.as_deref().unwrap_or_default(),
+        document: document.json(),
+    });
+    let run = Run {
+        source: data::Source { path: data, column: column.as_deref(), separator: *separator },
+        d_in: arguments.d_in.as_ref().or(unit.as_ref()),
+        charge,
+        infinite: arguments.allow_infinite_loss,
+        as_json,
+    };
+    run.release(&made)
+}
+
 /// What to release.
-pub(crate) struct Run<'a> {
-    pub(crate) data: &'a Path,
-    pub(crate) column: Option<&'a str>,
-    pub(crate) d_in: Option<&'a Json>,
-    pub(crate) charge: Option<Charge<'a>>,
+struct Run<'a> {
+    source: data::Source<'a>,
+    d_in: Option<&'a Json>,
+    charge: Option<Charge<'a>>,
     /// Whether an infinite loss is meant.
-    pub(crate) infinite: bool,
-    pub(crate) as_json: bool,
+    infinite: bool,
+    as_json: bool,
 }
 /// What to charge it to.
-pub(crate) struct Charge<'a> {
-    pub(crate) place: &'a budget::Place,
-    pub(crate) id: &'a str,
-    pub(crate) by: &'a str,
-    pub(crate) document: &'a Json,
+struct Charge<'a> {
+    place: &'a budget::Place,
+    id: &'a str,
+    by: &'a str,
+    document: &'a Json,
 }
 impl Run<'_> {
     /// Release, and report the release, its loss and its accuracy.
-    pub(crate) fn release(&self, made: &Constructed) -> Result<Json> {
+    fn release(&self, made: &Constructed) -> Result<Json> {
         let Constructed::Measurement(measurement) = made else {
             return Err(Error::MakeMeasurement(format!(
                 "pipeline: only a measurement may be run on data, and this is a {}",
@@ -57,27 +136,11 @@ impl Run<'_> {
         if let Some(caution) = caution.as_ref().filter(|_| !self.infinite) {
             caution.check()?;
         }
-        let accuracy = measurement.accuracy(ALPHA)?;
+        // A bound beyond all floats is none, and keeps nobody from a release.
+        let accuracy = measurement.accuracy(ALPHA).unwrap_or_else(|_| vec![None]);
         let (release, charge) = match (&self.charge, self.d_in) {
-            (Some(charge), Some(d_in)) => {
-                let d_in = measurement.input().metric().decode(d_in);
-                let d_in = d_in.map_err(|error| error.at("d_in"))?;
-                let request = Request::new(charge.id, measurement, &d_in)?;
-                let ledger = Ledger::open_existing(&charge.place.file)?;
-                let name = &charge.place.name;
-                let digest = ledger.account(name)?.terms.digest().map(str::to_owned);
-                let request = request.by(charge.by).pipeline(charge.document);
-                let request = request.source(&self.source(digest.as_deref()));
-                let release = ledger.release(name, &request, || {
-                    self.check_digest(digest.as_deref())?;
-                    let release = self.invoke(measurement)?;
-                    // Nobody has changed the file in between.
-                    self.check_digest(digest.as_deref()).map(|()| release)
-                })?;
-                let charge = budget::charge_json(&release, &ledger.remaining(name)?);
-                (release.json().clone(), Some(charge))
-            }
-            _ => (self.invoke(measurement)?.to_json(), None),
+            (Some(charge), Some(d_in)) => self.charged(charge, d_in, measurement)?,
+            _ => (self.invoke(measurement).map_err(Failure::told)?, None),
         };
         if let Some(caution) = caution {
             let rho = measurement.measure().to_json().to_string().contains("zero_concentrated");
@@ -102,11 +165,43 @@ impl Run<'_> {
         Ok(report)
     }
 
+    /// Release, charge it, and say what was charged.
+    fn charged(
+        &self,
+        charge: &Charge<'_>,
+        d_in: &Json,
+        measurement: &AnyMeasurement,
+    ) -> Result<(Json, Option<Json>)> {
+        let d_in = measurement.input().metric().decode(d_in);
+        let d_in = d_in.map_err(|error| error.at("d_in"))?;
+        let request = Request::new(charge.id, measurement, &d_in)?;
+        let (ledger, name) = (Ledger::open_existing(&charge.place.file)?, &charge.place.name);
+        let terms = ledger.account(name)?.terms;
+        self.check_size(measurement, &terms)?;
+        let digest = terms.digest();
+        let request = request.by(charge.by).pipeline(charge.document);
+        let request = request.source(&self.source_json(digest));
+        let release = ledger.release(name, &request, || {
+            self.check_digest(digest)?;
+            let release = self.outcome(measurement)?;
+            // Nobody has changed the file in between.
+            self.check_digest(digest).map(|()| release)
+        })?;
+        if *release.json() == refusal() {
+            return Err(Error::argument("data", REFUSED).at(format!("release `{}`", charge.id)));
+        }
+        let charge = budget::charge_json(&release, &ledger.remaining(name)?);
+        Ok((release.json().clone(), Some(charge)))
+    }
+
     /// What is read, as it was named. An id stands for it.
-    fn source(&self, digest: Option<&str>) -> Json {
-        let mut source = json!({"data": self.data.to_string_lossy()});
-        if let Some(column) = self.column {
+    fn source_json(&self, digest: Option<&str>) -> Json {
+        let mut source = json!({"data": self.source.path.to_string_lossy()});
+        if let Some(column) = self.source.column {
             source["column"] = column.into();
+        }
+        if let Some(separator) = self.source.separator {
+            source["separator"] = char::from(separator).to_string().into();
         }
         if let Some(digest) = digest {
             source["digest"] = digest.into();
@@ -116,9 +211,13 @@ impl Run<'_> {
     /// Refuse data that are not those that the budget is for.
     fn check_digest(&self, expected: Option<&str>) -> Result<()> {
         let Some(expected) = expected else { return Ok(()) };
+        if self.source.is_stdin() {
+            let reason = "the budget is for one file, by its SHA-256: name that file";
+            return Err(Error::argument("data", reason));
+        }
         let digest = || -> io::Result<String> {
             let mut hash = Sha256::new();
-            let (mut file, mut part) = (File::open(self.data)?, vec![0; 1 << 16]);
+            let (mut file, mut part) = (File::open(self.source.path)?, vec![0; 1 << 16]);
             loop {
                 match file.read(&mut part)? {
                     0 => break,
@@ -127,7 +226,7 @@ impl Run<'_> {
             }
             Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
         };
-        let name = self.data.display();
+        let name = self.source.path.display();
         match digest() {
             Ok(found) if found == expected => Ok(()),
             Ok(_) => Err(Error::argument(
@@ -149,31 +248,101 @@ impl Run<'_> {
         in_domain().or_else(in_budget)
     }
 
-    /// Release, and refuse a release that is a conversation, of which nothing can be printed.
-    fn invoke(&self, measurement: &AnyMeasurement) -> Result<AnyValue> {
-        let release = self.answer(measurement)?;
-        operations::complete(&release).map(|_| release)
-    }
-    fn answer(&self, measurement: &AnyMeasurement) -> Result<AnyValue> {
-        let (domain, progress) = (measurement.input().domain(), !self.as_json);
-        if self.data.extension().is_some_and(|extension| extension == "json") {
-            return measurement.invoke(&data::read_json(self.data, self.column, domain)?);
-        }
-        let rows = data::rows(self.data, self.column, domain, progress)?;
-        if measurement.function().streams() {
-            return measurement.invoke_chunks(rows);
-        }
-        // The function needs its data whole.
-        let mut whole: Option<AnyValue> = None;
-        for chunk in rows {
-            let chunk = chunk?;
-            match &mut whole {
-                None => whole = Some(chunk),
-                Some(whole) => whole.append_rows(chunk.chunk()),
+    /// Refuse a pipeline for data of another size than the budget states, where both count the same:
+    /// neither is a secret, and whether the data have that size is not tried out.
+    fn check_size(&self, measurement: &AnyMeasurement, terms: &Terms) -> Result<()> {
+        let records = measurement.input().domain().records();
+        let one_each = terms.unit().is_some() && {
+            let contributions = &terms.to_json()["unit"]["contributions"];
+            contributions.is_null() || contributions == 1
+        };
+        match (records, terms.size()) {
+            (Some(records), Some(size)) if one_each && u64::try_from(records) != Ok(size) => {
+                Err(Error::argument(
+                    "size",
+                    format!("the pipeline is for {records} rows, and the budget for {size} people"),
+                ))
             }
+            _ => Ok(()),
         }
-        measurement.invoke(&whole.unwrap_or_else(AnyValue::buffer))
     }
+    /// Release for a budget. Data that are no member of the domain have an outcome, too, which is
+    /// charged and kept like any other: else it could be tried for nothing what they are.
+    fn outcome(&self, measurement: &AnyMeasurement) -> Result<Json> {
+        match self.invoke(measurement) {
+            Err(Failure::OfData(_)) => Ok(refusal()),
+            outcome => outcome.map_err(Failure::told),
+        }
+    }
+    /// Release, and refuse a release that is a conversation, of which nothing can be printed.
+    fn invoke(&self, measurement: &AnyMeasurement) -> Result<Json, Failure> {
+        let (domain, progress) = (measurement.input().domain(), !self.as_json);
+        let data = data::open(&self.source, domain, progress).map_err(Failure::OfFile)?;
+        let broken = Cell::new(false);
+        let release = match data {
+            data::Data::Json(json) => data::member(json, self.source.column, domain)
+                .and_then(|value| measurement.invoke(&value)),
+            data::Data::Rows(rows) => stream(
+                measurement,
+                // The number of rows is known at the end of reading, and is of the data.
+                rows.inspect(|rows| {
+                    broken.set(matches!(rows, Err(error) if *error != outside()));
+                }),
+            ),
+        };
+        match release {
+            Ok(release) => operations::complete(&release).map_err(Failure::OfFile),
+            Err(error) if broken.get() || no_entropy(&error) => Err(Failure::OfFile(error)),
+            Err(error) => Err(Failure::OfData(error)),
+        }
+    }
+}
+/// Why there is no release.
+enum Failure {
+    /// It has nothing to do with what the records are: the file, its format, its columns, the types.
+    OfFile(Error),
+    /// It may depend on the records.
+    OfData(Error),
+}
+impl Failure {
+    fn told(self) -> Error {
+        match self {
+            Failure::OfFile(error) | Failure::OfData(error) => error,
+        }
+    }
+}
+/// The one message for all data of which a budget releases nothing.
+const REFUSED: &str = "nothing can be released of these data: they are no member of the pipeline's \
+                       domain (their number of rows is not its `size`, or a value is none of its \
+                       values), or the mechanism failed. It is charged as a release is, and kept";
+/// What a budget keeps in the place of a release of such data.
+fn refusal() -> Json {
+    json!({"refused": REFUSED})
+}
+/// Whether there were no random bits, which has nothing to do with data.
+fn no_entropy(error: &Error) -> bool {
+    match error {
+        Error::At { source, .. } => no_entropy(source),
+        error => *error == Error::NoEntropy,
+    }
+}
+fn stream(
+    measurement: &AnyMeasurement,
+    rows: impl Iterator<Item = Result<AnyValue>>,
+) -> Result<AnyValue> {
+    if measurement.function().streams() {
+        return measurement.invoke_chunks(rows);
+    }
+    // The function needs its data whole.
+    let mut whole: Option<AnyValue> = None;
+    for chunk in rows {
+        let chunk = chunk?;
+        match &mut whole {
+            None => whole = Some(chunk),
+            Some(whole) => whole.append_rows(chunk.chunk()),
+        }
+    }
+    measurement.invoke(&whole.unwrap_or_else(AnyValue::buffer))
 }
 
 /// Write a report for people.

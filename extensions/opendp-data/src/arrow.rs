@@ -246,7 +246,7 @@ mod tests {
     fn a_column_of_another_type_reads_as_its_text() {
         let doubles = Float64Array::from(vec![1.5, f64::NAN, f64::INFINITY, -0.0]);
         assert_eq!(rows::<f64>(doubles.clone()), [1.5, 0.0, f64::INFINITY, 0.0]);
-        assert_eq!(rows::<i32>(doubles.clone())[0], 0);
+        assert_eq!(rows::<i32>(doubles.clone()), [0, 0, 0, 0]);
         let text = StringArray::from(vec![Some(" 5"), Some("1e400"), Some("٣"), None, Some("")]);
         assert_eq!(rows::<i32>(text.clone()), [5, 0, 0, 0, 0]);
         assert_eq!(rows::<f64>(text)[1], f64::INFINITY);

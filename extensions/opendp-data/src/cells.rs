@@ -6,8 +6,9 @@ pub(crate) struct Cells {
     buffer: Vec<u8>,
 }
 impl Cells {
-    pub(crate) fn new() -> Self {
-        Cells { parser: csv_core::Reader::new(), buffer: Vec::new() }
+    pub(crate) fn new(separator: u8) -> Self {
+        let parser = csv_core::ReaderBuilder::new().delimiter(separator).build();
+        Cells { parser, buffer: Vec::new() }
     }
     /// All cells, without the space around them.
     pub(crate) fn all(&mut self, line: &[u8]) -> Vec<String> {

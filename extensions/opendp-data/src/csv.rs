@@ -1,15 +1,11 @@
 //! A column of a CSV table.
 
-use std::{
-    fmt,
-    io::{BufRead, BufReader, Read},
-};
+use std::{fmt, io::Read};
 
 use opendp_core::{Domain, Result};
 
-use crate::Progress;
-use crate::cells::Cells;
-use crate::progress::{Meter, broken, place, rowless};
+use crate::progress::{Meter, place, rowless};
+use crate::{CsvTable, Progress};
 
 /// Rows that become one chunk.
 const CHUNK: usize = 1 << 16;
@@ -20,8 +16,7 @@ const CHUNK: usize = 1 << 16;
 /// line too: quotes count within a line and never beyond it, so that no person's cell can change the
 /// record of another, or how many there are. Text that is not UTF-8 is a cell that does not read.
 pub struct CsvColumn<D> {
-    lines: BufReader<Box<dyn Read + Send>>,
-    cells: Cells,
+    table: CsvTable,
     place: usize,
     domain: D,
     meter: Meter,
@@ -30,22 +25,21 @@ pub struct CsvColumn<D> {
 impl<D: Domain> CsvColumn<D> {
     /// Read a column by its name; the name may be left out where there is only one.
     ///
+    /// [`CsvTable`] reads cells with another separator than the comma.
+    ///
     /// # Errors
-    /// `Argument` when the header cannot be read or has no such column.
+    /// Those of [`CsvTable::open`]; `Argument` when the header has no such column.
     pub fn new(
         source: impl Read + Send + 'static,
         column: Option<&str>,
         domain: &D,
     ) -> Result<Self> {
-        let mut lines: BufReader<Box<dyn Read + Send>> =
-            BufReader::with_capacity(1 << 18, Box::new(source));
-        let (mut cells, mut header) = (Cells::new(), Vec::new());
-        lines.read_until(b'\n', &mut header).map_err(|_| broken())?;
-        // Some programs begin a text with a mark of its encoding.
-        let names = cells.all(header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&header));
-        let place = place(&names, column)?;
+        CsvColumn::of(CsvTable::open(source, None)?, column, domain)
+    }
+    pub(crate) fn of(table: CsvTable, column: Option<&str>, domain: &D) -> Result<Self> {
+        let place = place(table.names(), column)?;
         let meter = Meter::new(&domain.to_json(), None);
-        Ok(CsvColumn { lines, cells, place, domain: domain.clone(), meter, ended: false })
+        Ok(CsvColumn { table, place, domain: domain.clone(), meter, ended: false })
     }
     /// Tell how far the table has been read, once a chunk.
     #[must_use]
@@ -57,14 +51,13 @@ impl<D: Domain> CsvColumn<D> {
         let (mut found, mut line): (Vec<String>, Vec<u8>) = (Vec::new(), Vec::new());
         let mut bytes = 0;
         while found.len() < CHUNK {
-            line.clear();
-            let read = self.lines.read_until(b'\n', &mut line).map_err(|_| broken())?;
+            let read = self.table.next_line(&mut line)?;
             if read == 0 {
                 self.ended = true;
                 break;
             }
             bytes += read;
-            found.push(self.cells.nth(&line, self.place));
+            found.push(self.table.cell(&line, self.place));
         }
         self.meter.add(found.len(), bytes);
         if self.ended {
@@ -127,10 +120,16 @@ mod tests {
         assert!(found.len() == 9 && found.iter().all(|x| unit.member(x)));
     }
     #[test]
-    fn an_unknown_column_is_named_with_the_known_ones() {
+    fn an_error_about_a_column_never_shows_the_first_record_of_a_table_without_a_header() {
         let domain = VectorDomain::new(AtomDomain::<i64>::default());
-        let error = CsvColumn::new(&b"a,b\n1,2\n"[..], Some("x"), &domain).unwrap_err();
-        assert_eq!(error.to_string(), "argument `column`: expected one of `a`, `b`");
+        let table = &b"31,Ada Lovelace,HIV+\x1b[2J\n44,Carl,x\n"[..];
+        for column in [Some("age\x1b[2J"), None] {
+            let error = CsvColumn::new(table, column, &domain).unwrap_err().to_string();
+            for cell in ["31", "Ada", "HIV", "44", "Carl", "\x1b"] {
+                assert!(!error.contains(cell), "{error}");
+            }
+            assert!(error.contains("3 columns") && error.contains("opendp inspect"), "{error}");
+        }
         assert!(CsvColumn::new(&b"a,b\n"[..], None, &domain).is_err());
         assert!(CsvColumn::new(&b"a\n1\n"[..], None, &domain).is_ok());
     }

@@ -1,15 +1,11 @@
 //! Columns of a CSV table, together.
 
-use std::{
-    fmt,
-    io::{BufRead, BufReader, Read},
-};
+use std::{fmt, io::Read};
 
 use opendp_core::{Column, ColumnDomain, DataFrame, DataFrameDomain, Domain, Error, Result};
 
-use crate::Progress;
-use crate::cells::Cells;
-use crate::progress::{Meter, broken, place};
+use crate::progress::{Meter, absent, place};
+use crate::{CsvTable, Progress};
 
 /// Rows that become one chunk.
 const CHUNK: usize = 1 << 14;
@@ -40,8 +36,7 @@ const CHUNK: usize = 1 << 14;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct CsvFrame {
-    lines: BufReader<Box<dyn Read + Send>>,
-    cells: Cells,
+    table: CsvTable,
     /// Where the columns of the schema are, in its order.
     places: Vec<usize>,
     domain: DataFrameDomain<String>,
@@ -49,24 +44,21 @@ pub struct CsvFrame {
     ended: bool,
 }
 impl CsvFrame {
-    /// Read the columns of a schema.
+    /// Read the columns of a schema. [`CsvTable`] reads cells with another separator than the comma.
     ///
     /// # Errors
-    /// `Argument` when the domain has no schema, or the header cannot be read, or does not have one
-    /// of the columns, or has it twice.
+    /// Those of [`CsvTable::open`]; `Argument` when the domain has no schema, or the header does not
+    /// have one of the columns, or has it twice.
     pub fn new(
         source: impl Read + Send + 'static,
         domain: &DataFrameDomain<String>,
     ) -> Result<Self> {
-        let mut lines: BufReader<Box<dyn Read + Send>> =
-            BufReader::with_capacity(1 << 18, Box::new(source));
-        let (mut cells, mut header) = (Cells::new(), Vec::new());
-        lines.read_until(b'\n', &mut header).map_err(|_| broken())?;
-        // Some programs begin a text with a mark of its encoding.
-        let names = cells.all(header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&header));
-        let places = places(&names, domain)?;
+        CsvFrame::of(CsvTable::open(source, None)?, domain)
+    }
+    pub(crate) fn of(table: CsvTable, domain: &DataFrameDomain<String>) -> Result<Self> {
+        let places = places(table.names(), domain)?;
         let meter = Meter::new(&domain.to_json(), None);
-        Ok(CsvFrame { lines, cells, places, domain: domain.clone(), meter, ended: false })
+        Ok(CsvFrame { table, places, domain: domain.clone(), meter, ended: false })
     }
     /// Tell how far the table has been read, once a chunk.
     #[must_use]
@@ -78,14 +70,13 @@ impl CsvFrame {
         let mut found: Vec<Vec<String>> = vec![Vec::new(); self.places.len()];
         let (mut line, mut rows, mut bytes) = (Vec::new(), 0, 0);
         while rows < CHUNK {
-            line.clear();
-            let read = self.lines.read_until(b'\n', &mut line).map_err(|_| broken())?;
+            let read = self.table.next_line(&mut line)?;
             if read == 0 {
                 self.ended = true;
                 break;
             }
             (rows, bytes) = (rows + 1, bytes + read);
-            let cells = self.cells.all(&line);
+            let cells = self.table.cells(&line);
             for (column, place) in found.iter_mut().zip(&self.places) {
                 column.push(cells.get(*place).cloned().unwrap_or_default());
             }
@@ -118,14 +109,7 @@ pub(crate) fn places(names: &[String], domain: &DataFrameDomain<String>) -> Resu
         if names.contains(name) {
             return place(names, Some(name));
         }
-        Err(Error::argument(
-            "data",
-            format!(
-                "expected a column `{name}`, whose cells are read as {}, found the columns `{}`",
-                cells.to_json(),
-                names.join("`, `")
-            ),
-        ))
+        Err(absent("data", names.len(), name, &format!(", to be read as {}", cells.to_json())))
     };
     schema.iter().map(find).collect()
 }
@@ -182,7 +166,7 @@ mod tests {
         let text = error.to_string();
         let rule = schema().column(&"z".to_owned()).unwrap().to_json().to_string();
         assert!(
-            text.contains("`z`") && text.contains(&rule) && text.contains("`x`, `y`"),
+            text.contains("`z`") && text.contains(&rule) && text.contains("2 columns"),
             "{text}"
         );
         let error = CsvFrame::new(&b"x,y,z,y\n"[..], &schema()).unwrap_err();

@@ -14,9 +14,17 @@
 //! | is missing, or does not read | NaN, or the default where there is none | `None` |
 //! | is out of the domain's bounds | the nearest bound | `None` |
 //!
-//! What can fail is what does not depend on any one record: opening the file, a column that the
-//! header or schema does not name, a read that breaks off, and a number of records that is not the
-//! one that the domain states. The last is meant for domains whose size is public.
+//! An integer may be written as any number without a fraction, such as `47.0`. The default is 0,
+//! `false` or the empty text.
+//!
+//! What can fail is what does not depend on any one record: opening the file, a format that is none
+//! of these, a column that the header or schema does not name, a read that breaks off, and a number
+//! of records that is not the one that the domain states ([`outside`]). The last is meant for domains
+//! whose size is public. No error shows what is in the file, nor the names of its columns, which are
+//! a record where there is no header.
+//!
+//! CSV may be compressed by gzip or zstd, which is told by its first bytes; [`CsvTable`] reads cells
+//! with another separator than the comma.
 //!
 //! ```
 //! use opendp_core::*;
@@ -56,11 +64,16 @@ mod arrow_frame;
 mod cells;
 mod csv;
 mod csv_frame;
+mod csv_table;
+mod format;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "parquet")]
 mod parquet_frame;
+#[cfg(feature = "parquet")]
+mod parquet_texts;
 mod progress;
+mod zstd;
 
 #[cfg(feature = "arrow")]
 pub use crate::arrow::{ArrowColumn, ArrowDomain};
@@ -68,8 +81,12 @@ pub use crate::arrow::{ArrowColumn, ArrowDomain};
 pub use crate::arrow_frame::ArrowFrame;
 pub use crate::csv::CsvColumn;
 pub use crate::csv_frame::CsvFrame;
+pub use crate::csv_table::CsvTable;
+pub use crate::format::{Compression, text};
 #[cfg(feature = "parquet")]
 pub use crate::parquet::ParquetColumn;
 #[cfg(feature = "parquet")]
 pub use crate::parquet_frame::ParquetFrame;
-pub use crate::progress::Progress;
+#[cfg(feature = "parquet")]
+pub use crate::parquet_texts::ParquetTexts;
+pub use crate::progress::{Progress, outside};

@@ -46,34 +46,59 @@ impl Meter {
         if self.size.is_none_or(|size| size == self.progress.rows) {
             return Ok(());
         }
-        Err(Error::argument(
-            "data",
-            "the number of rows is not the `size` that the pipeline's domain states",
-        ))
+        Err(outside())
     }
 }
 
 /// Find the place of a column by its name, or the only one.
+///
+/// No error shows a name of the table: where it has no header, its names are its first record.
 pub(crate) fn place(names: &[String], column: Option<&str>) -> Result<usize> {
-    let place = match column {
-        Some(name) => {
-            let mut places = names.iter().enumerate().filter(|(_, known)| *known == name);
-            let (first, second) = (places.next(), places.next());
-            if second.is_some() {
-                return Err(Error::argument("column", format!("the table names `{name}` twice")));
-            }
-            first.map(|(place, _)| place)
-        }
-        None if names.len() == 1 => Some(0),
-        None => None,
+    let Some(name) = column else {
+        return match names.len() {
+            1 => Ok(0),
+            several => Err(Error::argument(
+                "column",
+                format!("state which of the {several} columns is read. {WHERE}"),
+            )),
+        };
     };
-    place.ok_or_else(|| {
-        Error::argument("column", format!("expected one of `{}`", names.join("`, `")))
-    })
+    let mut places = names.iter().enumerate().filter(|(_, known)| *known == name);
+    match (places.next(), places.next()) {
+        (Some((place, _)), None) => Ok(place),
+        (Some(_), Some(_)) => {
+            let name = name.escape_debug();
+            Err(Error::argument("column", format!("the table names `{name}` twice")))
+        }
+        (None, _) => Err(absent("column", names.len(), name, "")),
+    }
+}
+/// Where the names of columns are.
+const WHERE: &str =
+    "The first line of CSV is its header; the curator sees it with `opendp inspect`";
+
+/// Report a column that the table does not have. `rule` says how it is read.
+#[cold]
+pub(crate) fn absent(argument: &str, columns: usize, name: &str, rule: &str) -> Error {
+    let (name, s) = (name.escape_debug(), if columns == 1 { "" } else { "s" });
+    let found = format!("expected a column `{name}`{rule}, found {columns} column{s} and not it");
+    Error::argument(argument, format!("{found}. {WHERE}"))
+}
+/// The error of data that are not a member of the domain that they are read for.
+///
+/// It is the same for all such data. Whether data are a member is a fact about them: who tells it to
+/// others tells a little of the data, which no loss accounts for.
+#[cold]
+pub fn outside() -> Error {
+    Error::argument(
+        "data",
+        "the data are no member of the pipeline's domain: the number of rows is not the `size` that \
+         it states, or a value is none of its values",
+    )
 }
 #[cold]
 pub(crate) fn broken() -> Error {
-    Error::argument("data", "the table cannot be read to its end")
+    Error::argument("data", "the table cannot be read to its end: the file is damaged or cut off")
 }
 #[cold]
 pub(crate) fn rowless(domain: &Json) -> Error {

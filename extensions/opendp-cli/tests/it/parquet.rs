@@ -63,8 +63,27 @@ fn a_column_of_a_parquet_file_is_read_by_the_rule_of_its_type() {
     assert_eq!(report["release"], json!(sum));
     // An unknown column, and what is no Parquet file, are errors that name the argument.
     let error = desk.fails(&[&run[..], &["--column", "height"]].concat(), 1);
-    assert!(error.contains("argument `column`") && error.contains("`age`"), "{error}");
+    assert!(error.contains("argument `column`") && error.contains("4 columns"), "{error}");
     desk.file("people.parquet", table(3));
     let error = desk.fails(&[&run[..], &["--column", "age"]].concat(), 1);
     assert!(error.contains("Parquet") && !error.contains("Person"), "{error}");
+}
+#[test]
+fn a_parquet_file_is_inspected_like_the_same_table_as_text() {
+    let desk = Desk::new();
+    file(&desk, "people.parquet", 1000);
+    let ages = (0..1000).filter(|i| person(*i)[1].parse::<i64>().is_err()).count();
+    let report = |data: &str, more: &[&str]| -> serde_json::Value {
+        let inspect = ["inspect", "--json", "--data", data];
+        serde_json::from_str(&desk.says(&[&inspect[..], more].concat())).unwrap()
+    };
+    let found = report("people.parquet", &["--column", "age"]);
+    let age = &found["columns"][0];
+    assert_eq!((&age["type"], &age["missing"]), (&json!("i64"), &json!(ages)));
+    assert_eq!((&found["rows"], &age["unreadable"]), (&json!(1000), &json!(0)));
+    desk.file("people.csv", table(1000));
+    let more = ["--column", "income"];
+    let (left, right) = (report("people.parquet", &more), report("people.csv", &more));
+    assert_eq!(left["columns"], right["columns"]);
+    assert!(left["private"].is_string());
 }

@@ -1,0 +1,149 @@
+//! What the cells of a table are, exactly: for the curator, who may see the data, and nobody else.
+
+mod tally;
+
+use std::{fs::File, io, path::PathBuf};
+
+use opendp_core::{Error, Result};
+use opendp_data::CsvTable;
+use serde_json::{Value as Json, json};
+
+use crate::data::{self, Kind, Source};
+use tally::{Tally, Type, parse_type};
+
+/// What every report begins with.
+const PRIVATE: &str = "PRIVATE: exact facts of the data, without noise, for the curator only. \
+                       Do not publish or pass on.";
+
+/// What is asked.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The table, CSV with a header or Parquet; `-` is CSV from standard input
+    #[arg(long)]
+    pub(crate) data: PathBuf,
+    /// Only this column
+    #[arg(long)]
+    pub(crate) column: Option<String>,
+    /// The type to read the cells as, such as i32 or f64; it is guessed without it
+    #[arg(long = "as", value_name = "T", value_parser = parse_type)]
+    pub(crate) as_type: Option<Type>,
+    /// What separates the cells of a CSV table: one character, or `tab`; a comma without it
+    #[arg(long, value_parser = data::parse_separator)]
+    pub(crate) separator: Option<u8>,
+}
+
+/// Count what the cells of each column are, or of the one that is named, in one pass.
+pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
+    let Arguments { data, column, separator, as_type } = arguments;
+    let source = &Source { path: data, column: column.as_deref(), separator: *separator };
+    let mut table = open(source)?;
+    let names = table.names().to_vec();
+    let places: Vec<usize> = (0..names.len())
+        .filter(|place| {
+            source.column.is_none_or(|column| names.get(*place).is_some_and(|n| n == column))
+        })
+        .collect();
+    if places.is_empty() {
+        let named = source.column.unwrap_or_default().escape_debug();
+        let reason = format!("the table has no column `{named}`; leave --column out to see all");
+        return Err(Error::argument("column", reason));
+    }
+    let mut tallies: Vec<Tally> = places.iter().map(|_| Tally::new(*as_type)).collect();
+    let mut rows = 0_u64;
+    while let Some(row) = table.next_row()? {
+        rows += 1;
+        for (place, tally) in places.iter().zip(&mut tallies) {
+            tally.add(row.get(*place).map(String::as_str).unwrap_or_default());
+        }
+    }
+    let columns = places.iter().zip(&tallies).map(|(place, tally)| {
+        let mut column = json!({"name": names.get(*place), "rows": rows});
+        if let (Some(column), Json::Object(facts)) = (column.as_object_mut(), tally.report()) {
+            column.extend(facts);
+        }
+        column
+    });
+    let columns: Json = columns.collect();
+    let mut report = json!({
+        "private": PRIVATE, "data": source.path.to_string_lossy(), "rows": rows, "columns": columns,
+    });
+    if source.kind().0 == Kind::Csv && !tally::may_be_header(&names) {
+        report["warning"] =
+            "the first line may be a record and not a header: one of its cells is a \
+                             number, is empty, or occurs twice. It is counted as no row"
+                .into();
+    }
+    Ok(report)
+}
+
+/// A table that gives its cells as they are.
+enum Table {
+    Csv(CsvTable),
+    #[cfg(feature = "parquet")]
+    Parquet(opendp_data::ParquetTexts),
+}
+impl Table {
+    fn names(&self) -> &[String] {
+        match self {
+            Table::Csv(table) => table.names(),
+            #[cfg(feature = "parquet")]
+            Table::Parquet(table) => table.names(),
+        }
+    }
+    fn next_row(&mut self) -> Result<Option<Vec<String>>> {
+        match self {
+            Table::Csv(table) => table.next_row(),
+            #[cfg(feature = "parquet")]
+            Table::Parquet(table) => table.next_row(),
+        }
+    }
+}
+fn open(source: &Source<'_>) -> Result<Table> {
+    if source.is_stdin() {
+        return source.csv(io::stdin()).map(Table::Csv);
+    }
+    match source.file()? {
+        (file, Kind::Csv) => source.csv(file).map(Table::Csv),
+        (file, Kind::Parquet) => parquet(file),
+        (_, Kind::Json) => Err(Error::argument("data", "expected a table, CSV or Parquet")),
+    }
+}
+#[cfg(feature = "parquet")]
+fn parquet(file: File) -> Result<Table> {
+    opendp_data::ParquetTexts::open(file).map(Table::Parquet)
+}
+#[cfg(not(feature = "parquet"))]
+fn parquet(_: File) -> Result<Table> {
+    Err(crate::data::no_parquet())
+}
+
+/// Write a report for people.
+pub(crate) fn text(report: &Json) -> String {
+    let plain = |json: &Json| match json {
+        Json::Null => "-".to_owned(),
+        Json::String(text) => text.escape_debug().to_string(),
+        json => json.to_string(),
+    };
+    let mut lines = vec![PRIVATE.to_owned(), format!("{} rows", report["rows"])];
+    if let Some(warning) = report.get("warning") {
+        lines.push(format!("warning: {}", plain(warning)));
+    }
+    for column in report["columns"].as_array().into_iter().flatten() {
+        let guessed = if column["guessed"] == true { ", guessed" } else { "" };
+        lines.push(format!("\n{}: {}{guessed}", plain(&column["name"]), plain(&column["type"])));
+        for (fact, label) in [
+            ("missing", "missing (empty)"),
+            ("unreadable", "unreadable"),
+            ("out_of_range", "out of range"),
+            ("nan", "NaN"),
+            ("minimum", "minimum"),
+            ("maximum", "maximum"),
+            ("domain", "domain"),
+        ] {
+            if let Some(found) = column.get(fact) {
+                lines.push(format!("  {label:<16} {}", plain(found)));
+            }
+        }
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,274 @@
+//! Counts of what the cells of a column are.
+
+use opendp_core::{Atom, Codec, IBig};
+use serde_json::{Value as Json, json};
+
+/// What a cell is, as a value of a type.
+#[derive(Clone, Copy, PartialEq)]
+enum Reading {
+    Value,
+    Nan,
+    /// A number that is none of the type's, because it is too large or too small.
+    OutOfRange,
+    Unreadable,
+}
+#[derive(Clone, Copy, PartialEq)]
+enum Class {
+    Integer,
+    Float,
+    Other,
+}
+/// A type as which cells are read.
+#[derive(Clone, Copy)]
+pub(crate) struct Type {
+    name: &'static str,
+    class: Class,
+    read: fn(&str) -> Reading,
+    /// The type of this kind that an `option_domain` takes and that holds all its values, if any.
+    option: Option<&'static str>,
+}
+fn integer<T: Atom>(cell: &str) -> Reading {
+    match T::from_cell(cell) {
+        Some(_) => Reading::Value,
+        None if IBig::from_cell(cell).is_some() => Reading::OutOfRange,
+        None => Reading::Unreadable,
+    }
+}
+fn float<T: Atom + Into<f64>>(cell: &str) -> Reading {
+    match T::from_cell(cell).map(Into::into) {
+        None => Reading::Unreadable,
+        Some(value) if value.is_nan() => Reading::Nan,
+        // Infinity is a value where it is written as a word.
+        Some(value) if value.is_infinite() && cell.contains(|c: char| c.is_ascii_digit()) => {
+            Reading::OutOfRange
+        }
+        Some(_) => Reading::Value,
+    }
+}
+fn other<T: Atom>(cell: &str) -> Reading {
+    if T::from_cell(cell).is_some() { Reading::Value } else { Reading::Unreadable }
+}
+macro_rules! types {
+    ($($name:ident $class:ident $read:ident $option:expr;)*) => {
+        [$(Type {
+            name: stringify!($name), class: Class::$class, read: $read::<$name>, option: $option,
+        }),*]
+    };
+}
+const TYPES: [Type; 16] = types! {
+    bool Other other Some("bool");
+    i64 Integer integer Some("i64");
+    f64 Float float Some("f64");
+    String Other other None;
+    i8 Integer integer Some("i32");
+    i16 Integer integer Some("i32");
+    i32 Integer integer Some("i32");
+    i128 Integer integer None;
+    isize Integer integer Some("i64");
+    u8 Integer integer Some("u32");
+    u16 Integer integer Some("u32");
+    u32 Integer integer Some("u32");
+    u64 Integer integer Some("u64");
+    u128 Integer integer None;
+    usize Integer integer Some("usize");
+    f32 Float float Some("f32");
+};
+/// The types among which one is guessed come first: `bool`, `i64`, `f64` and `String`.
+const GUESSES: usize = 4;
+
+/// Read the name of a type.
+pub(crate) fn parse_type(name: &str) -> Result<Type, String> {
+    let name = match name {
+        "int" => "i32",
+        "float" => "f64",
+        "str" => "String",
+        name => name,
+    };
+    TYPES.into_iter().find(|known| known.name == name).ok_or_else(|| {
+        let names: Vec<&str> = TYPES.iter().map(|known| known.name).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+/// Whether the first line of a table may be its header: distinct names, none of them a number.
+pub(super) fn may_be_header(names: &[String]) -> bool {
+    let name = |(place, name): (usize, &String)| {
+        let before = names.get(..place).unwrap_or_default();
+        !name.is_empty() && f64::from_cell(name).is_none() && !before.contains(name)
+    };
+    names.iter().enumerate().all(name)
+}
+
+/// How many cells are what, as values of a type.
+struct Count {
+    of: Type,
+    values: u64,
+    nan: u64,
+    out_of_range: u64,
+    unreadable: u64,
+}
+/// Counts of the cells of a column.
+pub(super) struct Tally {
+    guessed: bool,
+    /// Of the stated type, or of those among which one is guessed.
+    counts: Vec<Count>,
+    rows: u64,
+    missing: u64,
+    /// Truth values that are written as words.
+    words: u64,
+    whole: Option<(IBig, IBig)>,
+    real: Option<(f64, f64)>,
+}
+impl Tally {
+    pub(super) fn new(stated: Option<Type>) -> Self {
+        let types = match stated {
+            Some(stated) => vec![stated],
+            None => TYPES.into_iter().take(GUESSES).collect(),
+        };
+        let count = |of| Count { of, values: 0, nan: 0, out_of_range: 0, unreadable: 0 };
+        Tally {
+            guessed: stated.is_none(),
+            counts: types.into_iter().map(count).collect(),
+            rows: 0,
+            missing: 0,
+            words: 0,
+            whole: None,
+            real: None,
+        }
+    }
+    /// Count a cell, which has no space around it.
+    pub(super) fn add(&mut self, cell: &str) {
+        self.rows += 1;
+        if cell.is_empty() {
+            self.missing += 1;
+            return;
+        }
+        for count in &mut self.counts {
+            match (count.of.read)(cell) {
+                Reading::Value => count.values += 1,
+                Reading::Nan => count.nan += 1,
+                Reading::OutOfRange => count.out_of_range += 1,
+                Reading::Unreadable => count.unreadable += 1,
+            }
+        }
+        self.words += u64::from(bool::from_cell(cell).is_some() && cell != "0" && cell != "1");
+        if let Some(number) = IBig::from_cell(cell) {
+            match &mut self.whole {
+                None => self.whole = Some((number.clone(), number)),
+                Some((least, _)) if number < *least => *least = number,
+                Some((_, greatest)) if *greatest < number => *greatest = number,
+                Some(_) => {}
+            }
+        }
+        if let Some(number) = f64::from_cell(cell).filter(|number| number.is_finite()) {
+            let (least, greatest) = self.real.unwrap_or((number, number));
+            self.real = Some((least.min(number), greatest.max(number)));
+        }
+    }
+    /// The type that nine in ten cells are of, or the one that was stated.
+    fn count(&self) -> Option<&Count> {
+        let [truth, integer, float, text] = &self.counts[..] else { return self.counts.first() };
+        let cells = self.rows - self.missing;
+        let most = |count: u64| 0 < cells && 9 * u128::from(cells) <= 10 * u128::from(count);
+        let numbers = float.values + float.nan + float.out_of_range;
+        Some(if 0 < self.words && most(truth.values) {
+            truth
+        } else if !most(numbers) {
+            text
+        } else if integer.values + integer.out_of_range == numbers {
+            integer
+        } else {
+            float
+        })
+    }
+    /// Report the type, the counts, the range, and a domain that suits them.
+    pub(super) fn report(&self) -> Json {
+        let Some(count) = self.count() else { return Json::Null };
+        let range = match count.of.class {
+            Class::Integer => {
+                self.whole.as_ref().map(|(low, high)| (low.to_json(), high.to_json()))
+            }
+            Class::Float => self.real.map(|(low, high)| (low.to_json(), high.to_json())),
+            Class::Other => None,
+        };
+        let mut report = json!({
+            "type": count.of.name,
+            "guessed": self.guessed,
+            "missing": self.missing,
+            "unreadable": count.unreadable,
+            "out_of_range": count.out_of_range,
+        });
+        if count.of.class == Class::Float {
+            report["nan"] = count.nan.into();
+        }
+        if let Some((least, greatest)) = range {
+            (report["minimum"], report["maximum"]) = (least, greatest);
+        }
+        let atom = |name: &str| match count.of.class {
+            Class::Float => json!({"atom_domain": {"T": name, "nan": false}}),
+            _ => json!({"atom_domain": {"T": name}}),
+        };
+        let bad = self.missing + count.unreadable + count.out_of_range + count.nan;
+        let cells = match count.of.option {
+            Some(name) if 0 < bad => json!({"option_domain": {"element_domain": atom(name)}}),
+            _ => atom(count.of.name),
+        };
+        report["domain"] = json!({"vector_domain": cells});
+        report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(stated: Option<&str>, cells: &[&str]) -> Json {
+        let mut tally = Tally::new(stated.map(|name| parse_type(name).unwrap()));
+        cells.iter().for_each(|cell| tally.add(cell));
+        tally.report()
+    }
+
+    #[test]
+    fn guesses_the_type_of_nine_in_ten_cells() {
+        let mut ages = vec!["47.0"; 18];
+        assert_eq!(report(None, &ages)["type"], "i64");
+        ages.extend(["n/a", "", "", "1e30"]);
+        let found = report(None, &ages);
+        assert_eq!(found["type"], "i64");
+        assert_eq!((&found["missing"], &found["unreadable"]), (&json!(2), &json!(1)));
+        assert_eq!((&found["out_of_range"], &found["guessed"]), (&json!(1), &json!(true)));
+        assert_eq!(report(None, &["1", "2.5"])["type"], "f64");
+        assert_eq!(report(None, &["true", "False", "1"])["type"], "bool");
+        assert_eq!(report(None, &["1", "0"])["type"], "i64");
+        assert_eq!(report(None, &["1", "x"])["type"], "String");
+        assert_eq!(report(None, &["", ""])["type"], "String");
+    }
+    #[test]
+    fn counts_for_a_stated_type() {
+        let found = report(Some("u8"), &["1", "256", "-1", "2.5", "x", "", "255.0", "1e2"]);
+        assert_eq!((&found["unreadable"], &found["out_of_range"]), (&json!(2), &json!(2)));
+        assert_eq!((&found["minimum"], &found["maximum"]), (&json!(-1), &json!(256)));
+        assert_eq!(
+            found["domain"],
+            json!({"vector_domain": {"option_domain": {
+            "element_domain": {"atom_domain": {"T": "u32"}}}}})
+        );
+        let found = report(Some("float"), &["1.5", "NaN", "1e400", "-inf", "-2"]);
+        assert_eq!((&found["nan"], &found["out_of_range"]), (&json!(1), &json!(1)));
+        assert_eq!((&found["unreadable"], &found["minimum"]), (&json!(0), &json!(-2.0)));
+        let found = report(Some("f64"), &["1.5"]);
+        let plain = json!({"vector_domain": {"atom_domain": {"T": "f64", "nan": false}}});
+        assert_eq!(found["domain"], plain);
+        assert!(parse_type("f65").is_err());
+    }
+    #[test]
+    fn a_first_line_that_is_a_record_is_noticed() {
+        let may = |names: &[&str]| {
+            may_be_header(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+        };
+        assert!(may(&["age", "name"]));
+        for record in [&["31", "Ada"][..], &["", "x"], &["x", "x"], &["1e3"]] {
+            assert!(!may(record), "{record:?}");
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Data as it is found: cells, formats, sizes, and what is learnt from a refusal.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use flate2::{Compression, write::GzEncoder};
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+use serde_json::{Value as Json, json};
+
+use crate::{Desk, sum};
+
+fn read(text: &str) -> Json {
+    serde_json::from_str(text).unwrap()
+}
+/// The exact sum of a column, bounded by 0 and 100.
+fn exact(t: &str) -> String {
+    let domain = json!({"vector_domain": {"atom_domain": {"T": t}}});
+    json!({
+        "space": {"domain": domain, "metric": "symmetric_distance"},
+        "chain": [{"clamp": {"bounds": [0, 100]}}, "sum", {"laplace": {"scale": 0.0}}],
+    })
+    .to_string()
+}
+fn run<'a>(pipeline: &'a str, data: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["run", "-p", pipeline, "--data", data, "--json"], more].concat()
+}
+#[track_caller]
+fn release(desk: &Desk, pipeline: &str, data: &str, more: &[&str]) -> Json {
+    read(&desk.says(&run(pipeline, data, more)))["release"].clone()
+}
+fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+fn zstd(text: &str) -> Vec<u8> {
+    compress_to_vec(text.as_bytes(), CompressionLevel::Fastest)
+}
+fn given(desk: &Desk, arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_opendp"))
+        .current_dir(desk.0.path())
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Whoever refuses its arguments does not read.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_column_of_whole_numbers_with_points_is_not_read_as_zeros() {
+    let desk = Desk::new();
+    for t in ["i32", "u8", "i64", "u64", "usize"] {
+        desk.file("sum.json", exact(t));
+        desk.file("ages.csv", "AGE\n47.0\n47.\n4.7e1\n+47\n 47 \n47.5\n");
+        assert_eq!(release(&desk, "sum.json", "ages.csv", &[]), json!(235), "{t}");
+        desk.file("ages.json", r#"[47.0, 4.7e1, "47.", null, "x", 47.5, [47]]"#);
+        assert_eq!(release(&desk, "sum.json", "ages.json", &[]), json!(141), "{t}");
+    }
+}
+#[test]
+fn cells_with_another_separator_are_read_where_it_is_stated() {
+    let desk = Desk::new();
+    desk.file("sum.json", exact("i64"));
+    for (separator, state) in [(";", ";"), ("\t", "tab"), ("|", "|")] {
+        desk.file("x.csv", format!("id{separator}age\n1{separator}30\n2{separator}40\n"));
+        let stated = ["--column", "age", "--separator", state];
+        assert_eq!(release(&desk, "sum.json", "x.csv", &stated), json!(70));
+        let error = desk.fails(&run("sum.json", "x.csv", &["--column", "age"]), 1);
+        let state = if state == "tab" { "tab" } else { &format!("'{state}'") };
+        assert!(error.contains(&format!("state --separator {state},")), "{error}");
+    }
+    desk.fails(&run("sum.json", "x.csv", &["--separator", ";;"]), 2);
+    desk.file("x.json", "[1]");
+    desk.fails(&run("sum.json", "x.json", &["--separator", ";"]), 1);
+}
+#[test]
+fn compressed_tables_and_standard_input_are_read() {
+    let desk = Desk::new();
+    desk.file("sum.json", exact("i64"));
+    let text = "id,age\n1,30\n2,40\n";
+    for (name, bytes) in [
+        ("x.csv.gz", gzip(text)),
+        ("x.csv.zst", zstd(text)),
+        ("x.csv", gzip(text)),
+        ("x", zstd(text)),
+    ] {
+        desk.file(name, &bytes);
+        assert_eq!(release(&desk, "sum.json", name, &["--column", "age"]), json!(70), "{name}");
+        let output = given(&desk, &run("sum.json", "-", &["--column", "age"]), &bytes);
+        let report = read(std::str::from_utf8(&output.stdout).unwrap());
+        assert_eq!(report["release"], json!(70), "{name}");
+    }
+    for (name, bytes) in [("x.json.gz", gzip("[30, 40]")), ("x.json.zst", zstd("[30, 40]"))] {
+        desk.file(name, bytes);
+        assert_eq!(release(&desk, "sum.json", name, &[]), json!(70), "{name}");
+    }
+    let output = given(&desk, &run("sum.json", "-", &["--column", "age"]), text.as_bytes());
+    assert!(output.status.success());
+    let output = given(&desk, &run("-", "-", &["--column", "age"]), text.as_bytes());
+    assert!(String::from_utf8(output.stderr).unwrap().contains("standard input is the pipeline"));
+}
+#[test]
+fn formats_that_cannot_be_meant_are_refused_by_name() {
+    let desk = Desk::new();
+    desk.file("sum.json", exact("i64"));
+    let utf16: Vec<u8> = "\u{feff}age\n30\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for (name, bytes, word) in [
+        ("empty.csv", b"".to_vec(), "empty"),
+        ("sheet.csv", b"PK\x03\x04\x14\x00\x06\x00".to_vec(), "zip"),
+        ("utf16.csv", utf16, "UTF-16"),
+        ("mac.csv", b"age\r30\r40\r".to_vec(), "CR"),
+        ("parquet.csv", b"PAR1\x15\x04\x15\x10".to_vec(), "Parquet"),
+        ("plain.csv.gz", b"age\n30\n".to_vec(), "not compressed as its name says"),
+        ("x.parquet.gz", gzip("PAR1"), "decompress it"),
+    ] {
+        desk.file(name, bytes);
+        let error = desk.fails(&run("sum.json", name, &[]), 1);
+        assert!(error.contains(word), "{name}: {error}");
+    }
+}
+#[test]
+fn an_error_about_a_column_shows_nothing_of_a_table_without_a_header() {
+    let desk = Desk::new();
+    desk.file("sum.json", exact("i64"));
+    let frame = json!({
+        "space": {"metric": "symmetric_distance", "domain": {"dataframe_domain": {
+            "col_names": ["age"], "element_domains": [{"atom_domain": {"T": "i64"}}],
+        }}},
+        "chain": [{"select_column": {"key": "age", "TOA": "i64"}}, "count",
+            {"laplace": {"scale": 1.0}}],
+    });
+    desk.file("frame.json", frame.to_string());
+    desk.file("people.csv", "31,Ada Lovelace,HIV+\x1b[31m\n44,Carl,x\n");
+    for arguments in [
+        run("sum.json", "people.csv", &["--column", "age"]),
+        run("sum.json", "people.csv", &[]),
+        run("frame.json", "people.csv", &[]),
+    ] {
+        let error = desk.fails(&arguments, 1);
+        for cell in ["31", "Ada", "HIV", "Carl", "\x1b", "\\u{1b}"] {
+            assert!(!error.contains(cell), "{error}");
+        }
+        assert!(error.contains("3 columns") || error.contains("the 3 columns"), "{error}");
+        assert!(error.contains("opendp inspect"), "{error}");
+    }
+}
+#[test]
+fn a_damaged_compressed_table_is_not_charged_and_its_id_is_free() {
+    let desk = Desk::new();
+    desk.file("sum.json", sum(20.0).to_string());
+    desk.says(&["budget", "create", "l.db:b", "--epsilon", "2"]);
+    let text =
+        (0..50_000).fold("x\n".to_owned(), |text, i| text + &format!("{}\n", i * 7919 % 997));
+    let charge = ["--d-in", "1", "--budget", "l.db:b", "--id", "1"];
+    for whole in [gzip(&text), zstd(&text)] {
+        desk.file("x.csv", &whole[..whole.len() - 3]);
+        let error = desk.fails(&run("sum.json", "x.csv", &charge), 1);
+        assert!(error.contains("damaged or cut off"), "{error}");
+        let shown = read(&desk.says(&["budget", "show", "l.db:b", "--json"]));
+        assert_eq!((&shown["releases"], &shown["spent"]), (&json!(0), &json!({"epsilon": "0"})));
+    }
+    desk.file("x.csv", gzip(&text));
+    let report = read(&desk.says(&run("sum.json", "x.csv", &charge)));
+    assert_eq!(report["budget"]["repeated"], json!(false));
+    desk.file("x.csv", &gzip(&text)[..100]);
+    let again = read(&desk.says(&run("sum.json", "x.csv", &charge)));
+    assert_eq!(again["budget"]["repeated"], json!(true));
+}
+#[test]
+fn an_accuracy_beyond_all_floats_does_not_stop_a_release() {
+    let desk = Desk::new();
+    let mut real = sum(1e308);
+    real["space"]["domain"] = json!({"vector_domain": {"atom_domain": {"T": "f64", "nan": false}}});
+    real["chain"][0] = json!({"clamp": {"bounds": [0.0, 10.0]}});
+    desk.file("x.csv", "x\n1\n");
+    for document in [sum(1e308), real] {
+        desk.file("sum.json", document.to_string());
+        let report = read(&desk.says(&run("sum.json", "x.csv", &["--d-in", "1"])));
+        assert_eq!(report["accuracy"], json!({"alpha": 0.05, "value": null}));
+        assert!(report["release"].is_number());
+    }
+}
+
+/// A pipeline on rows that are at most `most`, or of a number that is stated.
+fn bounded(most: i64, size: Option<u64>) -> String {
+    let mut rows = json!({"atom_domain": {"T": "i64", "bounds": [0, most]}});
+    if let Some(size) = size {
+        rows["size"] = size.into();
+    }
+    json!({
+        "space": {"domain": {"vector_domain": rows}, "metric": "symmetric_distance"},
+        "chain": ["sum", {"laplace": {"scale": 1e12}}],
+    })
+    .to_string()
+}
+#[test]
+fn the_maximum_of_a_json_column_cannot_be_found_by_bounds() {
+    let desk = Desk::new();
+    desk.file("x.json", r#"[{"age": 3}, {"age": 1234567}, {"other": 5}, {"age": "x"}]"#);
+    desk.says(&["budget", "create", "l.db:b", "--epsilon", "2"]);
+    for (place, most) in [1, 1_000_000, 1_234_566, 1_234_567, 2_000_000].into_iter().enumerate() {
+        desk.file("sum.json", bounded(most, None));
+        let id = format!("{place}");
+        let charge = ["--column", "age", "--d-in", "1", "--budget", "l.db:b", "--id", &id];
+        let report = read(&desk.says(&run("sum.json", "x.json", &charge)));
+        assert!(report["release"].is_number());
+        // Nor without a budget.
+        desk.says(&run("sum.json", "x.json", &["--column", "age"]));
+    }
+    let shown = read(&desk.says(&["budget", "show", "l.db:b", "--json"]));
+    assert_eq!(shown["releases"], json!(5));
+}
+#[test]
+fn a_size_that_the_data_do_not_have_is_charged_kept_and_told_in_one_way() {
+    let desk = Desk::new();
+    desk.file("x.csv", "age\n1\n2\n3\n");
+    desk.file("x.json", "[1, 2, 3]");
+    desk.says(&["budget", "create", "l.db:b", "--epsilon", "2"]);
+    let (mut told, mut releases) = (Vec::new(), 0);
+    for data in ["x.csv", "x.json"] {
+        for size in [0, 2, 4, 1_000_000] {
+            desk.file("sum.json", bounded(9, Some(size)));
+            let id = format!("{data} {size}");
+            let charge = ["--d-in", "2", "--budget", "l.db:b", "--id", &id];
+            let first = desk.fails(&run("sum.json", data, &charge), 1);
+            let again = desk.fails(&run("sum.json", data, &charge), 1);
+            assert_eq!(first, again);
+            told.push(first.replace(&id, "ID"));
+            releases += 1;
+            let shown = read(&desk.says(&["budget", "show", "l.db:b", "--json"]));
+            assert_eq!(shown["releases"], json!(releases));
+        }
+        desk.file("sum.json", bounded(9, Some(3)));
+        let charge = ["--d-in", "2", "--budget", "l.db:b", "--id", data];
+        desk.says(&run("sum.json", data, &charge));
+        releases += 1;
+    }
+    assert!(told.iter().all(|error| *error == told[0] && error.contains("charged")), "{told:?}");
+    let history = read(&desk.says(&["budget", "history", "l.db:b", "--json"]));
+    let charged = |entry: &Json| entry["loss"].clone();
+    let all = history.as_array().unwrap();
+    assert!(all.iter().all(|entry| charged(entry) == charged(&all[0])), "{history}");
+    // What is no row at all is told in the same way, and as often as it is asked.
+    desk.file("x.json", r#"{"a": 5}"#);
+    let charge = ["--d-in", "2", "--budget", "l.db:b", "--id", "ID"];
+    assert_eq!(desk.fails(&run("sum.json", "x.json", &charge), 1), told[0]);
+}
+#[test]
+fn a_size_that_the_budget_does_not_state_is_refused_before_data_are_read() {
+    let desk = Desk::new();
+    desk.file("x.csv", "age\n1\n2\n3\n");
+    let unit = ["--unit", "2", "--metric", "symmetric_distance", "--size", "3"];
+    desk.says(&[&["budget", "create", "l.db:b", "--epsilon", "2"], &unit[..]].concat());
+    let charge = ["--budget", "l.db:b", "--id", "1"];
+    for size in [2, 4] {
+        desk.file("sum.json", bounded(9, Some(size)));
+        let error = desk.fails(&run("sum.json", "x.csv", &charge), 1);
+        assert!(error.contains("the budget for 3 people"), "{error}");
+        assert_eq!(error, desk.fails(&run("sum.json", "absent.csv", &charge), 1));
+    }
+    desk.file("sum.json", bounded(9, Some(3)));
+    desk.says(&run("sum.json", "x.csv", &charge));
+    let shown = read(&desk.says(&["budget", "show", "l.db:b", "--json"]));
+    assert_eq!(shown["releases"], json!(1));
+}
+#[test]
+fn data_that_are_no_member_give_one_error_without_a_budget() {
+    let desk = Desk::new();
+    desk.file("sum.json", bounded(9, Some(2)));
+    desk.file("three.csv", "age\n1\n2\n3\n");
+    desk.file("three.json", "[1, 2, 3]");
+    desk.file("none.json", "7");
+    let errors = ["three.csv", "three.json", "none.json"]
+        .map(|data| desk.fails(&run("sum.json", data, &["--d-in", "2"]), 1));
+    assert!(
+        errors.iter().all(|error| *error == errors[0] && error.contains("`size`")),
+        "{errors:?}"
+    );
+}
+#[test]
+fn the_readme_pipeline_with_an_option_domain_drops_cells_that_do_not_read() {
+    let readme = include_str!("../../../../README.md");
+    let blocks = readme.split("```json\n").skip(1).filter_map(|block| block.split("```").next());
+    let option = blocks.into_iter().find(|block| block.contains("option_domain")).unwrap();
+    let desk = Desk::new();
+    let mut document = read(option);
+    document["chain"][3]["laplace"]["scale"] = json!(0.0);
+    document["chain"][1] = json!({"clamp": {"bounds": [5, 100]}});
+    desk.file("sum.json", document.to_string());
+    desk.file("x.csv", "age\n47.0\nx\n\n7\n");
+    // With zeros in the place of the missing cells it would be 64.
+    assert_eq!(release(&desk, "sum.json", "x.csv", &[]), json!(54));
+}

@@ -1,0 +1,86 @@
+//! Exact facts of a table, for its curator.
+
+use serde_json::{Value as Json, json};
+
+use crate::Desk;
+
+const MARK: &str = "PRIVATE: exact facts of the data";
+const TABLE: &str = "age,income,name,flag\n47.0,1.5,Ada,true\n31,,Carl,false\n,NaN,Eve,\n\
+    31,2e0,,true\nx,-7.25,Ada,x\n3000000000,1e400,Bob,true\n";
+
+fn inspect(desk: &Desk, arguments: &[&str]) -> Json {
+    let text = desk.says(&[&["inspect", "--json", "--data"], arguments].concat());
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn counts_what_the_cells_of_each_column_are() {
+    let desk = Desk::new();
+    desk.file("people.csv", TABLE);
+    let report = inspect(&desk, &["people.csv", "--as", "i32", "--column", "age"]);
+    assert_eq!((&report["rows"], report["columns"].as_array().unwrap().len()), (&json!(6), 1));
+    let domain = json!({"vector_domain": {"option_domain": {
+        "element_domain": {"atom_domain": {"T": "i32"}}}}});
+    let age = json!({
+        "name": "age", "rows": 6, "type": "i32", "guessed": false, "missing": 1, "unreadable": 1,
+        "out_of_range": 1, "minimum": 31, "maximum": 3_000_000_000_u64, "domain": domain,
+    });
+    assert_eq!(report["columns"][0], age);
+    // The domain that is proposed is one that a pipeline may have.
+    let pipeline = json!({
+        "space": {"domain": domain, "metric": "symmetric_distance"},
+        "chain": [{"impute_constant": {"constant": 40}}, "count", {"laplace": {"scale": 0.0}}],
+    });
+    desk.file("count.json", pipeline.to_string());
+    let run = ["run", "-p", "count.json", "--data", "people.csv", "--column", "age", "--json"];
+    assert!(desk.says(&run).starts_with("{\"release\":6,"));
+
+    let report = inspect(&desk, &["people.csv", "--as", "f64"]);
+    let income = &report["columns"][1];
+    assert_eq!((&income["missing"], &income["nan"]), (&json!(1), &json!(1)));
+    assert_eq!((&income["out_of_range"], &income["unreadable"]), (&json!(1), &json!(0)));
+    assert_eq!((&income["minimum"], &income["maximum"]), (&json!(-7.25), &json!(2.0)));
+    assert_eq!(report["columns"][2]["unreadable"], json!(5));
+
+    let report = inspect(&desk, &["people.csv"]);
+    let types: Vec<&Json> =
+        report["columns"].as_array().unwrap().iter().map(|column| &column["type"]).collect();
+    // One age in five and one flag in five do not read: too many for a guess.
+    assert_eq!(types, ["String", "f64", "String", "String"]);
+    assert!(report.get("warning").is_none());
+}
+#[test]
+fn every_report_begins_with_the_mark_that_it_is_private() {
+    let desk = Desk::new();
+    desk.file("people.csv", TABLE);
+    let text = desk.says(&["inspect", "--data", "people.csv"]);
+    assert!(text.starts_with(MARK) && text.contains("6 rows"), "{text}");
+    let text = desk.says(&["inspect", "--data", "people.csv", "--json"]);
+    assert!(text.starts_with(&format!("{{\"private\":\"{MARK}")), "{text}");
+}
+#[test]
+fn a_table_without_a_header_is_counted_with_a_warning_and_plain_characters() {
+    let desk = Desk::new();
+    desk.file("people.csv", "31;Ada\x1b[2J;x\n44;Carl;y\n12;Eve;z\n");
+    let report = inspect(&desk, &["people.csv", "--separator", ";"]);
+    assert_eq!((&report["rows"], &report["columns"][0]["minimum"]), (&json!(2), &json!(12)));
+    assert!(report["warning"].as_str().unwrap().contains("may be a record"), "{report}");
+    let text = desk.says(&["inspect", "--data", "people.csv", "--separator", ";"]);
+    assert!(text.contains("may be a record") && text.contains("Ada"), "{text}");
+    assert!(!text.contains('\x1b'), "{text}");
+    let report = inspect(&desk, &["people.csv", "--separator", ";", "--column", "31"]);
+    assert_eq!(report["columns"][0]["maximum"], json!(44));
+}
+#[test]
+fn refuses_what_is_no_table_and_unknown_columns_and_types() {
+    let desk = Desk::new();
+    desk.file("people.csv", TABLE);
+    desk.file("people.json", "[1]");
+    desk.fails(&["inspect", "--data", "people.json"], 1);
+    desk.fails(&["inspect", "--data", "people.csv", "--column", "height"], 1);
+    desk.fails(&["inspect", "--data", "people.csv", "--as", "i33"], 2);
+    desk.fails(&["inspect", "--data", "absent.csv"], 1);
+    desk.fails(&["inspect"], 2);
+    let help = desk.says(&["run", "--help"]);
+    assert!(help.contains("option_domain") && help.contains("does not read becomes 0"), "{help}");
+}

@@ -1,0 +1,153 @@
+//! A CSV table whose header has been read.
+
+use std::{
+    fmt,
+    io::{BufRead, BufReader, Read},
+};
+
+use opendp_core::{DataFrameDomain, Domain, Error, Result};
+
+use crate::cells::Cells;
+use crate::format::{Source, check_header, text};
+use crate::progress::broken;
+use crate::{CsvColumn, CsvFrame};
+
+/// The longest header. Data whose lines do not end are not read into memory.
+const LONGEST_HEADER: u64 = 1 << 20;
+
+/// A CSV table whose header has been read, as text or compressed by gzip or zstd.
+///
+/// ```
+/// # use opendp_core::{AtomDomain, Result, VectorDomain};
+/// # use opendp_data::CsvTable;
+/// let table = CsvTable::open(&b"name;age\nAda;36\n"[..], Some(b';'))?;
+/// let ages = table.column(Some("age"), &VectorDomain::new(AtomDomain::<i64>::default()))?;
+/// assert_eq!(ages.collect::<Result<Vec<_>>>()?, [vec![36]]);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub struct CsvTable {
+    lines: BufReader<Source>,
+    cells: Cells,
+    names: Vec<String>,
+}
+impl CsvTable {
+    /// Read the header: the first line. Cells are separated by `separator`, or by a comma.
+    ///
+    /// # Errors
+    /// `Argument` when the source cannot be read, is empty, or is no CSV: an archive, a compression
+    /// other than gzip and zstd, text in UTF-16; when the lines end with CR alone; when no separator
+    /// is stated and the header shows another one than the comma.
+    pub fn open(source: impl Read + Send + 'static, separator: Option<u8>) -> Result<Self> {
+        if separator.is_some_and(|byte| !byte.is_ascii() || b"\"\r\n\0".contains(&byte)) {
+            let reason = "expected one ASCII character that is no quote and ends no line";
+            return Err(Error::argument("separator", reason));
+        }
+        let mut lines = BufReader::with_capacity(1 << 18, text(source)?);
+        let (mut cells, mut header) = (Cells::new(separator.unwrap_or(b',')), Vec::new());
+        let read = (&mut lines).take(LONGEST_HEADER).read_until(b'\n', &mut header);
+        let read = read.map_err(|_| broken())?;
+        let ended = header.ends_with(b"\n") || u64::try_from(read).unwrap_or(0) < LONGEST_HEADER;
+        // Some programs begin a text with a mark of its encoding.
+        let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&header);
+        check_header(header, ended, separator)?;
+        let names = cells.all(header);
+        Ok(CsvTable { lines, cells, names })
+    }
+    /// What the first line holds. Where a table has no header this is its first record: show it to
+    /// whoever may see the data, and to nobody else.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+    /// Read a column by its name; the name may be left out where there is only one.
+    ///
+    /// # Errors
+    /// Those of [`CsvColumn::new`].
+    pub fn column<D: Domain>(self, name: Option<&str>, domain: &D) -> Result<CsvColumn<D>> {
+        CsvColumn::of(self, name, domain)
+    }
+    /// Read the columns of a schema.
+    ///
+    /// # Errors
+    /// Those of [`CsvFrame::new`].
+    pub fn frame(self, domain: &DataFrameDomain<String>) -> Result<CsvFrame> {
+        CsvFrame::of(self, domain)
+    }
+    /// Read the cells of the next line as they are, without the space around them.
+    ///
+    /// # Errors
+    /// `Argument` when the source breaks off.
+    pub fn next_row(&mut self) -> Result<Option<Vec<String>>> {
+        let mut line = Vec::new();
+        Ok((0 < self.next_line(&mut line)?).then(|| self.cells.all(&line)))
+    }
+    /// Read the next line, and count its bytes. There are none at the end.
+    pub(crate) fn next_line(&mut self, line: &mut Vec<u8>) -> Result<usize> {
+        line.clear();
+        self.lines.read_until(b'\n', line).map_err(|_| broken())
+    }
+    /// One cell of a line.
+    pub(crate) fn cell(&mut self, line: &[u8], place: usize) -> String {
+        self.cells.nth(line, place)
+    }
+    /// All cells of a line.
+    pub(crate) fn cells(&mut self, line: &[u8]) -> Vec<String> {
+        self.cells.all(line)
+    }
+}
+impl fmt::Debug for CsvTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CsvTable").field("columns", &self.names.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(table: &'static [u8]) -> String {
+        CsvTable::open(table, None).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_header_with_another_separator_is_refused_with_what_to_state() {
+        assert!(refused(b"name;age\nAda;36\n").contains("--separator ';'"));
+        assert!(refused(b"name\tage\nAda\t36\n").contains("--separator tab"));
+        assert!(refused(b"name|age\n").contains("--separator '|'"));
+        for (table, separator) in
+            [("a;b\n1;2\n", b';'), ("a\tb\n1\t2\n", b'\t'), ("a,b\n1,2\n", b',')]
+        {
+            let mut table = CsvTable::open(table.as_bytes(), Some(separator)).unwrap();
+            assert_eq!(table.names(), ["a", "b"]);
+            assert_eq!(table.next_row().unwrap().unwrap(), ["1", "2"]);
+            assert_eq!(table.next_row().unwrap(), None);
+        }
+        // A comma tells that the others are text.
+        assert_eq!(CsvTable::open(&b"a;b,c\n"[..], None).unwrap().names(), ["a;b", "c"]);
+        assert_eq!(CsvTable::open(&b"a;b\n"[..], Some(b',')).unwrap().names(), ["a;b"]);
+        for bad in [b'"', b'\n', b'\r', 0, 0xe9] {
+            assert!(CsvTable::open(&b"a\n"[..], Some(bad)).is_err());
+        }
+    }
+    #[test]
+    fn lines_that_end_with_cr_alone_are_refused_and_not_read_as_no_rows() {
+        for table in
+            [&b"age\r1\r2\r"[..], b"age,sex\r1,2\r3,4", b"age\r", b"age\r1\n2\n", b"a\r\r\n"]
+        {
+            assert!(refused(table).contains("CR"), "{table:?}");
+        }
+        let mut table = CsvTable::open(&b"age\r\n1\r\n2\r3\r\n"[..], None).unwrap();
+        assert_eq!(table.names(), ["age"]);
+        let mut rows = 0;
+        while table.next_row().unwrap().is_some() {
+            rows += 1;
+        }
+        // What a cell holds never changes the number of rows.
+        assert_eq!(rows, 2);
+    }
+    #[test]
+    fn a_header_without_an_end_is_not_read_into_memory() {
+        let endless = std::io::repeat(b'a');
+        let error = CsvTable::open(endless, None).unwrap_err().to_string();
+        assert!(error.contains("first line is longer"), "{error}");
+    }
+}

@@ -1,0 +1,164 @@
+//! What a file is, by its first bytes: text, compressed text, or something else.
+
+use std::io::{self, BufReader, Cursor, Read};
+
+use flate2::read::MultiGzDecoder;
+use opendp_core::{Error, Result};
+
+use crate::progress::broken;
+use crate::zstd::Zstd;
+
+/// Bytes from a file or a stream.
+pub(crate) type Source = Box<dyn Read + Send>;
+
+/// The most bytes that tell a format.
+const MAGIC: u64 = 16;
+const GZIP: &[u8] = b"\x1f\x8b";
+const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+
+/// How the text of a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// `gzip`, of one member or several.
+    Gzip,
+    /// `zstd`, of one frame or several.
+    Zstd,
+}
+impl Compression {
+    /// Tell the compression by the first bytes, or `None` where there is none.
+    pub fn of(start: &[u8]) -> Option<Self> {
+        // A frame of zstd may come after some to be skipped, whose first byte is one of sixteen.
+        let skipped = start.get(1..4) == Some(b"\x2a\x4d\x18")
+            && start.first().is_some_and(|byte| (0x50..0x60).contains(byte));
+        match start {
+            _ if start.starts_with(GZIP) => Some(Compression::Gzip),
+            _ if start.starts_with(ZSTD) || skipped => Some(Compression::Zstd),
+            _ => None,
+        }
+    }
+}
+
+/// Read the text of a source, whether it is compressed or not. It is told by the first bytes.
+///
+/// A compressed text is decompressed while it is read. Where it is damaged or cut off, reading
+/// fails; the checksums of its parts are compared.
+///
+/// # Errors
+/// `Argument` when the source is empty, or is no text: a compression or an archive that is not read,
+/// text in UTF-16, a Parquet file.
+pub fn text(source: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>> {
+    let (start, source) = peek(Box::new(source)).map_err(|_| broken())?;
+    let plain: Source = match Compression::of(&start) {
+        None => return check(&start).map(|()| source),
+        Some(Compression::Gzip) => Box::new(MultiGzDecoder::new(source)),
+        Some(Compression::Zstd) => Box::new(Zstd::new(BufReader::new(source))),
+    };
+    let (start, plain) = peek(plain).map_err(|_| broken())?;
+    if Compression::of(&start).is_some() {
+        return Err(refuse("the file is compressed twice: decompress it once"));
+    }
+    check(&start).map(|()| plain)
+}
+/// Look at the first bytes, and give a source that begins with them.
+fn peek(mut source: Source) -> io::Result<(Vec<u8>, Source)> {
+    let mut start = Vec::new();
+    (&mut source).take(MAGIC).read_to_end(&mut start)?;
+    Ok((start.clone(), Box::new(Cursor::new(start).chain(source))))
+}
+/// Refuse by its name what is no text.
+fn check(start: &[u8]) -> Result<()> {
+    let reason = match start {
+        [] => "the file is empty: a table begins with a line that names its columns",
+        [b'P', b'K', 3 | 5 | 7, 4 | 6 | 8, ..] => {
+            "the file is a zip archive or a spreadsheet: unpack it, or save it as CSV"
+        }
+        [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', ..] => {
+            "the file is compressed by bzip2, which is not read: use gzip or zstd"
+        }
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => {
+            "the file is compressed by xz, which is not read: use gzip or zstd"
+        }
+        [0x04, 0x22, 0x4d, 0x18, ..] => {
+            "the file is compressed by lz4, which is not read: use gzip or zstd"
+        }
+        [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => {
+            "the file is a 7z archive: unpack it, or save it as CSV"
+        }
+        [b'P', b'A', b'R', b'1', ..] => {
+            "the file is one of Parquet, and not CSV: give it a name that ends in `.parquet`"
+        }
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => UTF_16,
+        _ if start.contains(&0) => UTF_16,
+        _ => return Ok(()),
+    };
+    Err(refuse(reason))
+}
+const UTF_16: &str = "the file is in UTF-16, or is no text: save it in UTF-8";
+
+/// Refuse text whose header shows that it is no table of the kind that is read.
+pub(crate) fn check_header(header: &[u8], ended: bool, separator: Option<u8>) -> Result<()> {
+    let line = header.strip_suffix(b"\n").unwrap_or(header);
+    let line = line.strip_suffix(b"\r").filter(|_| line.len() < header.len()).unwrap_or(line);
+    let has = |byte: u8| line.contains(&byte);
+    if has(0) {
+        return Err(refuse(UTF_16));
+    }
+    if has(b'\r') {
+        return Err(refuse(
+            "the first line holds a CR that no LF follows, as lines of old Macs end: end each line \
+             with LF, or with CR and LF",
+        ));
+    }
+    if !ended {
+        return Err(refuse("the first line is longer than a header may be: end each line with LF"));
+    }
+    if separator.is_some() || has(b',') {
+        return Ok(());
+    }
+    for (byte, name) in [(b';', "';'"), (b'\t', "tab"), (b'|', "'|'")] {
+        if has(byte) {
+            return Err(refuse(format!(
+                "the first line holds no `,` and looks as if cells were separated otherwise: state \
+                 --separator {name}, or --separator ',' if this is one column"
+            )));
+        }
+    }
+    Ok(())
+}
+fn refuse(reason: impl Into<String>) -> Error {
+    Error::argument("data", reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(bytes: &'static [u8]) -> String {
+        match text(bytes) {
+            Ok(_) => panic!("not refused: {bytes:?}"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn formats_that_are_not_read_are_refused_by_name() {
+        assert!(refused(b"").contains("empty"));
+        assert!(refused(b"PK\x03\x04\x14\0\0\0").contains("zip"));
+        assert!(refused(b"BZh91AY&SY").contains("bzip2"));
+        assert!(refused(b"\xfd7zXZ\0\0\x04").contains("xz"));
+        assert!(refused(b"\x04\x22\x4d\x18dummy").contains("lz4"));
+        assert!(refused(b"7z\xbc\xaf\x27\x1c").contains("7z"));
+        assert!(refused(b"PAR1....").contains("Parquet"));
+        assert!(refused(b"\xff\xfea\0,\0").contains("UTF-16"));
+        assert!(refused(b"\xfe\xff\0a\0,").contains("UTF-16"));
+        assert!(refused(b"a\0,\0b\0\n\0").contains("UTF-16"));
+        assert!(text(&b"a,b\n"[..]).is_ok() && text(&b"PKW,b\n"[..]).is_ok());
+    }
+    #[test]
+    fn compressions_are_told_by_their_first_bytes() {
+        assert_eq!(Compression::of(b"\x1f\x8b\x08"), Some(Compression::Gzip));
+        assert_eq!(Compression::of(b"\x28\xb5\x2f\xfd"), Some(Compression::Zstd));
+        assert_eq!(Compression::of(b"\x5f\x2a\x4d\x18"), Some(Compression::Zstd));
+        assert_eq!((Compression::of(b"(a,b)"), Compression::of(b"")), (None, None));
+    }
+}

@@ -1,0 +1,68 @@
+//! The cells of a Parquet file as they are.
+
+use std::{fmt, fs::File};
+
+use ::parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use arrow::array::{Array, AsArray, RecordBatch, StringArray, new_null_array};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
+use opendp_core::Result;
+
+use crate::parquet::Table;
+use crate::progress::broken;
+
+/// The rows of a Parquet file, as texts: what a CSV table of the same content holds.
+///
+/// A cell that is null is an empty text, and so is every cell of a column without a text.
+pub struct ParquetTexts {
+    names: Vec<String>,
+    batches: ParquetRecordBatchReader,
+    columns: Vec<StringArray>,
+    row: usize,
+}
+impl ParquetTexts {
+    /// Open a file.
+    ///
+    /// # Errors
+    /// `Argument` when the file is not one of Parquet.
+    pub fn open(file: File) -> Result<Self> {
+        let table = Table::open(file)?;
+        let names = table.names.clone();
+        let (batches, _) = table.columns(0..names.len())?;
+        Ok(ParquetTexts { names, batches, columns: Vec::new(), row: 0 })
+    }
+    /// The names of the columns.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+    /// Read the cells of the next row.
+    ///
+    /// # Errors
+    /// `Argument` when the file breaks off.
+    pub fn next_row(&mut self) -> Result<Option<Vec<String>>> {
+        while self.columns.first().is_none_or(|column| column.len() <= self.row) {
+            let Some(batch) = self.batches.next() else { return Ok(None) };
+            (self.columns, self.row) = (texts(&batch.map_err(|_| broken())?)?, 0);
+        }
+        let row = self.row;
+        self.row += 1;
+        let cell = |column: &StringArray| match column.is_null(row) {
+            true => String::new(),
+            false => column.value(row).trim().to_owned(),
+        };
+        Ok(Some(self.columns.iter().map(cell).collect()))
+    }
+}
+fn texts(batch: &RecordBatch) -> Result<Vec<StringArray>> {
+    let text = |column| {
+        let none = || new_null_array(&DataType::Utf8, batch.num_rows());
+        let text = cast(column, &DataType::Utf8).unwrap_or_else(|_| none());
+        text.as_string_opt::<i32>().cloned().ok_or_else(broken)
+    };
+    batch.columns().iter().map(text).collect()
+}
+impl fmt::Debug for ParquetTexts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParquetTexts").field("columns", &self.names.len()).finish_non_exhaustive()
+    }
+}

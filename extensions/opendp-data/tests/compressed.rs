@@ -1,0 +1,109 @@
+//! Compressed tables give the rows of the text, or an error, and never some of the rows.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
+
+use std::io::{Cursor, Read, Write};
+
+use flate2::{Compression, write::GzEncoder};
+use opendp_core::{AtomDomain, Result, VectorDomain};
+use opendp_data::{CsvColumn, CsvTable};
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+fn zstd(text: &str) -> Vec<u8> {
+    compress_to_vec(text.as_bytes(), CompressionLevel::Fastest)
+}
+/// A frame that a reader skips.
+fn skipped() -> Vec<u8> {
+    [&[0x53, 0x2a, 0x4d, 0x18, 5, 0, 0, 0][..], b"hello"].concat()
+}
+fn table(rows: i64) -> String {
+    (0..rows).fold("x,y\n".into(), |text, i| text + &format!("{i},{}\n", i * i))
+}
+fn read(bytes: &[u8]) -> Result<Vec<i64>> {
+    let domain = VectorDomain::new(AtomDomain::<i64>::default());
+    let chunks = CsvColumn::new(Cursor::new(bytes.to_vec()), Some("x"), &domain)?;
+    Ok(chunks.collect::<Result<Vec<_>>>()?.concat())
+}
+
+#[test]
+fn compressed_tables_are_read_by_their_first_bytes_in_parts_of_any_number() {
+    let rows = 100_000;
+    let text = table(rows);
+    let (first, second) = text.split_at(text.len() / 3);
+    let all: Vec<i64> = (0..rows).collect();
+    for bytes in [
+        gzip(&text),
+        [gzip(first), gzip(second)].concat(),
+        [gzip(""), gzip(first), gzip(second), gzip("")].concat(),
+        zstd(&text),
+        [zstd(first), zstd(second)].concat(),
+        [skipped(), zstd(first), skipped(), zstd(second), skipped()].concat(),
+    ] {
+        assert!(read(&bytes).unwrap() == all);
+    }
+}
+#[test]
+fn a_compressed_table_is_not_read_into_memory() {
+    let zeros = |length| std::io::repeat(b'0').take(length);
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(b"x\n").unwrap();
+    // A line a thousand bytes: sixty-four megabytes of text in less than one.
+    for _ in 0..1 << 16 {
+        std::io::copy(&mut zeros(1023), &mut encoder).unwrap();
+        encoder.write_all(b"\n").unwrap();
+    }
+    let bytes = encoder.finish().unwrap();
+    assert!(bytes.len() < 1 << 20);
+    let mut table = CsvTable::open(Cursor::new(bytes), None).unwrap();
+    let mut rows = 0;
+    while let Some(row) = table.next_row().unwrap() {
+        rows += 1;
+        assert_eq!(row[0].len(), 1023);
+    }
+    assert_eq!(rows, 1 << 16);
+}
+#[test]
+fn a_damaged_or_cut_compressed_table_is_an_error_and_never_some_rows() {
+    let text = table(2000);
+    for whole in [gzip(&text), zstd(&text)] {
+        for length in (1..whole.len()).step_by(7).chain([whole.len() - 1]) {
+            let cut = read(&whole[..length]);
+            assert!(cut.is_err(), "cut at {length}");
+        }
+        for place in (10..whole.len()).step_by(11) {
+            let mut damaged = whole.clone();
+            damaged[place] ^= 0x10;
+            // A change that changes no row is none.
+            assert!(
+                read(&damaged).map_or(true, |rows| rows.iter().copied().eq(0..2000)),
+                "{place}"
+            );
+        }
+        let trailed = [&whole[..], b"some words"].concat();
+        assert!(read(&trailed).is_err());
+        let error = read(&whole[..whole.len() - 1]).unwrap_err().to_string();
+        assert!(error.contains("damaged or cut off"), "{error}");
+    }
+}
+#[test]
+fn what_is_compressed_is_looked_at_as_what_is_not() {
+    for (bytes, word) in [
+        (gzip(""), "empty"),
+        (zstd(""), "empty"),
+        (gzip("\u{feff}a;b\n1;2\n"), "--separator"),
+        (zstd("PK\x03\x04"), "zip"),
+        (gzip("a\0b\0"), "UTF-16"),
+        (gzip("x\r1\r2\r"), "CR"),
+    ] {
+        let error = CsvTable::open(Cursor::new(bytes), None).unwrap_err().to_string();
+        assert!(error.contains(word), "{error}");
+    }
+    let mut twice = GzEncoder::new(Vec::new(), Compression::default());
+    twice.write_all(&gzip("x\n1\n")).unwrap();
+    let error = read(&twice.finish().unwrap()).unwrap_err().to_string();
+    assert!(error.contains("twice"), "{error}");
+}
