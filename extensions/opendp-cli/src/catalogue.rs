@@ -254,7 +254,7 @@ mod tests {
         let trusted: Vec<&Json> =
             all.as_array().unwrap().iter().filter(|c| c["proved"] == false).collect();
         assert!(trusted.iter().any(|c| c["name"] == "my_metric"));
-        let text = list_text(&all);
+        let text = list_text(&registry, None);
         assert!(text.contains("1 signature, my-app, trusted, not proved"), "{text}");
     }
 }
