@@ -80,7 +80,7 @@ pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
 
 /// A table that gives its cells as they are.
 enum Table {
-    Csv(CsvTable),
+    Csv(Box<CsvTable>),
     #[cfg(feature = "parquet")]
     Parquet(opendp_data::ParquetTexts),
 }
@@ -102,10 +102,10 @@ impl Table {
 }
 fn open(source: &Source<'_>) -> Result<Table> {
     if source.is_stdin() {
-        return source.csv(io::stdin()).map(Table::Csv);
+        return source.csv(io::stdin()).map(|table| Table::Csv(Box::new(table)));
     }
     match source.file()? {
-        (file, Kind::Csv) => source.csv(file).map(Table::Csv),
+        (file, Kind::Csv) => source.csv(file).map(|table| Table::Csv(Box::new(table))),
         (file, Kind::Parquet) => parquet(file),
         (_, Kind::Json) => Err(Error::argument("data", "expected a table, CSV or Parquet")),
     }
