@@ -49,9 +49,10 @@ pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
         return Err(Error::argument("column", reason));
     }
     let mut tallies: Vec<Tally> = places.iter().map(|_| Tally::new(*as_type)).collect();
-    let mut rows = 0_u64;
+    let (mut rows, mut uneven) = (0_u64, 0_u64);
     while let Some(row) = table.next_row()? {
         rows += 1;
+        uneven += u64::from(row.len() != names.len());
         for (place, tally) in places.iter().zip(&mut tallies) {
             tally.add(row.get(*place).map(String::as_str).unwrap_or_default());
         }
@@ -65,7 +66,8 @@ pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
     });
     let columns: Json = columns.collect();
     let mut report = json!({
-        "private": PRIVATE, "data": source.path.to_string_lossy(), "rows": rows, "columns": columns,
+        "private": PRIVATE, "data": source.path.to_string_lossy(), "rows": rows,
+        "uneven_rows": uneven, "columns": columns,
     });
     if source.kind().0 == Kind::Csv && !tally::may_be_header(&names) {
         report["warning"] =
@@ -78,7 +80,7 @@ pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
 
 /// A table that gives its cells as they are.
 enum Table {
-    Csv(CsvTable),
+    Csv(Box<CsvTable>),
     #[cfg(feature = "parquet")]
     Parquet(opendp_data::ParquetTexts),
 }
@@ -100,10 +102,10 @@ impl Table {
 }
 fn open(source: &Source<'_>) -> Result<Table> {
     if source.is_stdin() {
-        return source.csv(io::stdin()).map(Table::Csv);
+        return source.csv(io::stdin()).map(|table| Table::Csv(Box::new(table)));
     }
     match source.file()? {
-        (file, Kind::Csv) => source.csv(file).map(Table::Csv),
+        (file, Kind::Csv) => source.csv(file).map(|table| Table::Csv(Box::new(table))),
         (file, Kind::Parquet) => parquet(file),
         (_, Kind::Json) => Err(Error::argument("data", "expected a table, CSV or Parquet")),
     }
@@ -125,6 +127,10 @@ pub(crate) fn text(report: &Json) -> String {
         json => json.to_string(),
     };
     let mut lines = vec![PRIVATE.to_owned(), format!("{} rows", report["rows"])];
+    if report["uneven_rows"] != 0 {
+        let uneven = &report["uneven_rows"];
+        lines.push(format!("{uneven} of them have more or fewer cells than the first line"));
+    }
     if let Some(warning) = report.get("warning") {
         lines.push(format!("warning: {}", plain(warning)));
     }

@@ -248,8 +248,8 @@ impl Run<'_> {
         in_domain().or_else(in_budget)
     }
 
-    /// Refuse a pipeline for data of another size than the budget states, where both count the same:
-    /// neither is a secret, and whether the data have that size is not tried out.
+    /// Refuse a pipeline for data of another size than the budget states, where both count the
+    /// same: neither is a secret, and whether the data have that size is not tried out.
     fn check_size(&self, measurement: &AnyMeasurement, terms: &Terms) -> Result<()> {
         let records = measurement.input().domain().records();
         let one_each = terms.unit().is_some() && {
@@ -299,7 +299,7 @@ impl Run<'_> {
 }
 /// Why there is no release.
 enum Failure {
-    /// It has nothing to do with what the records are: the file, its format, its columns, the types.
+    /// It has nothing to do with what the records are: the file, its columns, the types.
     OfFile(Error),
     /// It may depend on the records.
     OfData(Error),

@@ -3,7 +3,7 @@
 use std::{fmt, fs::File};
 
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReader;
-use arrow::array::{Array, AsArray, RecordBatch, StringArray, new_null_array};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray, new_null_array};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use opendp_core::Result;
@@ -54,7 +54,7 @@ impl ParquetTexts {
     }
 }
 fn texts(batch: &RecordBatch) -> Result<Vec<StringArray>> {
-    let text = |column| {
+    let text = |column: &ArrayRef| {
         let none = || new_null_array(&DataType::Utf8, batch.num_rows());
         let text = cast(column, &DataType::Utf8).unwrap_or_else(|_| none());
         text.as_string_opt::<i32>().cloned().ok_or_else(broken)

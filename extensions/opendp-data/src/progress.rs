@@ -81,7 +81,7 @@ const WHERE: &str =
 #[cold]
 pub(crate) fn absent(argument: &str, columns: usize, name: &str, rule: &str) -> Error {
     let (name, s) = (name.escape_debug(), if columns == 1 { "" } else { "s" });
-    let found = format!("expected a column `{name}`{rule}, found {columns} column{s} and not it");
+    let found = format!("the table has {columns} column{s}, none of them `{name}`{rule}");
     Error::argument(argument, format!("{found}. {WHERE}"))
 }
 /// The error of data that are not a member of the domain that they are read for.

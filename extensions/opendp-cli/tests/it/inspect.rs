@@ -41,6 +41,7 @@ fn counts_what_the_cells_of_each_column_are() {
     assert_eq!((&income["out_of_range"], &income["unreadable"]), (&json!(1), &json!(0)));
     assert_eq!((&income["minimum"], &income["maximum"]), (&json!(-7.25), &json!(2.0)));
     assert_eq!(report["columns"][2]["unreadable"], json!(5));
+    assert_eq!(report["uneven_rows"], json!(0));
 
     let report = inspect(&desk, &["people.csv"]);
     let types: Vec<&Json> =
@@ -70,6 +71,15 @@ fn a_table_without_a_header_is_counted_with_a_warning_and_plain_characters() {
     assert!(!text.contains('\x1b'), "{text}");
     let report = inspect(&desk, &["people.csv", "--separator", ";", "--column", "31"]);
     assert_eq!(report["columns"][0]["maximum"], json!(44));
+}
+#[test]
+fn rows_with_another_number_of_cells_are_counted() {
+    let desk = Desk::new();
+    desk.file("people.csv", "age,name\n1,\"Ada\n2\n\n3,x,y\n4,z\n");
+    let report = inspect(&desk, &["people.csv"]);
+    assert_eq!((&report["rows"], &report["uneven_rows"]), (&json!(5), &json!(3)));
+    let text = desk.says(&["inspect", "--data", "people.csv"]);
+    assert!(text.contains("3 of them have more or fewer cells"), "{text}");
 }
 #[test]
 fn refuses_what_is_no_table_and_unknown_columns_and_types() {
