@@ -114,13 +114,14 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// ```
     /// # use opendp_core::Function;
     /// let times = |factor: i32| {
-    ///     let double = Function::rows(move |rows: &[i32], out: &mut Vec<i32>| {
+    ///     let times = Function::rows(move |rows: &[i32], out: &mut Vec<i32>| {
     ///         out.extend(rows.iter().map(|x| x.saturating_mul(factor)));
     ///         Ok(())
     ///     });
-    ///     double.labelled(move || format!("times {factor}"))
+    ///     times.labelled(move || format!("times {factor}"))
     /// };
-    /// # let _ = times(2);
+    /// assert_eq!(times(2).eval(&vec![1, 2])?, [2, 4]);
+    /// # Ok::<(), opendp_core::Error>(())
     /// ```
     #[must_use]
     pub fn labelled(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Self {

@@ -2,13 +2,15 @@
 
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Bounds, Carrier, Chunk, Column, ColumnDomain, DataFrame,
-    DataFrameDomain, Domain, Fold, Function, Metric, RangeDistance, Result, Space, StabilityMap,
-    SymmetricDistance, Transformation, VectorDomain,
+    DataFrameDomain, Domain, Fold, Function, L1Distance, Metric, RangeDistance, Result, Space,
+    StabilityMap, SymmetricDistance, Transformation, VectorDomain,
 };
 use opendp_transformations::{
-    Alpha, make_cast_default, make_clamp, make_count, make_filter, make_filter_bounds,
-    make_filter_values, make_impute_constant, make_is_equal, make_quantile_score_candidates,
-    make_row_by_row, make_select_column, make_sum, make_user_transformation,
+    Alpha, Pairwise, make_cast_default, make_clamp, make_count, make_count_by,
+    make_count_by_categories, make_count_distinct, make_filter, make_filter_bounds,
+    make_filter_values, make_impute_constant, make_is_equal, make_mean,
+    make_quantile_score_candidates, make_resize, make_row_by_row, make_select_column,
+    make_sized_bounded_covariance, make_sum, make_user_transformation, make_variance,
 };
 
 type Rows<T> = VectorDomain<AtomDomain<T>>;
@@ -261,4 +263,89 @@ fn a_label_is_the_same_text_in_every_build() {
         r#"{"fold":"exact sum of i32 within [0, 9]","types":["Vec<i32>","i32"]}]"#,
     );
     assert_eq!(saved["fold"].as_str().unwrap(), label);
+}
+
+/// Variants of the bytes of a partial result: in each, one number of the state is another one, or none.
+fn mutants(bytes: &[u8]) -> Vec<Vec<u8>> {
+    const OTHERS: [&str; 16] = [
+        "0",
+        "1",
+        "-1",
+        "255",
+        "9223372036854775807",
+        "-9223372036854775808",
+        "18446744073709551615",
+        "18446744073709551616",
+        "170141183460469231731687303715884105727",
+        "-170141183460469231731687303715884105728",
+        "340282366920938463463374607431768211455",
+        "1e308",
+        "null",
+        "[]",
+        "\"NaN\"",
+        "0,0",
+    ];
+    let text = str::from_utf8(bytes).unwrap();
+    let start = text.rfind("\"state\":").unwrap() + 8;
+    let digit = |place: usize| matches!(bytes.get(place), Some(b'0'..=b'9' | b'-' | b'.'));
+    let begins = |place: &usize| digit(*place) && !digit(place - 1);
+    let numbers = (start..bytes.len()).filter(begins);
+    let with = |from: usize| {
+        let length = (from..).take_while(|place| digit(*place)).count();
+        OTHERS.map(|other| [&bytes[..from], other.as_bytes(), &bytes[from + length..]].concat())
+    };
+    numbers.flat_map(with).collect()
+}
+/// Resume every variant of a state; those that resume absorb, merge and finish, which must not panic.
+#[track_caller]
+fn withstands<DI: Domain, MI: Metric, DO: Domain, MO: Metric>(
+    of: &Transformation<DI, MI, DO, MO>,
+    data: &DI::Carrier,
+) {
+    let mut state = of.start().unwrap();
+    state.absorb(data).unwrap();
+    let (mut refused, mut taken) = (0, 0);
+    for bytes in mutants(&state.to_bytes().unwrap()) {
+        let Ok(mut hostile) = of.function().resume(&bytes) else {
+            refused += 1;
+            continue;
+        };
+        taken += 1;
+        hostile.absorb(data).unwrap();
+        let _ = hostile.merge(of.function().resume(&bytes).unwrap());
+        let _ = hostile.finish();
+    }
+    assert!(0 < refused && 0 < taken, "{refused} refused, {taken} taken");
+}
+#[test]
+fn no_state_that_was_tampered_with_ends_the_process() {
+    let floats = |size: Option<usize>| {
+        let domain = VectorDomain::new(AtomDomain::bounded(bounds(-0.1, 7.7)));
+        let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
+        Space::new(domain, SymmetricDistance).unwrap()
+    };
+    let data = vec![0.3, 5.0, 7.0];
+    withstands(&make_sum(floats(None)).unwrap(), &data);
+    withstands(&make_sum(floats(Some(3))).unwrap(), &data);
+    withstands(&make_mean(floats(Some(3))).unwrap(), &data);
+    withstands(&make_variance::<_, _, Pairwise<f64>>(floats(Some(3)), 1).unwrap(), &data);
+    let bounded = VectorDomain::new(AtomDomain::bounded(bounds(-5, 9)));
+    let bounded = Space::new(bounded, SymmetricDistance).unwrap();
+    let numbers = vec![1, 2, 2, 70, -3];
+    withstands(&make_sum(bounded).unwrap(), &numbers);
+    withstands(&make_count::<i32, _, i32>(records()).unwrap(), &numbers);
+    withstands(&make_count_by::<i32, _, i32>(records()).unwrap(), &numbers);
+    withstands(&make_count_distinct::<i32, _, i32>(records()).unwrap(), &numbers);
+    withstands(&make_resize::<_, _, SymmetricDistance>(records(), 3, 9).unwrap(), &numbers);
+    withstands(&make_resize::<_, _, SymmetricDistance>(records(), 30, 9).unwrap(), &numbers);
+    let by_categories =
+        make_count_by_categories::<i32, _, L1Distance<i32>, i32>(records(), vec![1, 2], true);
+    withstands(&by_categories.unwrap(), &numbers);
+    let alpha = Alpha::new(0.5).unwrap();
+    let scores =
+        make_quantile_score_candidates::<_, _, RangeDistance<u64>>(records(), vec![1, 3], alpha);
+    withstands(&scores.unwrap(), &numbers);
+    let covariance = make_sized_bounded_covariance::<Pairwise<f64>>;
+    let covariance = covariance(2, bounds(-1.0, 1.0), bounds(-3.0, 0.1), 1).unwrap();
+    withstands(&covariance, &vec![(0.5, -2.0), (-0.7, 0.0)]);
 }
