@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, marker::PhantomData};
 
-use num_traits::{NumCast, ToPrimitive};
+use num_traits::NumCast;
 use serde_json::{Value as Json, json};
 
 use crate::arith::{InfCast, Number};

@@ -117,9 +117,8 @@ where
     TO: Carrier,
 {
     let (members, all) = (measurements.clone(), measure.clone());
-    let map = PrivacyMap::new(move |d_in| {
-        all.compose(&once_each(&members, |member| member.map(d_in))?)
-    });
+    let map =
+        PrivacyMap::new(move |d_in| all.compose(&once_each(&members, |member| member.map(d_in))?));
     if measure.parts().is_err() {
         return map;
     }
