@@ -22,7 +22,8 @@ use crate::{Scale, SelectionMeasure};
 /// * `input` - vectors of scores under the L-infinity distance or the range distance
 /// * `output_measure` - the measure of the loss: max-divergence or zero-concentrated divergence
 /// * `scale` - the scale of the noise, in the unit of the scores; 0 for none
-/// * `negate` - whether a small score is good, instead of a large one
+/// * `negate` - whether a small score is good, instead of a large one; scores of quantiles need it,
+///   and documents that leave it out there are refused
 ///
 /// # Precondition
 /// The domain has no NaN: without it there is no space. `scale` is finite and not negative. The

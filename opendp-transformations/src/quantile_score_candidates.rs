@@ -14,7 +14,8 @@ use crate::symmetric::Records;
 
 /// Score how far each candidate is from a quantile of the records.
 ///
-/// A selection mechanism that prefers low scores then releases a quantile.
+/// A selection mechanism that prefers low scores then releases a quantile. The largest score is that
+/// of the worst candidate: choose with `negate` or `"min"`.
 ///
 /// # Arguments
 /// * `candidates` - the values that may be released, in increasing order

@@ -93,6 +93,13 @@ fn failed(id: &Json, error: &Error) -> Json {
     json!({"id": id, "error": operations::error_json(error)})
 }
 
+/// Read a document, as JSON or as a text of JSON.
+fn document(pipeline: &Json) -> Result<Document> {
+    match pipeline {
+        Json::String(text) => Document::parse(text),
+        pipeline => Document::new(pipeline.clone()),
+    }
+}
 /// Check that a request holds nothing that its operation does not know.
 fn check_fields(request: &Map<String, Json>, op: &str) -> Result<()> {
     let Some((_, fields)) = FIELDS.into_iter().find(|(name, _)| *name == op) else {
@@ -174,10 +181,12 @@ impl Server<'_> {
                 let profile = operations::profile(&self.build(request)?, field("d_in")?)?;
                 profile.epsilon(number("delta")?).map(|epsilon| epsilon.to_json())
             }
-            "solve" => {
-                let document = Document::new(field("pipeline")?.clone())?;
-                document.solve(self.registry, text("param")?, field("d_in")?, field("d_out")?)
-            }
+            "solve" => document(field("pipeline")?)?.solve(
+                self.registry,
+                text("param")?,
+                field("d_in")?,
+                field("d_out")?,
+            ),
             "list" => {
                 let kind = match request.get("kind") {
                     None | Some(Json::Null) => None,
@@ -206,11 +215,7 @@ impl Server<'_> {
         if let Some(made) = self.kept.get(&key) {
             return Ok(made.clone());
         }
-        let document = match pipeline {
-            Json::String(text) => Document::parse(text)?,
-            pipeline => Document::new(pipeline.clone())?,
-        };
-        let made = document.build_with(self.registry, &values)?;
+        let made = document(pipeline)?.build_with(self.registry, &values)?;
         if self.kept.len() == KEPT {
             self.kept.clear();
         }

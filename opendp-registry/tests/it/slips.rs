@@ -73,9 +73,12 @@ fn a_type_argument_that_says_more_than_its_type_is_refused() {
 #[test]
 fn scores_of_which_the_least_is_best_are_not_chosen_by_the_largest() {
     let scores = json!({"quantile_score_candidates": {"candidates": [0, 50, 100], "alpha": 0.5}});
-    let sized = json!({"sized_quantile_score_candidates": {
-        "size": 3, "candidates": [0, 50, 100], "alpha": 0.5,
-    }});
+    let sized = |choice: Json| {
+        let domain = json!({"vector_domain": {"atom_domain": {"T": "i32"}, "size": 3}});
+        let arguments = json!({"candidates": [0, 50, 100], "alpha": 0.5});
+        let scores = json!({"sized_quantile_score_candidates": arguments});
+        on(domain, "symmetric_distance", json!([scores, choice]))
+    };
     let choices = [
         ("noisy_max", json!({"scale": 0.0, "output_measure": "max_divergence"}), "negate"),
         (
@@ -113,7 +116,8 @@ fn scores_of_which_the_least_is_best_are_not_chosen_by_the_largest() {
             }
         }
         assert!(build(integers(json!([scores, choice(Some(&right))]))).is_ok(), "{name}");
-        assert!(build(integers(json!([sized, choice(None)]))).is_err(), "{name}");
+        assert!(build(sized(choice(Some(&right)))).is_ok(), "{name}");
+        refused(sized(choice(None)), &[orientation, &said]);
     }
     // Other scores may be chosen from either way.
     let domain = json!({"vector_domain": {"atom_domain": {"T": "i32"}}});

@@ -121,32 +121,39 @@ fn no_noise_is_never_the_answer() {
 #[test]
 fn a_threshold_is_found_where_the_map_fails_at_smaller_ones() {
     let document = |mechanism: &str, value: &str, scale: f64| {
-        let domain = json!({"vector_domain": {"atom_domain": {"T": "String"}}});
+        let atom = |name: &str| json!({"atom_domain": {"T": name, "nan": json!(null)}});
+        let value_domain = match value {
+            "f64" => json!({"atom_domain": {"T": "f64", "nan": false}}),
+            other => atom(other),
+        };
+        let domain =
+            json!({"map_domain": {"key_domain": atom("String"), "value_domain": value_domain}});
         let norm = if mechanism.starts_with('l') { "L01" } else { "L02" };
         let metric = format!("{norm}InfDistance<AbsoluteDistance<{value}>>");
-        let count = json!({"count_by": {"TV": value, "MO": metric}});
         let noise = json!({mechanism: {"scale": scale, "threshold": {"param": "t"}}});
-        let space = json!({"domain": domain, "metric": "symmetric_distance"});
-        Document::new(json!({"space": space, "chain": [count, noise]})).unwrap()
+        let space = json!({"domain": domain, "metric": metric});
+        Document::new(json!({"space": space, "chain": [noise]})).unwrap()
     };
     for mechanism in ["laplace_threshold", "gaussian_threshold"] {
         for value in ["i32", "f64"] {
-            for d_in in [2, 3, 7, 50] {
-                let document = document(mechanism, value, f64::from(d_in));
+            for largest in [2, 3, 7, 50] {
+                let document = document(mechanism, value, f64::from(largest));
+                let (d_in, d_out) = (json!([1, largest, largest]), json!([10.0, 1e-6]));
                 let meets = |t: &Json| {
                     let given = values(&[("t", t.clone())]);
-                    let made = document.build_with(Registry::global(), &given).unwrap();
-                    made.check(&json!(d_in), &json!([1e4, 1e-6]))
+                    let made = document.build_with(Registry::global(), &given)?;
+                    made.check(&d_in, &d_out)
                 };
-                let found = document
-                    .solve(Registry::global(), "t", &json!(d_in), &json!([1e4, 1e-6]))
-                    .unwrap();
-                assert_eq!(meets(&found), Ok(true), "{mechanism} {value} {d_in}: {found}");
+                let told = format!("{mechanism} {value} {largest}");
+                // It is at such a probe that the search used to end.
+                assert!(meets(&json!(1)).is_err(), "{told}");
+                let found = document.solve(Registry::global(), "t", &d_in, &d_out).unwrap();
+                assert_eq!(meets(&found), Ok(true), "{told}: {found}");
                 let less = match value {
                     "i32" => json!(found.as_i64().unwrap() - 1),
                     _ => json!(found.as_f64().unwrap().next_down()),
                 };
-                assert_ne!(meets(&less), Ok(true), "{mechanism} {value} {d_in}: {found}");
+                assert_ne!(meets(&less), Ok(true), "{told}: {found}");
             }
         }
     }

@@ -22,10 +22,10 @@ fn number(atom: &str, chain: Json) -> Json {
     let nan = if atom.starts_with('f') { json!(false) } else { json!(null) };
     on(json!({"atom_domain": {"T": atom, "nan": nan}}), json!("absolute_distance"), chain)
 }
-fn keyed(chain: Json) -> Json {
+fn keyed(metric: &str, chain: Json) -> Json {
     let atom = |name: &str| json!({"atom_domain": {"T": name}});
     let domain = json!({"map_domain": {"key_domain": atom("String"), "value_domain": atom("i32")}});
-    let metric = json!({"l01inf_distance": {"metric": {"absolute_distance": {"T": "i32"}}}});
+    let metric = json!({metric: {"metric": {"absolute_distance": {"T": "i32"}}}});
     on(domain, metric, chain)
 }
 fn scores(chain: Json) -> Json {
@@ -128,41 +128,59 @@ fn folds() -> Vec<Json> {
         on(sized(3), json!("symmetric_distance"), json!(["sum_of_squared_deviations"])),
         on(sized(3), json!("symmetric_distance"), json!(["sum", {"noise": {"scale": 2.0, "output_measure": "max_divergence"}}])),
         on(json!({"vector_domain": {"atom_domain": {"pair_domain": {
-            "first_domain": {"atom_domain": {"T": "f64", "bounds": [0.0, 1.0]}},
-            "second_domain": {"atom_domain": {"T": "f64", "bounds": [0.0, 1.0]}},
+            "domain_0": {"atom_domain": {"T": "f64", "bounds": [0.0, 1.0]}},
+            "domain_1": {"atom_domain": {"T": "f64", "bounds": [0.0, 1.0]}},
         }}, "size": 3}}), json!("symmetric_distance"), json!([{"covariance": {"ddof": 1}}])),
         json!({"constructor": "sized_bounded_covariance", "args": {
             "size": 3, "bounds_0": [0.0, 1.0], "bounds_1": [0.0, 1.0], "ddof": 1,
         }}),
         integers(json!([{"quantile_score_candidates": quantile.clone()}, {"gumbel_max": {"temperature": 5.0, "optimize": "min"}}])),
-        integers(json!([{"sized_quantile_score_candidates": sized_quantile}])),
+        on(
+            sized(3),
+            json!("symmetric_distance"),
+            json!([{"sized_quantile_score_candidates": sized_quantile}]),
+        ),
         integers(json!([{"private_quantile": {"candidates": [0, 10], "alpha": 0.5, "scale": 2.0, "output_measure": "max_divergence"}}])),
+        // The noise stands apart: what it is added to may be made as large as a number can say.
         integers(json!([
-            {"count_by_categories": {"categories": [1, 2, 3]}}, {"b_ary_tree": {"leaf_count": 4, "branching_factor": 2}},
-            {"laplace": {"scale": 1.0}}, {"consistent_b_ary_tree": {"branching_factor": 2, "TIA": "i32"}},
-            {"quantiles_from_counts": {"bin_edges": [0, 1, 2, 3], "alphas": [0.5], "interpolation": "linear", "F": "f64"}},
+            {"count_by_categories": {"categories": [1, 2, 3]}},
+            {"b_ary_tree": {"leaf_count": 4, "branching_factor": 2}},
         ])),
+        on(
+            json!({"vector_domain": {"atom_domain": {"T": "i32"}, "size": 7}}),
+            json!("l1_distance"),
+            json!([
+                {"laplace": {"scale": 1.0}},
+                {"consistent_b_ary_tree": {"branching_factor": 2, "TIA": "i32"}},
+                {"quantiles_from_counts": {
+                    "bin_edges": [0, 1, 2, 3], "alphas": [0.5], "interpolation": "linear", "F": "f64",
+                }},
+            ]),
+        ),
         json!({"constructor": "cdf"}),
         number("f64", json!([{"lipschitz_float_mul": {"constant": 2.0, "bounds": [0.0, 10.0]}}])),
     ]);
     all
 }
 fn mechanisms() -> Vec<Json> {
-    let bits = json!({"bitvector_domain": {"max_weight": 4}});
+    let bits = json!({"bitvector_domain": {"max_weight": 4, "size": 8}});
     vec![
         number("i32", json!([{"laplace": {"scale": 2.0, "MO": "SmoothedMaxDivergence"}}])),
         number("f32", json!([{"gaussian": {"scale": 2.0, "k": -10}}])),
         number("i64", json!([{"gaussian": {"scale": 2.0, "MO": "SmoothedMaxDivergence"}}])),
         number("f64", json!([{"canonical_noise": {"d_in": 1.0, "d_out": [1.0, 1e-6]}}])),
-        keyed(json!([{"laplace_threshold": {"scale": 2.0, "threshold": 20}}])),
-        keyed(json!([{"noise_threshold": {"scale": 2.0, "threshold": 20, "k": 0,
-            "output_measure": {"approximate": {"measure": "max_divergence"}}}}])),
+        keyed("l01inf_distance", json!([{"laplace_threshold": {"scale": 2.0, "threshold": 20}}])),
         keyed(
+            "l01inf_distance",
+            json!([{"noise_threshold": {"scale": 2.0, "threshold": 20, "k": 0,
+            "output_measure": {"approximate": {"measure": "max_divergence"}}}}]),
+        ),
+        keyed(
+            "l01inf_distance",
             json!([{"alp_queryable": {"scale": 1.0, "total_limit": 100, "value_limit": 10, "size_factor": 50, "alpha": 4}}]),
         ),
-        integers(
-            json!([{"count_by": {"MO": "L02InfDistance<AbsoluteDistance<i32>>"}}, {"gaussian_threshold": {"scale": 2.0, "threshold": 20}}]),
-        ),
+        keyed("l02inf_distance", json!([{"gaussian_threshold": {"scale": 2.0, "threshold": 20}}])),
+        integers(json!(["count_by", {"laplace_threshold": {"scale": 2.0, "threshold": 20}}])),
         scores(
             json!([{"noisy_max": {"scale": 2.0, "output_measure": "max_divergence", "negate": false}}]),
         ),
@@ -188,7 +206,11 @@ fn combinators() -> Vec<Json> {
     let laplace = || noisy("laplace", "MaxDivergence");
     let profiled = || noisy("gaussian", "SmoothedMaxDivergence");
     let zcdp = || noisy("gaussian", "ZeroConcentratedDivergence");
-    let renyi = || noisy("gaussian", "RenyiDivergence");
+    let renyi = || {
+        json!({"chain": [{"adaptive_composition": {
+            "output_measure": "renyi_divergence", "d_in": 1, "d_mids": [{"renyi": [[2.0, 0.5]]}],
+        }}]})
+    };
     let domain = rows(json!({"T": "i32", "bounds": [0, 5]}));
     let space = json!({"input_domain": domain, "input_metric": "symmetric_distance"});
     let mut odometer = space.clone();
@@ -196,7 +218,8 @@ fn combinators() -> Vec<Json> {
     let clamp = integers(json!([{"clamp": {"bounds": [0, 5]}}]));
     let sum = bounded(json!(["sum"]));
     let noise = number("i32", json!([{"laplace": {"scale": 2.0}}]));
-    let approximate = json!({"constructor": "approximate", "args": {"measurement": laplace()}});
+    let approximate =
+        json!({"constructor": "make_approximate", "args": {"measurement": laplace()}});
     vec![
         bounded(
             json!([{"composition": {"measurements": [laplace(), {"measurement": laplace(), "repeat": 10}]}}]),
@@ -210,7 +233,7 @@ fn combinators() -> Vec<Json> {
         bounded(
             json!([{"parallel_composition": {"part": {"edges": [1, 3]}, "measurements": [laplace(), laplace(), laplace()]}}]),
         ),
-        around("approximate", json!({}), laplace()),
+        around("make_approximate", json!({}), laplace()),
         around("fixed_approxDP_to_approxDP", json!({}), approximate.clone()),
         around("pureDP_to_zCDP", json!({}), laplace()),
         around("zCDP_to_approxDP", json!({}), zcdp()),
