@@ -50,7 +50,6 @@ mod tests {
     use opendp_core::PrivacyProfile;
 
     use super::super::*;
-    use super::*;
 
     fn all(profiles: &[PrivacyProfile]) -> PrivacyProfile {
         PrivacyProfile::compose(profiles).unwrap()
