@@ -251,7 +251,8 @@ where
 /// Distances are those between populations. Let `n` and `N` be the sizes, and `k` the number of
 /// records that `d_in` may replace: half of it, rounded down, where that counts records removed and
 /// added. With `(epsilon, delta)` the loss of the measurement at `d_in`, or at one replaced record if
-/// `k = 1`, and `q = min(1, k n / N)`, the loss is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. Without a delta, it is at most `k`
+/// `k = 1`, and `q = min(1, k n / N)`, the loss is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up.
+/// Without a delta, it is at most `k`
 /// times that for a single replaced record.
 ///
 /// # Proof
