@@ -8,7 +8,7 @@ use crate::function::Stage;
 use crate::map::{ErasedMap, ErasedPrivacyMap};
 use crate::{
     Accuracy, Carrier, Codec, Distance, Domain, Error, Function, Measure, Measurement, Metric,
-    Odometer, PrivacyProfile, RenyiCurve, Result, Space, Transformation,
+    Odometer, Result, Space, Transformation,
 };
 
 /// A transformation between erased spaces.
@@ -237,7 +237,7 @@ impl Constructed {
     pub fn map(&self, d_in: &Json) -> Result<Json> {
         match self {
             Constructed::Transformation(t) => Ok(t.map(&decode_in(t.input(), d_in)?)?.to_json()),
-            Constructed::Measurement(m) => written(&m.map(&decode_in(m.input(), d_in)?)?),
+            Constructed::Measurement(m) => m.map(&decode_in(m.input(), d_in)?)?.written_loss(),
             other => Err(no_map(other)),
         }
     }
@@ -292,16 +292,6 @@ impl Constructed {
 fn decode_in(space: &Space<AnyDomain, AnyMetric>, d_in: &Json) -> Result<AnyDistance> {
     space.metric().decode(d_in).map_err(|error| error.at("d_in"))
 }
-/// Write a loss. Of a curve that has no points, because it fails at each of them, tell why.
-fn written(loss: &AnyDistance) -> Result<Json> {
-    if let Ok(profile) = loss.downcast_ref::<PrivacyProfile>() {
-        return profile.written();
-    }
-    if let Ok(curve) = loss.downcast_ref::<RenyiCurve>() {
-        return curve.written();
-    }
-    Ok(loss.to_json())
-}
 #[cold]
 fn no_map(made: &Constructed) -> Error {
     Error::NotImplemented(format!("{} has no map", made.kind().with_article()))
@@ -311,7 +301,7 @@ fn no_map(made: &Constructed) -> Error {
 mod tests {
     use super::*;
     use crate::{
-        AbsoluteDistance, Args, AtomDomain, MaxDivergence, Partial, PrivacyMap,
+        AbsoluteDistance, Args, AtomDomain, MaxDivergence, Partial, PrivacyMap, PrivacyProfile,
         SmoothedMaxDivergence, StabilityMap, SymmetricDistance, VectorDomain,
     };
 

@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::arith::{Directed, inf_sum};
 use crate::codec::unexpected;
+use crate::erased::AnyDistance;
 use crate::{Codec, Distance, Error, Result, named};
 
 type Curve = Arc<dyn Fn(f64) -> Result<f64> + Send + Sync>;
@@ -238,6 +239,19 @@ impl RenyiCurve {
             (Some(true), [first, ..]) => self.epsilon(first).map(|_| json),
             _ => Ok(json),
         }
+    }
+}
+
+impl AnyDistance {
+    /// Write a loss. Of a curve that has no points, because it fails at each of them, tell why.
+    pub(crate) fn written_loss(&self) -> Result<Json> {
+        if let Ok(profile) = self.downcast_ref::<PrivacyProfile>() {
+            return profile.written();
+        }
+        if let Ok(curve) = self.downcast_ref::<RenyiCurve>() {
+            return curve.written();
+        }
+        Ok(self.to_json())
     }
 }
 
