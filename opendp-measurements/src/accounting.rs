@@ -50,6 +50,7 @@ mod pair;
 mod plan;
 mod profile;
 mod renyi;
+mod renyi_pair;
 mod replaced_pair;
 mod replaced_profile;
 mod sampled_pair;
@@ -82,6 +83,7 @@ pub use renyi::{
     concentrated_delta, concentrated_epsilon, concentrated_rho, concentrated_rho_of_pure,
     renyi_delta, renyi_epsilon,
 };
+pub use renyi_pair::RenyiPair;
 pub use replaced_pair::ReplacedPair;
 pub use replaced_profile::profile_of_replaced_sample;
 pub use sampled_pair::{FixedSizePair, SampledPair};

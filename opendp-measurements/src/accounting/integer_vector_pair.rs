@@ -101,7 +101,7 @@ impl IntegerVectorPair {
         if Self::MOST_FAILURE < failure {
             return Ok(None);
         }
-        let divides = |step: &u64| square % (step * step) == 0;
+        let divides = |step: &u64| square.is_multiple_of(step * step);
         let steps: Vec<u64> = (1..=square.isqrt()).filter(divides).collect();
         if Self::MOST_LOSSES < 75.0 * scale * (square as f64).sqrt() * steps.len() as f64 {
             return Ok(None);
@@ -327,7 +327,7 @@ impl DominatingPair for IntegerVectorPair {
     }
     fn unit(&self) -> Option<f64> {
         let whole = 1.0 / (self.scale * self.scale);
-        Some(if self.square % 2 == 0 { whole } else { whole / 2.0 })
+        Some(if self.square.is_multiple_of(2) { whole } else { whole / 2.0 })
     }
 }
 

@@ -125,10 +125,11 @@ pub fn profile_of_discrete_gaussian_vector(sensitivity: f64, scale: f64) -> Resu
         return profile_of_discrete_gaussian(1.0, scale);
     }
     let root = square.inf_sqrt()?;
-    if scale < LEAST_SCALE && square <= f64::from(u32::MAX) {
-        if let Some(pair) = IntegerVectorPair::enclosed(square as u64, scale)? {
-            return Ok(profile_of(pair));
-        }
+    if scale < LEAST_SCALE
+        && square <= f64::from(u32::MAX)
+        && let Some(pair) = IntegerVectorPair::enclosed(square as u64, scale)?
+    {
+        return Ok(profile_of(pair));
     }
     if 20.0 <= scale {
         return Ok(profile_of(EnclosedPair::gaussian(root, square, scale)?));

@@ -2,6 +2,8 @@
 
 use std::fmt::Debug;
 
+use opendp_core::RenyiCurve;
+
 use super::enclosed_pair::Between;
 use super::transform::Tilted;
 
@@ -131,6 +133,11 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// where one is known. If the pair is also [only a bound](Self::only_above), it may be replaced
     /// by this.
     fn concentrated(&self) -> Option<f64> {
+        None
+    }
+    /// Bounds on the Renyi divergence of every order, if this is all that is known of the mechanism:
+    /// the pair may be replaced by them.
+    fn renyi(&self) -> Option<RenyiCurve> {
         None
     }
     /// The transform of the loss at a tilt above 0 or equal to it, for frequencies up to a highest

@@ -5,13 +5,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
-use opendp_core::{ComposableLoss, Error, PrivacyProfile, RenyiCurve, Result};
+use opendp_core::{
+    ComposableLoss, Error, Measure, PrivacyProfile, RenyiCurve, RenyiDivergence, Result,
+};
 
 use super::basic::Basic;
 use super::renyi::check_rho;
 use super::{
     Account, ConcentratedPair, CurvePair, DominatingPair, FixedSizePair, GaussianPair,
-    LogConcaveNoise, PrivatePair, SampledPair, concentrated_delta, concentrated_epsilon,
+    LogConcaveNoise, PrivatePair, RenyiPair, SampledPair, concentrated_delta, concentrated_epsilon,
     renyi_delta, renyi_epsilon,
 };
 
@@ -34,7 +36,7 @@ impl ComposableLoss for Account {
         // What is known by more than its curve, and curves, alone and as pairs.
         let (mut known, mut curves) = (Account::new(), Account::new());
         let (mut members, mut exact) = (Vec::new(), Vec::new());
-        let (mut rho, mut kinds) = (0.0f64, HashMap::new());
+        let (mut rho, mut renyi, mut kinds) = (0.0f64, Vec::new(), HashMap::new());
         for profile in profiles {
             match account(profile) {
                 Some(account) if account.is_known(&mut kinds) => {
@@ -42,20 +44,30 @@ impl ComposableLoss for Account {
                     exact.push(profile);
                     continue;
                 }
-                Some(account) => match account.only_rho() {
-                    Some(more) => {
+                Some(account) => match (account.only_rho(), account.only_renyi()) {
+                    (Some(more), _) => {
                         rho = rho.inf_add(more)?;
                         continue;
                     }
-                    None => curves.join(account),
+                    (None, Some(curve)) => {
+                        renyi.push(curve);
+                        continue;
+                    }
+                    (None, None) => curves.join(account),
                 },
                 None => curves = curves.with(Arc::new(curve(profile.clone())?), 1),
             }
             members.push(profile.clone());
         }
-        if 0.0 < rho {
+        if 0.0 < rho && renyi.is_empty() {
             curves = curves.with(Arc::new(ConcentratedPair::new(rho)), 1);
             members.push(profile_of_concentrated(rho)?);
+        }
+        if !renyi.is_empty() {
+            renyi.push(RenyiCurve::new(move |order| order.inf_mul(rho)));
+            let all = RenyiDivergence.compose(&renyi)?;
+            curves = curves.with(Arc::new(RenyiPair::new(all.clone())), 1);
+            members.push(profile_of_renyi(all)?);
         }
         if let ([], [one]) = (&exact[..], &members[..]) {
             return Ok(one.clone());
@@ -88,6 +100,13 @@ impl ComposableLoss for Account {
 }
 
 impl Account {
+    /// The bounds on the Renyi divergence of everything, if no more is known of it.
+    fn only_renyi(&self) -> Option<RenyiCurve> {
+        match self.parts() {
+            [(pair, 1)] => pair.renyi(),
+            _ => None,
+        }
+    }
     /// Whether every pair is known by more than its curve. Pairs of one text are looked at once.
     fn is_known(&self, kinds: &mut HashMap<Arc<str>, bool>) -> bool {
         self.parts().iter().zip(self.names()).all(|((pair, count), name)| {
@@ -244,8 +263,6 @@ pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
         let curve = curve.clone();
         move |order| curve.epsilon(order)
     };
-    let all = at(&curve);
-    let reach = move || renyi_epsilon(all, NEGLIGIBLE).unwrap_or(f64::INFINITY);
     let (one, two) = (at(&curve), at(&curve));
     let delta = move |epsilon| renyi_delta(&one, epsilon);
     let epsilon = move |delta| match delta {
@@ -253,8 +270,7 @@ pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
         0.0 => Ok(f64::INFINITY),
         delta => renyi_epsilon(&two, delta),
     };
-    let again = at(&curve);
-    let pair = CurvePair::reaching(reach, move |e| renyi_delta(&again, e).unwrap_or(1.0));
+    let pair = RenyiPair::new(curve);
     Ok(profile_of(pair).with_delta(delta).with_epsilon(epsilon))
 }
 

@@ -1,0 +1,75 @@
+//! Pairs of which only Renyi divergences are known.
+
+use std::fmt;
+
+use opendp_core::RenyiCurve;
+
+use super::pair::{Buckets, DominatingPair, Grid};
+use super::profile::NEGLIGIBLE;
+use super::{CurvePair, renyi_delta, renyi_epsilon};
+
+/// A mechanism of which bounds on the Renyi divergence of every order are known, and no more.
+///
+/// The bounds of such mechanisms are added at each order (Mironov 2017, on composition) before they
+/// become a profile. Together with other pairs this one enters by that profile, as [`CurvePair`].
+#[derive(Clone)]
+pub struct RenyiPair {
+    renyi: RenyiCurve,
+    curve: CurvePair,
+}
+
+impl RenyiPair {
+    /// Take a bound for each order.
+    pub fn new(renyi: RenyiCurve) -> Self {
+        let (one, two) = (renyi.clone(), renyi.clone());
+        let reach = move || renyi_epsilon(|a| one.epsilon(a), NEGLIGIBLE).unwrap_or(f64::INFINITY);
+        let delta = move |epsilon| renyi_delta(|a| two.epsilon(a), epsilon).unwrap_or(1.0);
+        RenyiPair { renyi, curve: CurvePair::reaching(reach, delta) }
+    }
+}
+impl fmt::Debug for RenyiPair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RenyiPair").field(&self.curve).finish()
+    }
+}
+impl DominatingPair for RenyiPair {
+    fn range(&self, tail: f64) -> (f64, f64) {
+        self.curve.range(tail)
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        self.curve.buckets(grid)
+    }
+    fn only_above(&self) -> bool {
+        true
+    }
+    fn renyi(&self) -> Option<RenyiCurve> {
+        Some(self.renyi.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use opendp_core::{PrivacyProfile, Result};
+
+    use super::super::*;
+    use super::*;
+
+    fn linear(rho: f64) -> PrivacyProfile {
+        profile_of_renyi(RenyiCurve::new(move |order| Ok(order * rho))).unwrap()
+    }
+    fn epsilon(profiles: &[PrivacyProfile]) -> Result<f64> {
+        PrivacyProfile::compose(profiles)?.epsilon(1e-6)
+    }
+
+    #[test]
+    fn renyi_divergences_are_added_at_each_order_and_converted_once() {
+        let many: Vec<_> = (0..1000).map(|i| linear(1e-4 * f64::from(1 + i % 3))).collect();
+        let rho = 1e-4 * (334.0 + 2.0 * 333.0 + 3.0 * 333.0);
+        let (found, exact) = (epsilon(&many).unwrap(), concentrated_epsilon(rho, 1e-6).unwrap());
+        assert!((found / exact - 1.0).abs() < 1e-9, "{found} {exact}");
+        // Those of a known `rho` are added, too.
+        let mixed = [linear(0.02), profile_of_concentrated(0.03).unwrap(), linear(0.05)];
+        let (found, exact) = (epsilon(&mixed).unwrap(), concentrated_epsilon(0.1, 1e-6).unwrap());
+        assert!((found / exact - 1.0).abs() < 1e-9, "{found} {exact}");
+    }
+}
