@@ -115,7 +115,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     }
     /// Erase the types of the input and the output. The stages stay as they are.
     pub fn erase(&self) -> Function<AnyValue, AnyValue> {
-        Function::of(self.stage.clone())
+        Function::erased(self.stage.clone())
     }
 
     /// Run on a value, on all cores when it has many rows.
@@ -181,6 +181,10 @@ impl<T: Carrier> Function<T, T> {
     }
 }
 impl Function<AnyValue, AnyValue> {
+    /// Make a function of erased values of a stage.
+    pub(crate) fn erased(stage: Stage) -> Self {
+        Function { stage, run: Stage::eval_erased }
+    }
     /// Give types to the input and the output. They are checked when the function runs.
     pub(crate) fn typed<I: Carrier, O: Carrier>(&self) -> Function<I, O> {
         Function::of(self.stage.clone())
@@ -202,6 +206,13 @@ impl Stage {
     /// Run on a typed value.
     fn eval<I: Carrier, O: Carrier>(&self, input: &I) -> Result<O> {
         AnyValue::downcast_result(self.run(AnyRef::of(input)))
+    }
+    /// Run on an erased value, which is neither copied nor erased once more.
+    fn eval_erased(&self, input: &AnyValue) -> Result<AnyValue> {
+        match self {
+            Stage::Map(map) => map.call_on(input),
+            _ => self.pass(input.chunk()),
+        }
     }
     fn run(&self, input: AnyRef<'_>) -> Result<AnyValue> {
         match self {

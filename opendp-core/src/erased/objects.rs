@@ -35,7 +35,7 @@ fn erased(
     Transformation {
         input: input.erased(),
         output: output.erased(),
-        function: Function::of(stage.clone()),
+        function: Function::erased(stage.clone()),
         map: map.erased(),
     }
 }
@@ -56,7 +56,7 @@ fn erased_measurement(
     Measurement {
         input: input.erased(),
         measure,
-        function: Function::of(stage.clone()),
+        function: Function::erased(stage.clone()),
         map: map.erased(),
         accuracy: accuracy.clone(),
     }

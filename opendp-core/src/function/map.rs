@@ -10,6 +10,10 @@ use crate::{Carrier, Result};
 pub(crate) trait MapStage: Any + Send + Sync {
     /// Call with a value that is used no more, and may be taken.
     fn call(&self, input: &mut AnyValue) -> Result<AnyValue>;
+    /// Call with a value that is still used.
+    fn call_on(&self, input: &AnyValue) -> Result<AnyValue> {
+        self.call(&mut input.clone())
+    }
 }
 
 /// A function that takes its value for itself.
@@ -57,6 +61,9 @@ where
     F: Fn(&I) -> Result<O> + Send + Sync + 'static,
 {
     fn call(&self, input: &mut AnyValue) -> Result<AnyValue> {
+        self.call_on(input)
+    }
+    fn call_on(&self, input: &AnyValue) -> Result<AnyValue> {
         AnyValue::of_result((self.0)(input.downcast_ref()?))
     }
 }

@@ -56,6 +56,8 @@ pub fn with_secure<R, E: From<NoEntropy>>(
     put_back(source);
     result
 }
+// What one release of a number costs is so little that a call counts.
+#[inline]
 fn taken() -> Result<Box<SecureSource>, NoEntropy> {
     let kept = SLOT.try_with(Cell::take).ok().flatten();
     let ours = kept.and_then(|mut kept| (!kept.fork.detected_fork()).then_some(kept));
@@ -64,6 +66,7 @@ fn taken() -> Result<Box<SecureSource>, NoEntropy> {
         None => Ok(Box::new(SecureSource::new()?)),
     }
 }
+#[inline]
 fn put_back(source: Box<SecureSource>) {
     // While the thread is being torn down there is no slot; the source is then dropped and zeroed.
     let _ = SLOT.try_with(move |slot| slot.set(Some(source)));
