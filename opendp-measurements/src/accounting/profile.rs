@@ -19,8 +19,6 @@ use super::{
 
 /// Where a profile that is only a curve is cut off.
 pub(super) const NEGLIGIBLE: f64 = 1e-18;
-/// No curve is looked at beyond this epsilon.
-const FARTHEST: f64 = 100.0;
 
 impl ComposableLoss for Account {
     fn delta(&self, epsilon: f64) -> Result<f64> {
@@ -140,10 +138,9 @@ fn account(profile: &PrivacyProfile) -> Option<&Account> {
     loss.downcast_ref()
 }
 
-/// Make the pair of a profile of which nothing else is known. It ends where the curve falls no more.
+/// Make the pair of a profile of which nothing else is known.
 fn curve(profile: PrivacyProfile) -> Result<CurvePair> {
-    let least = profile.delta(FARTHEST)?.max(NEGLIGIBLE);
-    let reach = profile.epsilon(least)?;
+    let reach = profile.epsilon(NEGLIGIBLE)?;
     Ok(CurvePair::new(reach, move |epsilon| profile.delta(epsilon).unwrap_or(1.0)))
 }
 

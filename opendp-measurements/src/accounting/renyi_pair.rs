@@ -72,15 +72,4 @@ mod tests {
         let (found, exact) = (epsilon(&mixed).unwrap(), concentrated_epsilon(0.1, 1e-6).unwrap());
         assert!((found / exact - 1.0).abs() < 1e-9, "{found} {exact}");
     }
-    /// It took a grid of two million losses for each.
-    #[test]
-    fn curves_that_never_fall_to_nothing_are_looked_at_where_they_fall() {
-        let one = || PrivacyProfile::from_points(vec![(0.1, 1e-9)]);
-        let all = [vec![linear(0.0)], (0..40).map(|_| one()).collect()].concat();
-        let found = epsilon(&all).unwrap();
-        // Forty purely private mechanisms, but for 4e-8.
-        let pure = vec![profile_of_private(0.1, 0.0).unwrap(); 40];
-        let (less, more) = (epsilon(&pure).unwrap(), 4.0);
-        assert!(less <= found && found < more, "{less} {found}");
-    }
 }
