@@ -5,20 +5,20 @@ use std::{fmt::Debug, hash::Hash, str::FromStr};
 use crate::Carrier;
 use crate::decimal::whole;
 
-/// A type whose values are not divided further: a number, a truth value, a text.
+/// A type whose values are not divided further: a number, a Boolean, a string.
 pub trait Atom: Carrier + Clone + Default + PartialOrd + Debug {
-    /// Whether the type has a value that no order holds: NaN.
+    /// Whether the type has NaN, a value that is not ordered.
     const NULLABLE: bool = false;
     /// Whether this value is NaN.
     fn is_null(&self) -> bool {
         false
     }
-    /// Read a value from a cell of a table, or `None` when the text is not one.
+    /// Read a value from a cell of a table, or `None` when the text is not a value.
     ///
     /// An integer may be written as any decimal number without a fraction, such as `47.0` or
     /// `4.7e1`, and is read exactly.
     fn from_cell(cell: &str) -> Option<Self>;
-    /// The value that stands for a cell that does not read.
+    /// The value that replaces an unreadable cell.
     fn unreadable() -> Self {
         Self::default()
     }
@@ -38,7 +38,7 @@ macro_rules! integer_atoms {
     ($($t:ident)*) => {$(
         impl Atom for $t {
             fn from_cell(cell: &str) -> Option<Self> {
-                // Most cells are digits alone.
+                // Most cells contain only digits.
                 $t::from_str(cell).ok().or_else(|| whole(cell)?.parse().ok())
             }
         }

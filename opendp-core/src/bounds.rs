@@ -51,7 +51,7 @@ impl<T: Atom> Bounds<T> {
     pub fn contains(&self, value: &T) -> bool {
         self.lower <= *value && *value <= self.upper
     }
-    /// The nearest value inside. NaN, which the domains that are clamped exclude, stays NaN.
+    /// The nearest value inside. NaN stays NaN; the domains of values to clamp exclude it.
     #[must_use]
     #[inline]
     pub fn clamp(&self, value: T) -> T {

@@ -1,11 +1,12 @@
-//! Values that functions take and return, and how they are looked at in chunks.
+//! Values that functions take and return, and their views as chunks.
 
 use std::{collections::HashMap, hash::Hash, ops::Range};
 
 use crate::erased::{AnyChunk, AnyValue};
 use crate::{Codec, Named};
 
-/// Rows handed to a stage at once: enough to make dispatch free, few enough to stay in the cache.
+/// Rows handed to a stage at once: enough to make dispatch negligible, and few enough for the
+/// cache.
 pub const CHUNK_ROWS: usize = 4096;
 
 /// A borrowed run of rows.
@@ -19,16 +20,16 @@ pub trait Chunk: Copy + Send + Sync {
 
 /// A value that functions take and return.
 ///
-/// A data set is looked at in chunks of rows; any other value is a single chunk. A vector of any
-/// named type that has a [`Codec`] is a carrier, and so is each atom and each map. A crate with a
-/// type of its own makes it one with [`carrier!`](crate::carrier).
+/// A data set is viewed in chunks of rows; any other value is a single chunk. A vector of any named
+/// type that has a [`Codec`] is a carrier, and so is each atom and each map. A crate makes its own
+/// type a carrier with [`carrier!`](crate::carrier).
 pub trait Carrier: Named + Codec + Clone + Send + Sync {
     /// A borrowed run of rows, or a borrow of the whole value.
     type Chunk<'a>: Chunk;
     /// Borrow all rows.
     fn chunk(&self) -> Self::Chunk<'_>;
-    /// Look at rows of a value whose type is known only at run time, if they are of this type. It is
-    /// not for implementations to change.
+    /// View rows whose type is known only at run time, if they have this type. Implementations must
+    /// not override it.
     #[doc(hidden)]
     fn view(chunk: AnyChunk<'_>) -> Option<Self::Chunk<'_>> {
         chunk.typed::<Self>()
@@ -37,19 +38,19 @@ pub trait Carrier: Named + Codec + Clone + Send + Sync {
     fn buffer() -> Self;
     /// Remove all rows and keep the memory.
     fn reset(&mut self);
-    /// Append a copy of the rows of a chunk, or, for a value that is one chunk, become a copy.
+    /// Append a copy of the rows of a chunk. A value that is a single chunk becomes a copy of it.
     fn append_rows(&mut self, chunk: Self::Chunk<'_>);
-    /// Move the value out of what is then used no more.
+    /// Move the value out; the remaining object is not used afterwards.
     #[doc(hidden)]
     fn take(&mut self) -> Self {
         std::mem::replace(self, Self::buffer())
     }
-    /// Erase the type. Erasing what is erased changes nothing.
+    /// Erase the type. Erasing an erased value changes nothing.
     #[doc(hidden)]
     fn erase(self) -> AnyValue {
         AnyValue::of(self)
     }
-    /// Take a pair apart. Any other value is none, which is the default.
+    /// Split a pair into its parts. By default return `None`: the value is not a pair.
     fn pair(&self) -> Option<(AnyValue, AnyValue)> {
         None
     }
@@ -101,8 +102,8 @@ impl<T: Named + Codec + Clone + Send + Sync> Carrier for Vec<T> {
     }
 }
 
-/// Make carriers of types that are one value each: they need `Clone`, `Default`, `Codec` and a
-/// name.
+/// Make carriers of types whose values are single items. They need `Clone`, `Default`, `Codec` and
+/// a name.
 ///
 /// ```
 /// use opendp_core::{carrier, named, Carrier, Codec, Result};

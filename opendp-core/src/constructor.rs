@@ -1,4 +1,4 @@
-//! Plain functions that can be registered, and what they make.
+//! Plain functions that can be registered, and their results.
 
 use std::any::Any;
 
@@ -113,7 +113,7 @@ impl<T: Metric> Made for TheMetric<T> {
 pub trait Constructor<Signature> {
     /// The types of the parameters, in order.
     const TYPES: &'static [ArgumentType];
-    /// What it makes.
+    /// The type of the result.
     const MADE: MadeType;
     /// Call with decoded arguments.
     ///
@@ -121,10 +121,10 @@ pub trait Constructor<Signature> {
     /// Those of the function.
     fn call(&self, call: Call) -> Result<Constructed>;
 }
-/// A parameter's name, and its default as a text of JSON.
+/// A parameter's name, and its default as JSON text.
 pub type Spec = (&'static str, Option<&'static str>);
 
-/// What a registered function makes.
+/// The result type of a registered function.
 #[derive(Clone, Copy, Debug)]
 pub struct MadeType {
     /// The kind of the object.
@@ -133,7 +133,7 @@ pub struct MadeType {
     pub type_name: fn() -> TypeName,
 }
 
-/// Decoded arguments, in the order of the parameters that take them.
+/// Decoded arguments, in the order of the parameters.
 #[derive(Debug)]
 pub struct Call(std::vec::IntoIter<Box<dyn Any>>);
 impl Call {
@@ -151,7 +151,7 @@ impl Call {
     fn value(&mut self) -> Box<dyn Any> {
         self.0.next().unwrap_or_else(|| Box::new(()))
     }
-    /// The next argument, which [`Constructor::TYPES`] had decoded as an `A`.
+    /// The next argument. [`Constructor::TYPES`] ensures that it was decoded as an `A`.
     #[inline(never)]
     fn next<A: Argument>(&mut self) -> A {
         match self.value().downcast() {
@@ -169,12 +169,12 @@ fn misfit() -> ! {
 pub const fn types_of<S, F: Constructor<S>>(_: &F) -> &'static [ArgumentType] {
     F::TYPES
 }
-/// What a function makes.
+/// The result type of a function.
 pub const fn made_of<S, F: Constructor<S>>(_: &F) -> MadeType {
     F::MADE
 }
 
-/// Erase what was made, once for all functions that make this.
+/// Erase a result. Compiled once for all functions with the same result type.
 fn erased<M: Made>(made: Result<M>) -> Result<Constructed> {
     match made {
         Ok(made) => Ok(made.erased()),

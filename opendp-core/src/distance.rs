@@ -26,27 +26,25 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     fn check(&self) -> Result<()>;
     /// Write for people.
     fn show(&self) -> String;
-    /// Read from JSON, rounding up what this type does not hold: the reading of a bound on how far
-    /// apart two values are.
+    /// Read from JSON and round up to this type. Use it for a bound on the distance of two values.
     ///
-    /// A number in JSON is the `f64` nearest to what is written, as in other programs; in the place
-    /// of an integer it is one. Only a narrower type has something to round. The default reads as
-    /// [`Codec::from_json`] does, which is right for all others.
+    /// A number in JSON is the `f64` nearest to the written one, as in other programs; an integer
+    /// parameter takes an integer. So only types narrower than `f64` round. The default reads as
+    /// [`Codec::from_json`] does, which is right for all other types.
     ///
     /// # Errors
     /// Those of [`Codec::from_json`].
     fn from_json_up(json: &Json) -> Result<Self> {
         Self::from_json(json)
     }
-    /// Read from JSON, rounding down what this type does not hold: the reading of a bound that a map
-    /// must meet.
+    /// Read from JSON and round down to this type. Use it for a bound that a map must meet.
     ///
     /// # Errors
     /// Those of [`Codec::from_json`].
     fn from_json_down(json: &Json) -> Result<Self> {
         Self::from_json(json)
     }
-    /// The numbers that it is made of, up to three, where these are all that it is.
+    /// The numbers that it consists of, at most three, if it consists of nothing else.
     #[doc(hidden)]
     fn numbers(&self) -> [Option<AnyNumber>; 3] {
         [None; 3]
@@ -138,7 +136,7 @@ macro_rules! tuples {
                 let ($($a,)*) = self;
                 let mut numbers = [None; 3];
                 for (place, [first, second, _]) in numbers.iter_mut().zip([$($a.numbers()),*]) {
-                    // A part that is itself made of several has no place of its own.
+                    // A nested part that has several numbers does not fit into one place.
                     *place = first.filter(|_| second.is_none());
                 }
                 numbers

@@ -16,22 +16,22 @@ pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
     type Carrier: Carrier;
     /// Decide whether `value` is a member of this set.
     fn member(&self, value: &Self::Carrier) -> bool;
-    /// How many records every member has, where that is part of the domain.
+    /// Return the number of records of every member, if the domain states it.
     ///
-    /// The default is that it is not.
+    /// Defaults to `None`.
     fn records(&self) -> Option<usize> {
         None
     }
-    /// The same set, but that every member has this many records; nothing, which is the default,
-    /// when the number of records is never part of the domain.
+    /// Return the same domain restricted to members of this many records, or `None` (the default)
+    /// when the domain cannot state its number of records.
     fn with_records(&self, records: usize) -> Option<Self> {
         let _ = records;
         None
     }
-    /// Whether every data set made of the records of members is a member, if it has as many records
-    /// as [`records`](Domain::records) says.
+    /// Whether every data set made of the records of members is a member, provided that it has the
+    /// size that [`records`](Domain::records) states.
     ///
-    /// The default is that nobody knows.
+    /// Defaults to `false` (unknown).
     fn recombines(&self) -> bool {
         false
     }
@@ -43,8 +43,9 @@ pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
     }
     /// Read a carrier from text that has one row per item, such as a column of a table.
     ///
-    /// Reading is total: each cell gives a member of the domain, so that a bad cell never changes
-    /// the number of rows and never causes an error. `None` when the domain is not one of rows.
+    /// Reading is total: each cell gives a member of the domain, so a bad cell never changes the
+    /// number of rows and never causes an error. Return `None` when members of the domain have no
+    /// rows.
     fn read_cells(&self, cells: &[&str]) -> Option<Result<Self::Carrier>> {
         let _ = cells;
         None

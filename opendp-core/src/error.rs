@@ -1,4 +1,4 @@
-//! What can go wrong, and how it is told.
+//! Errors and their messages.
 
 use crate::TypeName;
 
@@ -7,9 +7,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong while building or running a computation.
 ///
-/// There is one variant for each thing a caller may act on. Messages name arguments, types and
-/// parameters, what was expected and what was found. They never contain data: an error must not
-/// release what a mechanism would have protected.
+/// There is one variant for each case that a caller may handle. Messages name arguments, types and
+/// parameters, and what was expected and found. They never contain data: an error must not release
+/// what a mechanism would have protected.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -103,7 +103,7 @@ pub enum Error {
         /// What was expected and what was found.
         reason: String,
     },
-    /// A query asks for more than what is left of a privacy budget.
+    /// A query asks for more than the remaining privacy budget.
     #[error("{0}")]
     BudgetExceeded(String),
     /// Another error, and the argument or step that it came from.

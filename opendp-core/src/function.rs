@@ -21,7 +21,7 @@ use crate::{CHUNK_ROWS, Carrier, Chunk, Domain, Error, Metric, Result, Space};
 /// Data sets of at least this many rows are folded on all cores.
 const PARALLEL_ROWS: usize = 1 << 17;
 
-/// A function from `I` to `O`, as the stage that its stages fuse to.
+/// A function from `I` to `O`, stored as one fused stage.
 ///
 /// A function is written as one of three kinds of stage, and [`then`](Function::then) fuses
 /// stages as they are appended:
@@ -30,14 +30,15 @@ const PARALLEL_ROWS: usize = 1 << 17;
 /// |---|---|---|
 /// | [`rows`](Function::rows) | a chunk of rows in, a chunk of rows out, each row alone | clamp, cast |
 /// | [`fold`](Function::fold) | rows in, one value out, through a state | count, sum |
-/// | [`map`](Function::map) | any value in, any value out | what follows a fold, noise |
+/// | [`map`](Function::map) | any value in, any value out | steps after a fold, noise |
 ///
-/// Rows after rows, a fold after rows, and anything after a fold are one pass over chunks of the
-/// data that fit the cache, without a copy of the data in between. Such a function runs on all
-/// cores and over a stream; one that begins with a `map` needs its input whole.
+/// Rows after rows, a fold after rows, and anything after a fold run in one pass over chunks of the
+/// data that fit the cache, without an intermediate copy of the data. Such a function runs on all
+/// cores and over a stream; a function that begins with a `map` needs its whole input at once.
 ///
-/// The stages are erased, and the types of a function say what they take and give. So all that fuses
-/// and runs stages is compiled once, and types are looked up once in a chunk of [`CHUNK_ROWS`] rows.
+/// The stages are erased; the types of a function state its input and output. So all code that
+/// fuses and runs stages is compiled once, and types are looked up once per chunk of [`CHUNK_ROWS`]
+/// rows.
 ///
 /// ```
 /// # use opendp_core::Function;
@@ -51,7 +52,7 @@ const PARALLEL_ROWS: usize = 1 << 17;
 /// ```
 pub struct Function<I: Carrier, O: Carrier> {
     stage: Stage,
-    /// Runs the stage. A `map` of typed values is called as it was written, and erases nothing.
+    /// Runs the stage. A `map` of typed values is called directly, without erasing anything.
     run: fn(&Stage, &I) -> Result<O>,
 }
 #[derive(Clone)]
@@ -64,16 +65,17 @@ pub(crate) enum Stage {
 impl<I: Carrier, O: Carrier> Function<I, O> {
     /// Make a function that acts on each row alone: it appends the rows for a chunk to a buffer.
     ///
-    /// What it appends for a chunk must be what it would append for its rows one at a time. Its partial
-    /// results, once it is folded, are known to it alone until it is [`labelled`](Function::labelled).
+    /// The rows that it appends for a chunk must be those that it would append for the rows of the
+    /// chunk one at a time. After a fold, only this function and its clones accept its partial
+    /// results, unless it is [`labelled`](Function::labelled).
     pub fn rows(
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
         Function::of(Stage::rows(RowsLeaf::new::<I, O>(append)))
     }
-    /// Make a function that acts on each row alone, and whose output begins as `empty`, which has
-    /// no rows: it says what the output is like where there are no rows to tell, as the columns of a
-    /// frame are.
+    /// Make a function that acts on each row alone, and whose output starts as a copy of `empty`.
+    /// `empty` has no rows; it fixes the shape of the output, such as the columns of a frame, for
+    /// inputs without rows.
     pub fn rows_onto(
         empty: O,
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
@@ -85,31 +87,32 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     pub fn fold(fold: impl Fold<I, O>) -> Self {
         Function::of(fold_stage(fold))
     }
-    /// Make a function that folds rows into a value, and makes its output of that value.
+    /// Make a function that folds rows into a value, and computes its output from that value.
     ///
-    /// It is a fold and a map. What depends on the rows is compiled once, whatever becomes of their
-    /// value in the end.
+    /// It is a fold and a map. Code that depends on the rows is compiled once for all choices of
+    /// `last`.
     pub fn fold_then<X: Carrier>(fold: impl Fold<I, X>, last: fn(X) -> Result<O>) -> Self {
         Function::of(fold_last(fold_stage(fold), &last))
     }
-    /// Make a function that needs its input whole.
+    /// Make a function that needs its whole input at once.
     pub fn map<F: Fn(&I) -> Result<O> + Send + Sync + 'static>(function: F) -> Self {
         Function { stage: MapLeaf::stage(function), run: MapLeaf::<F, I, O>::call_typed }
     }
-    /// Make a function of a stage that takes an `I` and gives an `O`.
+    /// Make a function of a stage from `I` to `O`.
     pub(crate) fn of(stage: Stage) -> Self {
         Function { stage, run: Stage::eval }
     }
     pub(crate) fn stage(&self) -> &Stage {
         &self.stage
     }
-    /// Say in words which function of rows this is, its arguments included, in place of all that is
-    /// known of it. Partial results are told apart by this text, so it must be another one for another
-    /// function, and the same in every process.
+    /// Describe in words which function of rows this is, including its arguments; this text
+    /// replaces any earlier label. Partial results are told apart by it, so two different functions
+    /// must have different texts, and the text must be the same in every process.
     ///
-    /// A function made by [`rows`](Function::rows) states no label at first. Its partial results can
-    /// then be merged with, and resumed by, only those of itself and its clones, in the process that
-    /// made it. A fold has the label of its [`Fold`]; a function that needs its input whole has none.
+    /// A function made by [`rows`](Function::rows) has no label at first. Its partial results can
+    /// then be merged and resumed only by itself and its clones, in the process that made it. A
+    /// fold has the label of its [`Fold`]; a function that needs its whole input at once has no
+    /// label.
     ///
     /// ```
     /// # use opendp_core::Function;
@@ -130,8 +133,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         }
         self
     }
-    /// Say from which space the function starts: partial results of another space are of another
-    /// function.
+    /// State the space that the function starts from. Partial results of functions that start from
+    /// different spaces do not merge.
     pub(crate) fn within<D: Domain, M: Metric>(mut self, space: &Space<D, M>) -> Self {
         if let Stage::Rows(_, label) | Stage::Fold(_, label) = &mut self.stage {
             *label = label.within(space.erase());
@@ -140,8 +143,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     }
     /// Append a function: this one, then `next`.
     ///
-    /// A [`projection`](Function::projection) is left out before a fold that
-    /// [`projects`](Fold::projects) its rows itself.
+    /// Skip a [`projection`](Function::projection) before a fold that [`projects`](Fold::projects)
+    /// its rows itself.
     pub fn then<P: Carrier>(&self, next: &Function<O, P>) -> Function<I, P> {
         match self.stage.then(&next.stage) {
             Some(fused) => Function::of(fused),
@@ -167,12 +170,12 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     pub fn streams(&self) -> bool {
         !matches!(self.stage, Stage::Map(_))
     }
-    /// Run over a stream of chunks, in memory that does not grow with it when the rows are folded.
+    /// Run over a stream of chunks. If the rows are folded, memory does not grow with the stream.
     ///
-    /// The result is the same, to the bit, however the rows are divided into chunks.
+    /// The result is bit for bit the same for every division of the rows into chunks.
     ///
     /// # Errors
-    /// `NotImplemented` when the function needs its input whole.
+    /// `NotImplemented` when the function needs its whole input at once.
     pub fn eval_chunks(&self, chunks: impl IntoIterator<Item = Result<I>>) -> Result<O> {
         let mut sink = self.stage.open()?;
         for chunk in chunks {
@@ -183,7 +186,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// Begin a partial result: it absorbs chunks, merges with others, travels as bytes, finishes.
     ///
     /// # Errors
-    /// `NotImplemented` unless the function folds its rows, whatever their order.
+    /// `NotImplemented` unless the function folds its rows in any order.
     pub fn start(&self) -> Result<Partial<I, O>> {
         match &self.stage {
             Stage::Fold(fold, _) if fold.in_order() => Err(in_order_only()),
@@ -191,12 +194,13 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
             _ => Err(whole_only()),
         }
     }
-    /// Take up a partial result that was written by [`Partial::to_bytes`], maybe elsewhere.
+    /// Resume a partial result that was written by [`Partial::to_bytes`], possibly on another
+    /// machine.
     ///
     /// # Errors
-    /// `NotImplemented` unless the function folds its rows, whatever their order; `FailedFunction`
-    /// when the bytes are not a state of this function: the same steps with the same arguments up to
-    /// the fold, from the same spaces. What follows the fold may differ.
+    /// `NotImplemented` unless the function folds its rows in any order; `FailedFunction` when the
+    /// bytes are not a state of this function, which means the same steps with the same arguments
+    /// up to the fold, from the same spaces. Steps after the fold may differ.
     pub fn resume(&self, bytes: &[u8]) -> Result<Partial<I, O>> {
         match &self.stage {
             Stage::Fold(fold, _) if fold.in_order() => Err(in_order_only()),
@@ -209,7 +213,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
 impl<T: Carrier> Function<T, T> {
     /// Make a function that acts on each row alone, and moves it to the nearest of a set of rows.
     ///
-    /// A fold that is told `set`, and moves the rows there itself, spares this stage; see
+    /// A fold that receives `set` and moves the rows there itself makes this stage unnecessary; see
     /// [`Fold::projects`].
     pub fn projection(
         set: impl Any + Send + Sync,
@@ -254,7 +258,7 @@ impl Stage {
     fn eval<I: Carrier, O: Carrier>(&self, input: &I) -> Result<O> {
         AnyValue::downcast_result(self.run(AnyRef::of(input)))
     }
-    /// Run on an erased value, which is neither copied nor erased once more.
+    /// Run on an erased value, without copying it or erasing it again.
     fn eval_erased(&self, input: &AnyValue) -> Result<AnyValue> {
         match self {
             Stage::Map(map) => map.call_on(input),
@@ -267,7 +271,7 @@ impl Stage {
             _ => self.pass(input.chunk()),
         }
     }
-    /// Run on an erased value that is used no more.
+    /// Run on an erased value that is not used afterwards.
     fn call(&self, mut input: AnyValue) -> Result<AnyValue> {
         match self {
             Stage::Map(map) => map.call(&mut input),
@@ -293,7 +297,7 @@ impl Stage {
         }
     }
 }
-/// A run over chunks, and what it has made so far.
+/// A run over chunks, with its result so far.
 enum Sink<'a> {
     Rows(Box<dyn Run>, AnyValue),
     Fold(&'a dyn FoldStage, AnyState),
@@ -328,7 +332,7 @@ fn fold_last(fold: Stage, last: &dyn Last) -> Stage {
 fn fold_then(fold: Arc<dyn FoldStage>, last: Stage) -> Arc<dyn FoldStage> {
     Arc::new(ThenStage(fold, last))
 }
-/// Rows, then a fold, without a last projection of the rows that the fold does itself.
+/// Rows, then a fold. Drop a last projection of the rows if the fold projects them itself.
 fn fold_after(rows: &Arc<dyn RowsStage>, fold: &Arc<dyn FoldStage>) -> Arc<dyn FoldStage> {
     match rows.projection().filter(|projection| fold.projects(projection.set)) {
         // A projection alone does not change the type of the rows.
@@ -338,7 +342,8 @@ fn fold_after(rows: &Arc<dyn RowsStage>, fold: &Arc<dyn FoldStage>) -> Arc<dyn F
     }
 }
 
-/// Feed all rows of a chunk to a state, on all cores when there are many and any order will do.
+/// Feed all rows of a chunk to a state, on all cores if there are many and their order is
+/// irrelevant.
 ///
 /// Merging is exact and independent of order, so the result does not depend on the division.
 fn absorb(fold: &dyn FoldStage, state: &mut dyn Any, all: AnyChunk<'_>) -> Result<()> {
@@ -347,7 +352,7 @@ fn absorb(fold: &dyn FoldStage, state: &mut dyn Any, all: AnyChunk<'_>) -> Resul
         return ranges(rows, CHUNK_ROWS)
             .try_for_each(|range| fold.absorb(state, all.narrow(range)));
     }
-    // A few parts for each thread, so that a slow one can be helped out.
+    // Several parts per thread, so other threads can take over work from a slow one.
     let parts: Vec<_> = ranges(rows, rows.div_ceil(threads * 4).max(CHUNK_ROWS)).collect();
     let states = parts.into_par_iter().map(|part| {
         let (part, mut state) = (all.narrow(part), fold.start());

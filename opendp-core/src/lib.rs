@@ -1,17 +1,17 @@
-//! The language of differential privacy: spaces, functions, maps, and the objects made of them.
+//! Differential privacy in types: spaces, functions, maps, and the objects made of them.
 //!
-//! - [`Domain`]: a set of values. [`Metric`]: a distance on it. [`Space`]: the two, checked.
+//! - [`Domain`]: a set of values. [`Metric`]: a distance on it. [`Space`]: a checked pair of both.
 //! - [`Measure`]: a distance between distributions, which is a privacy loss.
-//! - [`Function`]: what runs, as stages that fuse, parallelise, stream and merge.
-//! - [`StabilityMap`], [`PrivacyMap`]: what is proved of it.
+//! - [`Function`]: the code that runs, as stages that fuse, parallelise, stream and merge.
+//! - [`StabilityMap`], [`PrivacyMap`]: the proved bounds of a function.
 //! - [`Transformation`], [`Measurement`]: function and map together; [`Transformation::then`]
 //!   chains them.
 //! - [`arith`]: arithmetic that rounds toward more privacy loss. [`random`]: the secure source.
 //! - [`erased`]: the same objects with types known only at run time.
-//! - [`register!`], [`Registration`]: how a crate offers its constructors by name.
+//! - [`register!`], [`Registration`]: the way a crate offers its constructors by name.
 //! - [`laws`]: reusable checks of constructors.
 //!
-//! This crate knows no transformation and no measurement; they are in sibling crates, and in yours.
+//! This crate contains no transformation and no measurement. Sibling crates do, and yours can.
 //!
 //! ```
 //! use opendp_core::*;

@@ -1,4 +1,4 @@
-//! Maps between distances: what a function's outputs owe to its inputs.
+//! Maps between distances: bounds on outputs, given bounds on inputs.
 
 use std::{fmt, sync::Arc};
 
@@ -6,8 +6,8 @@ use crate::arith::{Exact, InfCast, Number};
 use crate::erased::{AnyDistance, AnyMeasure, AnyMetric};
 use crate::{Distance, Measure, Metric, Result};
 
-/// A function of a distance. Whatever is done to one is compiled once for its two types of
-/// distances, and not for each metric and each measure that has them.
+/// A function of a distance. Operations on it are compiled once for each pair of distance types,
+/// and not for each metric and each measure.
 trait Bound<I, O>: Send + Sync {
     fn at(&self, d_in: &I) -> Result<O>;
 }
@@ -70,9 +70,9 @@ pub struct StabilityMap<MI: Metric, MO: Metric>(Shared<MI::Distance, MO::Distanc
 
 /// An upper bound on the privacy loss, given a bound on the distance between inputs.
 ///
-/// The bound is a [`Distance`](crate::Distance), such as a float, which is rounded up. Where the
-/// exact bound is known it may be [given](PrivacyMap::with_exact) too; it is what counts against a
-/// budget, so that ten losses of a tenth are one.
+/// The bound is a [`Distance`](crate::Distance), such as a float, which is rounded up. The map can
+/// also [state](PrivacyMap::with_exact) an exact bound. Budgets are charged the exact bound, so ten
+/// losses of a tenth add up to one.
 pub struct PrivacyMap<MI: Metric, MO: Measure> {
     bound: Shared<MI::Distance, MO::Distance>,
     exact: Option<Shared<MI::Distance, Vec<Exact>>>,
@@ -134,8 +134,8 @@ impl StabilityMap<AnyMetric, AnyMetric> {
 }
 
 impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
-    /// Make a map from a function, which must compute through [`arith`](crate::arith) so that
-    /// every rounding is upward. The caller vouches for the bound.
+    /// Make a map from a function, which must compute through [`arith`](crate::arith) so that every
+    /// rounding is upward. The caller vouches for the bound.
     pub fn new(
         map: impl Fn(&MI::Distance) -> Result<MO::Distance> + Send + Sync + 'static,
     ) -> Self {
@@ -155,7 +155,7 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     pub fn erase(&self) -> PrivacyMap<AnyMetric, AnyMeasure> {
         PrivacyMap { bound: erased(&self.bound), exact: taken_out(self.exact.as_ref()) }
     }
-    /// Whether another map is this one, so that both say the same at every distance.
+    /// Whether another map is the same object, so both agree at every distance.
     pub(crate) fn is(&self, other: &Self) -> bool {
         let exact = match (&self.exact, &other.exact) {
             (None, None) => true,
@@ -164,8 +164,8 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
         };
         exact && std::ptr::addr_eq(Arc::as_ptr(&self.bound), Arc::as_ptr(&other.bound))
     }
-    /// Evaluate the map at a distance as exact numbers, which add up when releases do: the exact
-    /// bound where it is known, and otherwise the floats of the rounded one, for what they are.
+    /// Evaluate the map at a distance as exact numbers, which add up over releases: the exact bound
+    /// if it is known, and otherwise the exact values of the floats of the rounded bound.
     ///
     /// # Errors
     /// Those of [`eval`](PrivacyMap::eval) and of [`Measure::split`].

@@ -9,9 +9,9 @@ use crate::{Distance, Error, Named, PrivacyProfile, Result};
 /// How several interactive mechanisms on the same data may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interaction {
-    /// One after the other: once the next has begun, the earlier ones answer no more.
+    /// One after the other: once the next has begun, the earlier ones refuse further queries.
     Sequential,
-    /// In any order: questions to all of them may be interleaved.
+    /// In any order: queries to all of them may be interleaved.
     Concurrent,
 }
 
@@ -25,8 +25,8 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     fn to_json(&self) -> Json {
         Json::String(Self::type_name().to_string())
     }
-    /// Read a loss that was written before its measure was known, as the arguments of a registered
-    /// function are. The default gives back the loss, whose type decides.
+    /// Complete a loss that was read before its measure was known, as in the arguments of a
+    /// registered function. By default return the loss unchanged.
     ///
     /// # Errors
     /// `FailedCast` when it is not a loss in this measure.
@@ -34,7 +34,7 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
         Ok(loss)
     }
     /// Bound the loss of releasing all answers of mechanisms with these losses on the same data,
-    /// whether or not a later mechanism is chosen in view of earlier answers.
+    /// even if a later mechanism is chosen after seeing earlier answers.
     ///
     /// # Errors
     /// `NotImplemented` unless the measure composes; `Overflow` when the total is not finite.
@@ -45,18 +45,19 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     /// How several interactive mechanisms on the same data may be used, so that their losses still
     /// [compose](Measure::compose).
     ///
-    /// The default is the one that needs no theorem.
+    /// Defaults to [`Interaction::Sequential`], which needs no further theorem.
     fn interaction(&self) -> Interaction {
         Interaction::Sequential
     }
-    /// Count the parts of a loss: numbers that add up, each on its own, over all the mechanisms
-    /// that an analyst chooses, one after the other, in view of earlier answers.
+    /// Count the parts of a loss. Each part is a number that adds up on its own over all mechanisms
+    /// that an analyst chooses, one after the other, after seeing earlier answers.
     ///
     /// This claims more than [`compose`](Measure::compose), where the losses are fixed before the
-    /// first answer: here each loss, and the decision to go on, may depend on answers, and the bound
-    /// is that no part of the sum ever exceeds the part of a budget. Odometers and privacy filters
-    /// rest on it. A measure that has parts implements all three of `parts`, [`split`](Measure::split)
-    /// and [`join`](Measure::join).
+    /// first answer. Here each loss, and the decision to continue, may depend on answers; the claim
+    /// is that the privacy loss of the whole interaction is bounded as long as no part of the sum
+    /// exceeds that part of the budget. Odometers and privacy filters rely on it. A measure that
+    /// has parts implements all three of `parts`, [`split`](Measure::split) and
+    /// [`join`](Measure::join).
     ///
     /// # Errors
     /// `NotImplemented` unless the claim is made.
@@ -74,10 +75,10 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
         let _ = loss;
         self.parts().map(|_| Vec::new())
     }
-    /// Make a loss of its parts, rounding up.
+    /// Build a loss from its parts, rounding up.
     ///
     /// # Errors
-    /// `NotImplemented` unless losses have parts; `FailedMap` unless there are as many as it takes.
+    /// `NotImplemented` unless losses have parts; `FailedMap` when the number of parts is wrong.
     fn join(&self, parts: &[f64]) -> Result<Self::Distance> {
         Err(self.parts().err().unwrap_or_else(|| {
             Error::FailedMap(format!("a loss does not have {} parts", parts.len()))

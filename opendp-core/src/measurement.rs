@@ -7,7 +7,7 @@ use crate::{
     Carrier, Distance, Domain, Function, Measure, Metric, Partial, PrivacyMap, Result, Space,
 };
 
-/// How far each answer of a release is from the true one, except with probability alpha.
+/// A bound on the error of each answer of a release, which holds except with probability alpha.
 pub type Accuracy = Arc<dyn Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync>;
 
 /// A randomized function with a bound on its privacy loss.
@@ -35,7 +35,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         let function = function.within(&input);
         Measurement { input, measure, function, map, accuracy: None }
     }
-    /// Say how accurate the answers are, as a function of alpha.
+    /// State how accurate the answers are, as a function of alpha.
     #[must_use]
     pub fn with_accuracy(
         mut self,
@@ -66,7 +66,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// Draw one release of a data set that arrives in chunks.
     ///
     /// # Errors
-    /// `NotImplemented` when the function needs its input whole; those of the stream.
+    /// `NotImplemented` when the function needs its whole input at once; errors of the stream.
     pub fn invoke_chunks(
         &self,
         chunks: impl IntoIterator<Item = Result<DI::Carrier>>,
@@ -87,17 +87,17 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     pub fn map(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         self.map.eval(d_in)
     }
-    /// Bound the privacy loss as [`map`](Measurement::map) does, in exact numbers that add up when
-    /// releases do, one for each [part](Measure::parts) of a loss. It is what an odometer or a
-    /// filter is charged.
+    /// Bound the privacy loss as [`map`](Measurement::map) does, in exact numbers that add up over
+    /// releases, one for each [part](Measure::parts) of a loss. Odometers and filters charge this
+    /// bound.
     ///
     /// # Errors
     /// Those of the map, and of [`Measure::split`].
     pub fn exact_map(&self, d_in: &MI::Distance) -> Result<Vec<Exact>> {
         self.map.eval_exact(&self.measure, d_in)
     }
-    /// Whether another measurement shares the map of this one, as its copies do, so that what both
-    /// lose need be asked of one of them only.
+    /// Whether another measurement shares the map of this one, as its clones do. Then evaluating
+    /// one of the two maps is enough.
     pub fn shares_map(&self, other: &Self) -> bool {
         self.map.is(&other.map)
     }
@@ -108,8 +108,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     pub fn check(&self, d_in: &MI::Distance, d_out: &MO::Distance) -> Result<bool> {
         self.map(d_in)?.at_most(d_out)
     }
-    /// Bound how far each answer is from the true one, except with probability `alpha`, or `None`
-    /// where no bound is known.
+    /// Bound the error of each answer, except with probability `alpha`. Return `None` for an answer
+    /// without a known bound.
     ///
     /// # Errors
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`.
@@ -121,7 +121,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     }
     /// Keep the release, and state its loss in another measure. The caller vouches for the claim.
     ///
-    /// It is what a conversion between measures is made of.
+    /// Conversions between measures use it.
     pub fn with_loss<MX: Measure>(
         &self,
         measure: MX,
@@ -137,8 +137,9 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     }
     /// Continue with a function of the release alone.
     ///
-    /// The privacy loss stays as it is: what is computed from a release without the data cannot
-    /// tell more about the data than the release does (Dwork, Roth 2014, on post-processing).
+    /// The privacy loss does not change: whatever is computed from a release without the data
+    /// cannot reveal more about the data than the release does (Dwork, Roth 2014, on
+    /// post-processing).
     ///
     /// # Errors
     /// Those of `next`.

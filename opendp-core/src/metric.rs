@@ -9,9 +9,9 @@ use crate::{Distance, Domain, Named, Result};
 
 /// A way to measure the distance between two values.
 ///
-/// A metric by itself never computes a distance: a release relates a distance that its user states
-/// to one that its maps give. What a metric means is in its documentation, and, where it can be
-/// executed, in [`DistanceOn`].
+/// A release never computes a distance in its metric: it relates a distance that the user states to
+/// one that its maps give. The documentation of each metric defines it, and so does [`DistanceOn`]
+/// for metrics that can be computed.
 pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
     /// The type of a distance.
     type Distance: Distance;
@@ -21,8 +21,8 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
     fn to_json(&self) -> Json {
         Json::String(Self::type_name().to_string())
     }
-    /// Read a distance that was written before its metric was known, as the arguments of a
-    /// registered function are. The default gives back the distance, whose type decides.
+    /// Complete a distance that was read before its metric was known, as in the arguments of a
+    /// registered function. By default return the distance unchanged.
     ///
     /// # Errors
     /// `FailedCast` when it is not a distance in this metric.
@@ -32,12 +32,12 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
     /// Whether this metric stands for others.
     #[doc(hidden)]
     const STANDS: bool = false;
-    /// Erase the type. A metric that stands for several erases to the one that it is.
+    /// Erase the type. A metric that stands for several erases to the one it currently represents.
     #[doc(hidden)]
     fn erased(&self) -> AnyMetric {
         AnyMetric::new(self.clone())
     }
-    /// Recover the type, if it is this one, or if this one stands for it.
+    /// Recover the type, if it is this one, or if this type stands for it.
     #[doc(hidden)]
     fn view(metric: &AnyMetric) -> Option<Self> {
         metric.as_any().downcast_ref().cloned()
@@ -65,8 +65,8 @@ pub trait MetricOn<D: Domain>: Metric {
 
 /// A metric whose distance between two members can be computed.
 ///
-/// No release ever does. It is what [`laws`](crate::laws) uses to test a stability map on
-/// neighbouring members, for our constructors and for those of any other crate.
+/// No release uses it. [`laws`](crate::laws) uses it to test a stability map on neighbouring
+/// members, for the constructors of any crate.
 pub trait DistanceOn<D: Domain>: MetricOn<D> {
     /// Compute the distance, rounded up, or `None` when the two are infinitely far apart.
     ///
@@ -79,7 +79,7 @@ pub trait DistanceOn<D: Domain>: MetricOn<D> {
 pub trait DatasetMetric: Metric<Distance = u32> {
     /// Whether members at a finite distance have the same number of records.
     fn sized(&self) -> bool;
-    /// Whether the order of the records counts.
+    /// Whether the order of the records matters.
     fn ordered(&self) -> bool;
     /// Bound the symmetric distance of two data sets that are `d_in`-close in this metric.
     ///

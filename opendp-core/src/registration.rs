@@ -1,4 +1,4 @@
-//! The seam through which crates offer functions by name.
+//! The interface through which crates offer functions by name.
 
 use std::{any::Any, borrow::Cow, fmt};
 
@@ -6,13 +6,12 @@ use crate::{Arg, Args, Argument, Call, Constructed, Kind, MadeType, Result, Spec
 
 /// One function at one choice of its type parameters, as a constant that the linker collects.
 ///
-/// A registration adds names to a function and holds no logic. It is written by
-/// [`register!`](crate::register), and a program finds it through the registry if it links, and
-/// names in code, the crate that wrote it. Of all of it only `construct` and `path` are code; the
-/// rest are constants.
+/// A registration adds names to a function and holds no logic. [`register!`](crate::register)
+/// writes it. A program finds it through the registry if the program links the crate that wrote it
+/// and mentions that crate in code. Only `construct` and `path` are code; the rest are constants.
 #[derive(Clone, Copy)]
 pub struct Registration {
-    /// What all choices of types have in common.
+    /// The part that all choices of types share.
     pub family: &'static Family,
     /// The type arguments, in order.
     pub generics: &'static [Generic],
@@ -27,7 +26,7 @@ pub struct Registration {
 }
 inventory::collect!(Registration);
 
-/// A function under its names, whatever its types.
+/// A function under its names, for all its types.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
     /// The names of the function, such as `make_clamp`. The first is the one it is listed under.
@@ -47,12 +46,12 @@ pub struct Family {
 pub struct Generic {
     /// The name of the type parameter.
     pub name: &'static str,
-    /// The types that it may be. They are several when the code is that of a type which stands for
-    /// all of them, as [`AnyDatasetMetric`](crate::AnyDatasetMetric) does for metrics.
+    /// The types that it may be. There are several when the compiled type stands for all of them,
+    /// as [`AnyDatasetMetric`](crate::AnyDatasetMetric) does for metrics.
     pub types: &'static [fn() -> TypeName],
     /// The name of the type that the code is compiled for.
     pub compiled: fn() -> TypeName,
-    /// The name of the type that is meant when nothing decides the parameter.
+    /// The name of the default type, used when nothing determines the parameter.
     pub default: Option<fn() -> TypeName>,
 }
 /// The type of a parameter.
@@ -96,14 +95,15 @@ pub struct Parameter {
     pub name: Cow<'static, str>,
     /// The name of its type.
     pub type_name: TypeName,
-    /// The value that is meant when it is absent, as a text of JSON.
+    /// The default value, as JSON text.
     pub default: Option<Cow<'static, str>>,
     argument: ArgumentType,
-    /// Whether the code stands for several types, of which the name of the parameter's type has one.
+    /// Whether the code stands for several types. The name of the parameter's type then contains
+    /// one of them.
     stands: bool,
 }
 impl Parameter {
-    /// Describe a parameter of type `A`, with a default as a text of JSON.
+    /// Describe a parameter of type `A`, with a default as JSON text.
     pub fn new<A: Argument>(
         name: impl Into<Cow<'static, str>>,
         default: Option<Cow<'static, str>>,
@@ -117,7 +117,7 @@ impl Parameter {
     ) -> Self {
         Parameter { name, type_name: (argument.type_name)(), default, argument, stands: false }
     }
-    /// Whether an argument is of a kind that fits.
+    /// Whether the kind of an argument fits.
     pub fn accepts(&self, arg: &Arg) -> bool {
         (self.argument.accepts)(arg)
             && (!self.stands
@@ -180,13 +180,14 @@ impl Registration {
     pub fn all() -> impl Iterator<Item = &'static Registration> {
         inventory::iter::<Registration>.into_iter()
     }
-    /// The kind of thing that the function makes.
+    /// The kind of object that the function makes.
     pub fn kind(&self) -> Kind {
         (self.made.kind)()
     }
-    /// The identity of the function: its path in its own crate, wherever it is registered.
+    /// The identity of the function: its path in its own crate, in whichever crate it is
+    /// registered.
     pub fn identity(&self) -> &'static str {
-        // Only compared for equality between registrations in one program, which one compiler made.
+        // Paths are only compared within one program, which one compiler built.
         let path = (self.path)();
         path.split('<').next().unwrap_or(path)
     }
@@ -225,8 +226,7 @@ impl fmt::Debug for Registration {
     }
 }
 
-/// Find the doc comment of a public function in its source. Lines of examples that the
-/// documentation hides stay hidden.
+/// Find the doc comment of a public function in its source. Hidden lines of examples stay hidden.
 fn documentation(source: &str, function: &str) -> String {
     let lines: Vec<&str> = source.lines().map(str::trim_start).collect();
     let head = format!("pub fn {function}");
@@ -250,7 +250,7 @@ fn documentation(source: &str, function: &str) -> String {
     text.trim_end().to_owned()
 }
 
-/// Name a function's own path.
+/// Return the path of a function.
 pub const fn path_of<F>(_: &F) -> fn() -> &'static str {
     std::any::type_name::<F>
 }
@@ -263,23 +263,23 @@ pub const fn path_of<F>(_: &F) -> fn() -> &'static str {
 /// }
 /// ```
 ///
-/// The text before the colon is the name of the file itself, whose doc comment on the function is
-/// the documentation in listings. `make_count as ["make_count", "acme::count"](input)` gives other
-/// names. A parameter may have a default, a literal of JSON: `null_category = true`; and so may a
-/// type parameter: `TO in [i32, i64] = i32`. The macro does not run anything: place it outside of
-/// any function, right below the one it names.
+/// The text before the colon is the name of the file itself. Listings show the doc comment of the
+/// function in that file. `make_count as ["make_count", "acme::count"](input)` gives other names. A
+/// parameter may have a JSON literal as default: `null_category = true`. A type parameter may have
+/// a default too: `TO in [i32, i64] = i32`. The macro runs nothing: place it outside of any
+/// function, right below the function that it names.
 ///
-/// The function is compiled once for each choice. Where one type stands for several others, it is
-/// compiled for that type alone: `M in [SymmetricDistance, HammingDistance] as AnyDatasetMetric`
-/// offers two signatures and compiles one function. Where the types in the middle of a signature are
-/// stood for, `make_it via it_at(input)` names the function that is compiled, which takes the same
-/// type arguments and does the same. Some lists have names:
+/// The function is compiled once for each choice. A type that stands for several others is compiled
+/// alone: `M in [SymmetricDistance, HammingDistance] as AnyDatasetMetric` offers two signatures and
+/// compiles one function. When a type inside a signature is stood for, `make_it via it_at(input)`
+/// names the compiled function, which takes the same type arguments and does the same. Some lists
+/// have names:
 ///
 /// | name | types |
 /// |---|---|
-/// | `numbers` | the integers of 8 to 128 bits but `u128`, `usize`, `f32`, `f64` |
-/// | `integers` | those of them that are integers |
-/// | `hashable_atoms` | those integers, `bool`, `String` |
+/// | `numbers` | the integers of 8 to 128 bits except `u128`, `usize`, `f32`, `f64` |
+/// | `integers` | the integers of `numbers` |
+/// | `hashable_atoms` | `integers`, `bool`, `String` |
 /// | `atoms` | `numbers`, `bool`, `String` |
 /// | `castable_atoms` | the integers of 32 and 64 bits, `usize`, `f32`, `f64`, `bool`, `String` |
 /// | `dataset_metrics` | the four metrics on data sets, `as AnyDatasetMetric` |
@@ -415,8 +415,8 @@ macro_rules! __register {
 }
 /// Mention what [`register!`](crate::register) would offer, and offer nothing.
 ///
-/// It is what the unit tests of the catalogues have in its place: they resolve no names, and to
-/// compile all registrations a second time takes long. Functions and types stay used.
+/// Unit tests of the catalogue crates use it instead of `register!`: they resolve no names, and
+/// compiling all registrations again takes long. Functions and types stay used.
 #[macro_export]
 macro_rules! mention {
     ($file:literal : $f:ident as [$($names:tt)*] $($rest:tt)*) => {

@@ -9,8 +9,8 @@ use crate::{DistanceOn, Domain, Error, Metric, MetricOn, Result};
 
 /// A domain together with a metric on it.
 ///
-/// Holding a space is the proof that the two fit: it can only be built by [`Space::new`], which
-/// runs the check once. An erased space comes only from [`Space::erase`].
+/// A space exists only if the two fit: only [`Space::new`] builds one, and it runs the check once.
+/// An erased space comes only from [`Space::erase`].
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, ChangeOneDistance, Space, VectorDomain};
@@ -19,7 +19,7 @@ use crate::{DistanceOn, Domain, Error, Metric, MetricOn, Result};
 /// assert!(Space::new(records.with_size(100), ChangeOneDistance).is_ok());
 /// ```
 pub struct Space<D, M> {
-    /// It is a `D`, erased: so what holds spaces is not compiled for each domain.
+    /// An erased `D`, so code that holds spaces is not compiled for each domain.
     pub(crate) domain: AnyDomain,
     pub(crate) metric: M,
     domain_type: PhantomData<fn() -> D>,
@@ -36,14 +36,14 @@ impl<D: Domain, M: MetricOn<D>> Space<D, M> {
     }
 }
 impl<D, M> Space<D, M> {
-    /// Put together what has been checked; the domain is a `D`.
+    /// Build a space from checked parts. The domain must be a `D`.
     pub(crate) fn of(domain: AnyDomain, metric: M) -> Self {
         Space { domain, metric, domain_type: PhantomData }
     }
 }
 impl<D: Domain, M: DistanceOn<D>> Space<D, M> {
     /// Compute the distance of two members, rounded up, or `None` when they are infinitely far
-    /// apart. It is for tests: no release computes a distance.
+    /// apart. Only tests use it: no release computes a distance.
     ///
     /// # Errors
     /// When the distance does not fit its type.
@@ -60,9 +60,9 @@ impl<D: Domain, M: Metric> Space<D, M> {
     pub fn metric(&self) -> &M {
         &self.metric
     }
-    /// The space of data sets of one size, or of another one: nothing when the number of records is
-    /// never part of the domain. It is for a metric that fits whenever that number is known, as every
-    /// metric here that looks at it does.
+    /// Return this space restricted to data sets of `records` records, or `None` when the domain
+    /// cannot state its number of records. Use it only with a metric that fits every domain of
+    /// known size; every metric of this crate that depends on the size does.
     pub fn with_records(&self, records: usize) -> Option<Self> {
         Some(Space::of(self.domain.with_records(records)?, self.metric.clone()))
     }

@@ -47,8 +47,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
         let function = function.within(&input);
         Transformation { input, output, function, map }
     }
-    /// Say in words what the function does; see [`Function::labelled`]. Partial results of functions
-    /// that are made of closures can then be merged where they were not made.
+    /// Describe the function in words; see [`Function::labelled`]. Partial results of functions
+    /// that are made of closures can then be merged in other processes.
     #[must_use]
     pub fn labelled(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Self {
         self.function = self.function.labelled(text).within(&self.input);
@@ -69,14 +69,15 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     /// Run the function on a member of the input domain, on all cores when it has many rows.
     ///
     /// # Errors
-    /// Those of the stages, none of which depends on the data.
+    /// Errors of the stages; none of them depends on the data.
     pub fn invoke(&self, data: &DI::Carrier) -> Result<DO::Carrier> {
         self.function.eval(data)
     }
     /// Run the function over a stream of chunks of a member of the input domain.
     ///
     /// # Errors
-    /// `NotImplemented` when the function needs its input whole; those of the stages and the stream.
+    /// `NotImplemented` when the function needs its whole input at once; errors of the stages and
+    /// the stream.
     pub fn invoke_chunks(
         &self,
         chunks: impl IntoIterator<Item = Result<DI::Carrier>>,

@@ -13,17 +13,18 @@ use crate::{Carrier, Error, Result};
 
 /// The definition of a fold: how rows become a value through a state.
 ///
-/// Merging must be exact and independent of order and grouping: whatever the rows are divided
-/// into, the same multiset of rows gives the same bits. (A fold of floats therefore rounds each row
-/// on its own, and adds integers.) A fold to which the order counts says so; see
+/// Merging must be exact and independent of order and grouping: however the rows are divided, the
+/// same multiset of rows gives the same bits. (A fold of floats therefore rounds each row on its
+/// own, and adds integers.) A fold that depends on the order of rows declares it; see
 /// [`in_order`](Fold::in_order).
 pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
-    /// What the fold remembers of the rows it has seen.
+    /// The state after some rows.
     type State: Serialize + DeserializeOwned + Send + Sync + 'static;
-    /// Tell this fold from others, parameters included, so that foreign states are refused.
+    /// Distinguish this fold from others, including its parameters, so that states of other folds
+    /// are refused.
     ///
-    /// What comes before the fold, and the space of each step, are told apart without it. The text
-    /// must be the same in every process.
+    /// The text need not cover the steps before the fold or the space of each step. It must be the
+    /// same in every process.
     fn label(&self) -> String;
     /// Make the state of no rows.
     fn start(&self) -> Self::State;
@@ -32,40 +33,42 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// # Errors
     /// None that depends on the data.
     fn absorb(&self, state: &mut Self::State, rows: I::Chunk<'_>) -> Result<()>;
-    /// Add the rows that another state has seen.
+    /// Add the rows that another state has absorbed.
     ///
     /// # Errors
     /// When the other state is not one of this fold.
     fn merge(&self, state: &mut Self::State, other: Self::State) -> Result<()>;
-    /// Give the value of the rows seen.
+    /// Return the value of the absorbed rows.
     ///
     /// # Errors
     /// None that depends on the data.
     fn finish(&self, state: Self::State) -> Result<O>;
-    /// Whether absorbing any rows is, to the bit, absorbing what they become by the
-    /// [`projection`](crate::Function::projection) to a set. The stage before is then left out.
+    /// Whether absorbing any rows gives the same bits as absorbing their
+    /// [`projection`](crate::Function::projection) to a set. If so, the stage before is skipped.
     ///
-    /// It is asked of rows that may be no members of the fold's domain.
+    /// The answer must also hold for rows outside of the fold's domain.
     fn projects(&self, set: &dyn Any) -> bool {
         let _ = set;
         false
     }
-    /// Whether the order of the rows counts. They are then absorbed one chunk after the other, from a
-    /// slice as from a stream, and no partial results are given out that could be merged in another.
+    /// Whether the order of the rows matters. If so, rows are absorbed one chunk after the other,
+    /// from a slice as from a stream, and no partial results are given out, since they could be
+    /// merged in another order.
     fn in_order(&self) -> bool {
         false
     }
 }
 
-/// A partial result: what a function remembers of the rows it has seen so far.
+/// A partial result: the state of a function after some rows.
 ///
 /// Partial results can be made on several machines, written as bytes, merged in any order, and
-/// finished once. They hold unprotected data: what they are sent through must be trusted.
+/// finished once. They hold unprotected data, so every channel that carries them must be trusted.
 ///
-/// A partial result carries the label of its function: the spaces of all steps, the steps before the
-/// fold with their arguments, and the fold. Only a function with the same label takes it, whatever
-/// follows the fold. So it is the same function to another process that builds the same chain. A step
-/// made of a closure needs a label of its own for that; see [`labelled`](crate::Function::labelled).
+/// A partial result carries the label of its function: the spaces of all steps, the steps before
+/// the fold with their arguments, and the fold. Only a function with the same label accepts it;
+/// steps after the fold do not matter. So another process can resume it if it builds the same
+/// chain. A step made of a closure needs its own label for that; see
+/// [`labelled`](crate::Function::labelled).
 ///
 /// ```
 /// # use opendp_core::{Fold, Function, Result};
@@ -104,10 +107,10 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     pub fn absorb(&mut self, rows: &I) -> Result<()> {
         absorb(&*self.fold, &mut *self.state, AnyChunk::of(rows))
     }
-    /// Add the rows that another partial result of the same function has seen.
+    /// Add the rows that another partial result of the same function has absorbed.
     ///
     /// # Errors
-    /// `FailedFunction` when the other is of another function.
+    /// `FailedFunction` when the other belongs to another function.
     pub fn merge(&mut self, other: Self) -> Result<()> {
         if !self.label.same(&other.label)? {
             return Err(self.label.foreign());
@@ -121,7 +124,7 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         seal(self.label.text()?.to_owned(), self.fold.save(&*self.state)?)
     }
-    /// Give the value of the rows seen.
+    /// Return the value of the absorbed rows.
     ///
     /// # Errors
     /// Those of the stages.
@@ -135,12 +138,12 @@ impl<I: Carrier, O: Carrier> fmt::Debug for Partial<I, O> {
     }
 }
 
-/// The state of one run, of which only its fold knows the type.
+/// The state of one run. Only its fold knows the type.
 pub(crate) type AnyState = Box<dyn Any + Send + Sync>;
 
-/// A definition, shared by all runs. It is compiled once: only [`Leaf`] depends on types.
+/// A fold definition, shared by all runs. It is compiled once: only [`Leaf`] depends on types.
 ///
-/// A state that another fold has made is refused.
+/// It refuses a state that another fold has made.
 pub(crate) trait FoldStage: Send + Sync {
     /// See [`Fold::label`].
     fn label(&self) -> String;
@@ -159,7 +162,7 @@ pub(crate) trait FoldStage: Send + Sync {
     fn in_order(&self) -> bool;
 }
 
-/// A single fold. Its states are options, so that they can be taken out of a box.
+/// A single fold. Its states are options, so they can be moved out of a box.
 struct Leaf<F, I, O>(F, PhantomData<fn(&I) -> O>);
 /// Erase the types of a fold.
 pub(crate) fn leaf<F: Fold<I, O>, I: Carrier, O: Carrier>(fold: F) -> Arc<dyn FoldStage> {
@@ -222,7 +225,7 @@ impl<F: Fold<I, O>, I: Carrier, O: Carrier> FoldStage for Leaf<F, I, O> {
     }
 }
 
-/// A state as it travels: the label of its function, and what the fold remembers.
+/// A serialized state: the label of its function, and the state of its fold.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     fold: String,
@@ -234,13 +237,13 @@ fn seal(fold: String, state: Box<RawValue>) -> Result<Vec<u8>> {
 fn written<T>(bytes: serde_json::Result<T>) -> Result<T> {
     bytes.map_err(|_| Error::FailedFunction("the state of a fold does not serialize".into()))
 }
-/// Take up a state that was written by [`Partial::to_bytes`].
+/// Load a state that was written by [`Partial::to_bytes`].
 pub(crate) fn load(fold: &dyn FoldStage, label: &Label, bytes: &[u8]) -> Result<AnyState> {
     let saved: Saved = serde_json::from_slice(bytes).map_err(|_| foreign())?;
     if saved.fold != label.text()? {
         return Err(label.foreign());
     }
-    // To merge it with the state of no rows changes nothing, and refuses what has another shape.
+    // Merging with the state of no rows changes nothing, and refuses a state of another shape.
     let mut state = fold.start();
     fold.merge(&mut *state, fold.load(&saved.state)?)?;
     Ok(state)

@@ -1,4 +1,4 @@
-//! What tells the partial results of one function from those of another.
+//! Labels that distinguish the partial results of different functions.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -12,8 +12,8 @@ use crate::{Carrier, Error, Result, Space, TypeName};
 
 /// Everything up to a fold and the fold itself, in order: spaces, functions of rows, the fold.
 ///
-/// Its text is the same in every process and every build, unless a function of rows states no label.
-/// It is written when it is first asked for, which only partial results do.
+/// Its text is the same in every process and every build, unless a function of rows has no label.
+/// It is written on first use; only partial results use it.
 #[derive(Clone)]
 pub(crate) struct Label(Arc<Told>);
 struct Told {
@@ -23,14 +23,14 @@ struct Told {
 #[derive(Clone)]
 enum Part {
     Space(Space<AnyDomain, AnyMetric>),
-    /// What a function says of itself.
+    /// The label that a function states.
     Words(Arc<dyn Fn() -> String + Send + Sync>, Types),
-    /// A function of rows that states no label: a random number, drawn when it is first asked for,
-    /// that only this function and its clones know.
+    /// A function of rows without a label: a random number, drawn on first use, that only this
+    /// function and its clones share.
     Unlabelled(Arc<OnceLock<String>>),
     Fold(Arc<dyn FoldStage>, Types),
 }
-/// The types that a stage takes and gives.
+/// The input and output types of a stage.
 #[derive(Clone, Copy)]
 struct Types(fn() -> TypeName, fn() -> TypeName);
 impl Types {
@@ -46,7 +46,7 @@ impl Label {
     fn new(parts: Vec<Part>) -> Self {
         Label(Arc::new(Told { parts, text: OnceLock::new() }))
     }
-    /// Begin with a function of rows that states no label.
+    /// Begin with a function of rows that has no label.
     pub(crate) fn unlabelled() -> Self {
         Label::new(vec![Part::Unlabelled(Arc::new(OnceLock::new()))])
     }
@@ -60,20 +60,20 @@ impl Label {
     pub(crate) fn fold<I: Carrier, O: Carrier>(fold: &Arc<dyn FoldStage>) -> Self {
         Label::new(vec![Part::Fold(fold.clone(), Types::of::<I, O>())])
     }
-    /// Append what comes after.
+    /// Append the label of the next part.
     pub(crate) fn then(&self, next: &Label) -> Self {
         Label::new(self.0.parts.iter().chain(&next.0.parts).cloned().collect())
     }
-    /// Say in which space it begins.
+    /// State the space in which it begins.
     pub(crate) fn within(&self, space: Space<AnyDomain, AnyMetric>) -> Self {
         Label::new(
             std::iter::once(Part::Space(space)).chain(self.0.parts.iter().cloned()).collect(),
         )
     }
-    /// Write it: a list in JSON, so that no two labels have one text.
+    /// Write it as a JSON list, so different labels have different texts.
     ///
     /// # Errors
-    /// `NoEntropy` when a function states no label, and no number can be drawn for it.
+    /// `NoEntropy` when a function has no label, and no random number can be drawn for it.
     pub(crate) fn text(&self) -> Result<&str> {
         if let Some(text) = self.0.text.get() {
             return Ok(text);
@@ -81,7 +81,7 @@ impl Label {
         let mut parts: Vec<Json> = Vec::new();
         for part in &self.0.parts {
             let json = part.to_json()?;
-            // To wrap a function once more, in the space that it starts from, says nothing new.
+            // Wrapping a function again in the same space adds no information.
             if parts.last() != Some(&json) || !matches!(part, Part::Space(_)) {
                 parts.push(json);
             }
@@ -95,7 +95,7 @@ impl Label {
     pub(crate) fn same(&self, other: &Label) -> Result<bool> {
         Ok(Arc::ptr_eq(&self.0, &other.0) || self.text()? == other.text()?)
     }
-    /// Say that a partial result is of another function.
+    /// Report that a partial result belongs to another function.
     #[cold]
     pub(crate) fn foreign(&self) -> Error {
         let unlabelled = |part: &Part| matches!(part, Part::Unlabelled(_));
@@ -119,7 +119,7 @@ impl Part {
         })
     }
 }
-/// The number of a function that states no label: 128 random bits.
+/// The number of a function without a label: 128 random bits.
 fn drawn(number: &OnceLock<String>) -> Result<&str> {
     if number.get().is_none() {
         let fresh = with_secure(|source| Ok::<_, NoEntropy>([source.word()?, source.word()?]))?;
@@ -128,7 +128,7 @@ fn drawn(number: &OnceLock<String>) -> Result<&str> {
     }
     Ok(number.get().map_or("", String::as_str))
 }
-/// Sort the keys of all objects. Some builds keep the order in which they were put in.
+/// Sort the keys of all objects. Some builds of the JSON library keep insertion order.
 fn sorted(json: Json) -> Json {
     match json {
         Json::Array(items) => items.into_iter().map(sorted).collect(),

@@ -1,4 +1,4 @@
-//! Stages that take a value whole.
+//! Stages that take a whole value.
 
 use std::{any::Any, marker::PhantomData, sync::Arc};
 
@@ -8,7 +8,7 @@ use crate::{Carrier, Result};
 
 /// A function of a whole value, between erased values.
 pub(crate) trait MapStage: Any + Send + Sync {
-    /// Call with a value that is used no more, and may be taken.
+    /// Call with a value that is not used afterwards, and may be moved out.
     fn call(&self, input: &mut AnyValue) -> Result<AnyValue>;
     /// Call with a value that is still used.
     fn call_on(&self, input: &AnyValue) -> Result<AnyValue> {
@@ -16,7 +16,7 @@ pub(crate) trait MapStage: Any + Send + Sync {
     }
 }
 
-/// A function that takes its value for itself.
+/// A function that takes its value by move.
 struct LastLeaf<I, O>(fn(I) -> Result<O>);
 /// A dyn-compatible view of it.
 pub(crate) trait Last {
@@ -44,7 +44,7 @@ where
     pub(crate) fn stage(function: F) -> Stage {
         Stage::Map(Arc::new(MapLeaf(function, PhantomData)))
     }
-    /// Call the function that a stage was made of, without erasing anything.
+    /// Call the closure of a stage directly, without erasing anything.
     pub(crate) fn call_typed(stage: &Stage, input: &I) -> Result<O> {
         if let Stage::Map(map) = stage
             && let Some(leaf) = (&**map as &dyn Any).downcast_ref::<Self>()

@@ -5,7 +5,7 @@ use std::{any::Any, marker::PhantomData, sync::Arc};
 use crate::erased::{AnyChunk, AnyValue, mixed_up};
 use crate::{Carrier, Result};
 
-/// A definition, shared by all runs. It is compiled once: only [`Append`] depends on types.
+/// A stage definition, shared by all runs. It is compiled once: only [`Append`] depends on types.
 pub(crate) trait RowsStage: Send + Sync {
     fn start(&self) -> Box<dyn Run>;
     /// The last stage, if it is a projection.
@@ -21,16 +21,17 @@ pub(crate) struct Projection<'a> {
 }
 /// One run over the chunks of one input, which owns the buffers between its stages.
 pub(crate) trait Run: Send + Sync {
-    /// Prepare the output, which must be right even if no chunk follows: the buffer gets its type.
+    /// Prepare the output: give the buffer its type. The output must be right even if no chunk
+    /// follows.
     fn begin(&mut self, out: &mut AnyValue) -> Result<()>;
     fn append(&mut self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()>;
 }
 
-/// What a stage does to a chunk, between erased values.
+/// The action of a stage on a chunk, between erased values.
 pub(crate) trait Append: Send + Sync {
     fn append(&self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()>;
 }
-/// A function of typed chunks: the types are looked up once a chunk.
+/// A function of typed chunks: types are looked up once per chunk.
 struct Typed<F, I, O>(F, PhantomData<fn(&I) -> O>);
 impl<I, O, F> Append for Typed<F, I, O>
 where
@@ -45,8 +46,8 @@ where
     }
 }
 
-/// A single stage, with what its output is like without rows, where that is not a plain buffer, and
-/// the set that it projects to, if it does.
+/// A single stage. It optionally has an initial output without rows, in place of a plain buffer,
+/// and optionally the set that it projects to.
 #[derive(Clone)]
 pub(crate) struct RowsLeaf {
     append: Arc<dyn Append>,
@@ -132,7 +133,7 @@ mod tests {
     use super::*;
     use crate::{Fold, Function, erased::AnyValue};
 
-    /// The sum of rows, of each at most `limit`; it says that it projects to all up to `set`.
+    /// The sum of rows, each clamped to at most `limit`. It claims to project to all up to `set`.
     struct Sum {
         limit: i32,
         set: Option<i32>,
@@ -171,7 +172,8 @@ mod tests {
         });
         (project, ran)
     }
-    /// Run a projection and a fold, in every way they can be joined, and tell whether it ran.
+    /// Run a projection and a fold in every way they can be joined. Return whether the projection
+    /// ran.
     #[track_caller]
     fn runs(limit: i32, set: Option<i32>, expected: i64) -> bool {
         let (project, ran) = up_to_ten();
@@ -213,7 +215,7 @@ mod tests {
         assert!(runs(10, Some(11), -287));
         assert!(runs(10, None, -287));
         assert!(runs(i32::MAX, None, -287));
-        // What a fold says is believed: this one is wrong.
+        // The library trusts the claim of a fold: this one is wrong.
         assert!(!runs(i32::MAX, Some(10), -267));
     }
     #[test]
