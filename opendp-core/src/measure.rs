@@ -54,7 +54,7 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     ///
     /// This claims more than [`compose`](Measure::compose), where the losses are fixed before the
     /// first answer. Here each loss, and the decision to continue, may depend on answers; the claim
-    /// is that the privacy loss of the whole interaction is bounded as long as no part of the sum
+    /// is that a budget bounds the loss of the whole interaction as long as no part of the sum
     /// exceeds that part of the budget. Odometers and privacy filters rely on it. A measure that
     /// has parts implements all three of `parts`, [`split`](Measure::split) and
     /// [`join`](Measure::join).

@@ -1,5 +1,5 @@
-//! Sources of uniform random words: one secure source for releases, several for tests; and what
-//! every crate draws from them, a fair index and a fair order.
+//! Sources of uniform random words: one secure source for releases, and several for tests. Also the
+//! two draws that every crate uses: a fair index and a fair order.
 
 mod secure;
 mod shuffle;
@@ -11,23 +11,23 @@ pub use shuffle::shuffle;
 pub use tape::{Failing, Seeded, Tape};
 pub use uniform_below::{big_uniform_below, uniform_below};
 
-/// Report that no entropy can be had, or that a test tape ended.
+/// No entropy is available, or a test tape ended.
 ///
-/// The type carries no data, so a `Result<u64, NoEntropy>` is returned in registers. Whoever
-/// receives it must abandon the release: there is no fallback source.
+/// The type carries no data, so a `Result<u64, NoEntropy>` is returned in registers. The caller
+/// must abandon the release: there is no fallback source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no entropy: the operating system gave no random bytes, or a test tape ended")]
 pub struct NoEntropy;
 
-/// Supply independent words of uniform random bits.
+/// A supply of independent words of uniform random bits.
 ///
-/// Every sampler of the framework draws through this trait only, and every proof of exactness
-/// assumes exactly this much: words are independent and uniform on `[0, 2^BITS)`.
+/// Every sampler of the framework draws only through this trait. Every proof of exactness assumes
+/// exactly this: words are independent and uniform on `[0, 2^BITS)`.
 pub trait RandomSource {
-    /// State the number of uniform bits in each word, between 1 and 64.
+    /// The number of uniform bits in each word, between 1 and 64.
     ///
-    /// Releases use 64. Tests use 1 or 4, so that every tape of a given length can be enumerated
-    /// and so that the refinement paths, which 64-bit words almost never enter, run every time.
+    /// Releases use 64. Tests use 1 or 4: then every tape of a given length can be enumerated, and
+    /// the refinement paths, which 64-bit words almost never enter, run every time.
     const BITS: u32 = 64;
 
     /// Draw an integer uniform on `[0, 2^BITS)`, independent of all earlier words.

@@ -1,4 +1,4 @@
-//! Conversions between the primitive numbers that are exact or rounded in a chosen direction.
+//! Conversions between primitive numbers that are exact, or rounded in a chosen direction.
 
 use std::fmt::Display;
 
@@ -9,30 +9,30 @@ pub use super::dyadic::{
 use super::float::finite;
 use crate::{Error, Result};
 
-/// Converts to the nearest value of a type on a chosen side.
+/// Conversion to the nearest value of a type on a chosen side.
 ///
 /// Implemented for all pairs of primitive integers and floats. A conversion between integers is
 /// exact, one from a float to an integer is a ceiling or floor, and one into a float is the
 /// tightest bound; a zero result is `+0.0`.
 ///
 /// # Errors
-/// Fails with `FailedCast` when the result is not a finite value of the type, and on infinities
-/// and NaN, even when both types are the same. The message shows the value, so it must not be
-/// passed on when the value is private.
+/// `FailedCast` when the result is not a finite value of the type, and on infinities and NaN, even
+/// when both types are the same. The message shows the value: do not pass it on when the value is
+/// private.
 pub trait InfCast<T>: Sized {
-    /// Converts to the smallest value not below `value`.
+    /// Convert to the smallest value not below `value`.
     fn inf_cast(value: T) -> Result<Self>;
-    /// Converts to the largest value not above `value`.
+    /// Convert to the largest value not above `value`.
     fn neg_inf_cast(value: T) -> Result<Self>;
 }
 
-/// Converts without changing the value.
+/// Conversion without changing the value.
 pub trait ExactCast<T>: Sized {
-    /// Converts a value that both types represent.
+    /// Convert a value that both types represent.
     ///
     /// # Errors
-    /// Fails with `FailedCast` unless the value is exactly representable. `-0.0` counts as zero.
-    /// The message shows the value, so it must not be passed on when the value is private.
+    /// `FailedCast` unless the value is exactly representable. `-0.0` counts as zero. The message
+    /// shows the value: do not pass it on when the value is private.
     fn exact_cast(value: T) -> Result<Self>;
 }
 
@@ -53,7 +53,7 @@ fn failed_cast<T: Display, U>(value: T, expected: &str) -> Error {
     Error::FailedCast(format!("{value} to {}, expected {expected}", std::any::type_name::<U>()))
 }
 
-/// Defines a type's conversion from each of a list of types, given both of its functions' bodies.
+/// Define a type's conversion from each type in a list, given the bodies of both functions.
 macro_rules! impl_cast {
     ($to:ty: $($from:ty)* => |$value:ident| $inf:expr, $neg_inf:expr) => {$(
         impl InfCast<$from> for $to {
@@ -96,7 +96,7 @@ macro_rules! integer_to_integer {
     };
 }
 
-// Every bound below is zero or a power of two, hence exact; MAX itself might not be. NaN fails.
+// Every bound below is zero or a power of two, so it is exact; MAX itself might not be. NaN fails.
 macro_rules! float_to_integer {
     ($value:ident, $round:ident => $to:ty) => {{
         let integral = f64::from($value).$round();
@@ -108,11 +108,11 @@ macro_rules! float_to_integer {
     }};
 }
 
-// Keeps the leading bits, an exact conversion, and moves to the next float if bits were lost on
-// the side of the rounding direction.
+// Keep the leading bits, which convert exactly. Move to the next float if bits were lost on the
+// side of the rounding direction.
 macro_rules! integer_to_float {
     ($value:ident, $up:literal => $to:ident) => {{
-        // A comparison operator would be linted for unsigned types.
+        // Lints reject a comparison operator for unsigned types.
         let negative = $value.cmp(&0).is_lt();
         let magnitude = if negative { ($value as i128).unsigned_abs() } else { $value as u128 };
         let length = u128::BITS - magnitude.leading_zeros();
@@ -121,7 +121,7 @@ macro_rules! integer_to_float {
         } else {
             let drop = length - $to::MANTISSA_DIGITS;
             let kept = magnitude >> drop;
-            // Exact in f64, and hence in the target, whose mantissa holds all kept bits.
+            // Exact in f64, and so in the target, whose mantissa holds all kept bits.
             let power = f64::from_bits(u64::from(1023 + drop) << 52);
             let float = (kept as u64 as f64 * power) as $to;
             if kept << drop != magnitude && negative != $up { float.next_up() } else { float }
@@ -132,13 +132,13 @@ macro_rules! integer_to_float {
     }};
 }
 
-// The nearest float of the target is on the wrong side, or it is the answer.
+// The nearest float of the target is either the answer or on the wrong side.
 macro_rules! float_to_float {
     ($value:ident, $wrong:tt, $next:ident => $to:ident) => {{
         let nearest = $value as $to;
         let wrong = f64::from(nearest) $wrong f64::from($value);
         let float = if wrong { nearest.$next() } else { nearest };
-        // An infinite operand could otherwise step back to a finite bound.
+        // Otherwise an infinite operand could step back to a finite bound.
         let float = if $value.is_finite() { float } else { $to::NAN };
         finite(float, || failed_cast::<_, $to>($value, "a finite number in range"))
     }};
@@ -155,7 +155,7 @@ mod tests {
     use super::super::dyadic::{Format, Rounding};
     use super::*;
 
-    /// Checks conversions of one integer into both floats against big-integer rounding.
+    /// Check conversions of one integer into both floats against big-integer rounding.
     macro_rules! check_into_floats {
         ($value:expr) => {{
             let (value, exact) = ($value, IBig::from($value));

@@ -4,38 +4,38 @@ use std::fmt::Display;
 
 use crate::{Error, Result};
 
-/// Rounds arithmetic toward plus or minus infinity.
+/// Arithmetic rounded toward plus or minus infinity.
 ///
-/// `inf_*` returns the smallest value of the type not below the exact result, `neg_inf_*` the
-/// largest value not above it. Integer sums, differences and products are therefore exact, and
-/// quotients are ceilings and floors; float results are the tightest possible, subnormals
-/// included, and a zero result is always `+0.0`.
+/// `inf_*` returns the smallest value of the type not below the exact result, and `neg_inf_*` the
+/// largest value not above it. So integer sums, differences and products are exact, and quotients
+/// are ceilings and floors. Float results are the tightest possible, subnormals included, and a
+/// zero result is always `+0.0`.
 ///
 /// # Errors
-/// All operations fail with `Overflow` when the result is not a finite value of the type, when
-/// an operand is infinite or NaN, and on division by zero. A result beyond the finite floats is
-/// not an error if rounding leads back into them: `neg_inf_add(MAX, MAX)` is `MAX`. The message
-/// shows both operands, so it must not be passed on when they are private.
+/// `Overflow` when the result is not a finite value of the type, when an operand is infinite or
+/// NaN, and on division by zero. A result beyond the finite floats is not an error if rounding
+/// leads back into them: `neg_inf_add(MAX, MAX)` is `MAX`. The message shows both operands: do not
+/// pass it on when they are private.
 pub trait Directed: Sized + Copy {
-    /// Adds and rounds toward plus infinity.
+    /// Add and round toward plus infinity.
     fn inf_add(self, rhs: Self) -> Result<Self>;
-    /// Adds and rounds toward minus infinity.
+    /// Add and round toward minus infinity.
     fn neg_inf_add(self, rhs: Self) -> Result<Self>;
-    /// Subtracts and rounds toward plus infinity.
+    /// Subtract and round toward plus infinity.
     fn inf_sub(self, rhs: Self) -> Result<Self>;
-    /// Subtracts and rounds toward minus infinity.
+    /// Subtract and round toward minus infinity.
     fn neg_inf_sub(self, rhs: Self) -> Result<Self>;
-    /// Multiplies and rounds toward plus infinity.
+    /// Multiply and round toward plus infinity.
     fn inf_mul(self, rhs: Self) -> Result<Self>;
-    /// Multiplies and rounds toward minus infinity.
+    /// Multiply and round toward minus infinity.
     fn neg_inf_mul(self, rhs: Self) -> Result<Self>;
-    /// Divides and rounds toward plus infinity.
+    /// Divide and round toward plus infinity.
     fn inf_div(self, rhs: Self) -> Result<Self>;
-    /// Divides and rounds toward minus infinity.
+    /// Divide and round toward minus infinity.
     fn neg_inf_div(self, rhs: Self) -> Result<Self>;
 }
 
-/// Builds the error of a binary operation, away from the hot path.
+/// Build the error of a binary operation. Kept off the hot path.
 #[cold]
 #[inline(never)]
 pub(super) fn overflow<T: Display>(operator: &str, lhs: T, rhs: T) -> Error {
@@ -73,7 +73,8 @@ macro_rules! impl_integer {
                 let Some(quotient) = self.checked_div(rhs) else {
                     return Err(overflow("/", self, rhs));
                 };
-                // The quotient is cut toward zero: too low when the exact one is positive.
+                // The quotient is truncated toward zero, so it is too low when the exact one is
+                // positive.
                 let rest = self % rhs;
                 Ok(if rest != 0 && (rest > 0) == (rhs > 0) { quotient + 1 } else { quotient })
             }
@@ -94,7 +95,7 @@ impl_integer!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 mod tests {
     use super::*;
 
-    /// Checks every pair of an 8-bit type against `i32`, where nothing overflows.
+    /// Check every pair of an 8-bit type against `i32`, where nothing overflows.
     fn check_all<T>(values: impl Iterator<Item = T> + Clone)
     where
         T: Directed + Into<i32> + TryFrom<i32> + PartialEq + std::fmt::Debug,
@@ -112,7 +113,7 @@ mod tests {
                 expect(a.inf_mul(b), Some(x * y));
                 expect(a.neg_inf_mul(b), Some(x * y));
                 let quotient = x as f64 / y as f64;
-                // Quotients of 8-bit integers are not close enough to an integer to be misread.
+                // No quotient of 8-bit integers is so close to an integer that the float misses it.
                 expect(a.inf_div(b), (y != 0).then_some(quotient.ceil() as i32));
                 expect(a.neg_inf_div(b), (y != 0).then_some(quotient.floor() as i32));
             }

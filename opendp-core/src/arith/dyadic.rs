@@ -3,20 +3,20 @@
 use dashu_int::ops::{BitTest, DivRem};
 use dashu_int::{IBig, Sign, UBig};
 
-/// Selects which neighbouring float stands for a number between two floats.
+/// The rounding direction: the neighbouring float to choose for a number between two floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// Picks the smallest float not below the number.
+    /// The smallest float not below the number.
     Up,
-    /// Picks the largest float not above the number.
+    /// The largest float not above the number.
     Down,
-    /// Picks the neighbour nearer to zero.
+    /// The neighbour nearer to zero.
     TowardZero,
-    /// Picks the nearer neighbour, and on a tie the one with an even mantissa.
+    /// The nearer neighbour, and on a tie the one with an even mantissa.
     Nearest,
 }
 
-/// Describes a binary float format whose values are all `f64` values.
+/// A binary float format whose values are all `f64` values.
 ///
 /// Its finite values are `m * 2^e` with `|m| < 2^precision` and `min_exponent <= e`, of
 /// magnitude less than `2^max_power`.
@@ -28,21 +28,21 @@ pub struct Format {
 }
 
 impl Format {
-    /// Describes the format of `f64`.
+    /// The format of `f64`.
     pub const F64: Self = Self { precision: 53, min_exponent: -1074, max_power: 1024 };
-    /// Describes the format of `f32`.
+    /// The format of `f32`.
     pub const F32: Self = Self { precision: 24, min_exponent: -149, max_power: 128 };
 
-    /// Counts the bits of a full mantissa.
+    /// Count the bits of a full mantissa.
     pub fn precision_bits(self) -> usize {
         self.precision as usize
     }
 
-    /// Rounds `mantissa * 2^exponent` once to this format, subnormals included.
+    /// Round `mantissa * 2^exponent` once to this format, subnormals included.
     ///
-    /// A magnitude beyond the largest finite value gives an infinity or that finite value, as the
-    /// direction demands; `Nearest` overflows from half a unit above it. Zero gives `+0.0`, and
-    /// so does a nonzero number that rounds to zero.
+    /// A magnitude beyond the largest finite value gives an infinity or that finite value,
+    /// according to the direction; `Nearest` overflows from half a unit above it. Zero gives
+    /// `+0.0`, and so does a nonzero number that rounds to zero.
     pub fn round(self, mantissa: &IBig, exponent: i64, rounding: Rounding) -> f64 {
         let (sign, magnitude) = (mantissa.sign(), mantissa.as_sign_words().1);
         let magnitude = UBig::from_words(magnitude);
@@ -105,57 +105,57 @@ impl Format {
     }
 }
 
-/// Splits a finite float into `mantissa * 2^exponent`, exactly.
+/// Split a finite float into `mantissa * 2^exponent`, exactly.
 ///
-/// Returns `None` for infinities and NaN. The mantissa is odd, or zero with exponent zero.
+/// Return `None` for infinities and NaN. The mantissa is odd, or zero with exponent zero.
 pub fn dyadic(x: f64) -> Option<(IBig, i32)> {
     let (negative, mantissa, exponent) = decode(x)?;
     let mantissa = IBig::from(mantissa);
     Some((if negative { -mantissa } else { mantissa }, exponent))
 }
 
-/// Rounds `mantissa * 2^exponent` to the smallest `f64` not below it.
+/// Round `mantissa * 2^exponent` to the smallest `f64` not below it.
 ///
 /// The result is infinity beyond the largest finite value.
 pub fn to_f64_up(mantissa: &IBig, exponent: i64) -> f64 {
     Format::F64.round(mantissa, exponent, Rounding::Up)
 }
 
-/// Rounds `mantissa * 2^exponent` to the largest `f64` not above it.
+/// Round `mantissa * 2^exponent` to the largest `f64` not above it.
 ///
 /// The result is minus infinity beyond the lowest finite value.
 pub fn to_f64_down(mantissa: &IBig, exponent: i64) -> f64 {
     Format::F64.round(mantissa, exponent, Rounding::Down)
 }
 
-/// Rounds `mantissa * 2^exponent` to the neighbouring `f64` nearer to zero.
+/// Round `mantissa * 2^exponent` to the neighbouring `f64` nearer to zero.
 ///
 /// The result is always finite.
 pub fn to_f64_toward_zero(mantissa: &IBig, exponent: i64) -> f64 {
     Format::F64.round(mantissa, exponent, Rounding::TowardZero)
 }
 
-/// Rounds `mantissa * 2^exponent` to the nearest `f64`, ties to even.
+/// Round `mantissa * 2^exponent` to the nearest `f64`, ties to even.
 pub fn to_f64_nearest(mantissa: &IBig, exponent: i64) -> f64 {
     Format::F64.round(mantissa, exponent, Rounding::Nearest)
 }
 
-/// Rounds `num / den` to the smallest `f64` not below it, possibly infinity.
+/// Round `num / den` to the smallest `f64` not below it, possibly infinity.
 ///
-/// A zero denominator is treated as positive and vanishing: the quotient is an infinity of the
-/// sign of `num`, and NaN when `num` is zero.
+/// A zero denominator is treated as positive and vanishing: the quotient is an infinity with the
+/// sign of `num`, or NaN when `num` is zero.
 pub fn ratio_to_f64_up(num: &IBig, den: &UBig) -> f64 {
     round_ratio(num, den, Format::F64, Rounding::Up)
 }
 
-/// Rounds `num / den` to the largest `f64` not above it, possibly minus infinity.
+/// Round `num / den` to the largest `f64` not above it, possibly minus infinity.
 ///
 /// A zero denominator is treated as in [`ratio_to_f64_up`].
 pub fn ratio_to_f64_down(num: &IBig, den: &UBig) -> f64 {
     round_ratio(num, den, Format::F64, Rounding::Down)
 }
 
-/// Rounds `num / den` once to a format.
+/// Round `num / den` once to a format.
 ///
 /// A zero denominator is treated as in [`ratio_to_f64_up`].
 pub fn round_ratio(num: &IBig, den: &UBig, format: Format, rounding: Rounding) -> f64 {
@@ -167,15 +167,15 @@ pub fn round_ratio(num: &IBig, den: &UBig, format: Format, rounding: Rounding) -
         };
     }
     let (sign, magnitude) = num.clone().into_parts();
-    // A quotient of at least 64 bits reaches below every format's last place.
+    // A quotient of at least 64 bits extends below the last place of every format.
     let shift = (64 + den.bit_len()).saturating_sub(magnitude.bit_len());
     let (quotient, remainder) = (magnitude << shift).div_rem(den);
-    // One more bit records that the quotient is inexact, all that rounding needs to know.
+    // One more bit records whether the quotient is inexact. Rounding needs no more than that.
     let sticky = (quotient << 1usize) + UBig::from(!remainder.is_zero());
     format.round(&IBig::from_parts(sign, sticky), -(shift as i64) - 1, rounding)
 }
 
-/// Splits a finite float into its sign, odd magnitude (or zero) and binary exponent.
+/// Split a finite float into its sign, odd magnitude (or zero) and binary exponent.
 pub(super) fn decode(x: f64) -> Option<(bool, u64, i32)> {
     if !x.is_finite() {
         return None;
@@ -191,7 +191,7 @@ pub(super) fn decode(x: f64) -> Option<(bool, u64, i32)> {
     Some((x.is_sign_negative(), mantissa >> zeros, biased.max(1) - 1075 + zeros as i32))
 }
 
-/// States how a rounding direction acts on the absolute value.
+/// The effect of a rounding direction on the absolute value.
 #[derive(Clone, Copy, PartialEq)]
 enum Magnitude {
     Grow,
@@ -199,14 +199,14 @@ enum Magnitude {
     Nearest,
 }
 
-/// Multiplies by `2^power` for `-1074 <= power <= 1023`.
+/// Multiply by `2^power` for `-1074 <= power <= 1023`.
 ///
-/// Callers pass an integer `x <= 2^53`, so that the product is exact unless it overflows.
+/// Callers pass an integer `x <= 2^53`, so the product is exact unless it overflows.
 fn scale(x: f64, power: i64) -> f64 {
     x * two_to(power)
 }
 
-/// Builds `2^power` for `-1074 <= power <= 1023` from its bit pattern.
+/// Build `2^power` for `-1074 <= power <= 1023` from its bit pattern.
 fn two_to(power: i64) -> f64 {
     f64::from_bits(if power >= -1022 { ((power + 1023) as u64) << 52 } else { 1 << (power + 1074) })
 }

@@ -6,48 +6,48 @@ use super::float::finite;
 use super::refine::{exp, exp_m1, ln, ln_1p, powi};
 use crate::{Error, Result};
 
-/// Rounds elementary functions of floats toward plus or minus infinity.
+/// Elementary functions of floats, rounded toward plus or minus infinity.
 ///
-/// As in [`Directed`], `inf_*` returns an upper and `neg_inf_*` a lower bound, and a zero result
-/// is `+0.0`. Results at the points where a function is exact are exact. Square roots are the
-/// tightest possible. So are the other functions, except that a bound is one float wider if an
-/// enclosure 32 times as precise as usual leaves open on which side of a float the result lies;
+/// As in [`Directed`], `inf_*` returns an upper and `neg_inf_*` a lower bound, and a zero result is
+/// `+0.0`. Results are exact at the points where a function is exact. Square roots are the tightest
+/// possible. The other functions are too, with one exception: a bound is one float wider if an
+/// enclosure 32 times as precise as usual does not show on which side of a float the result lies;
 /// no such argument is known.
 ///
 /// # Errors
-/// All functions fail with `Overflow` on arguments that are not finite or outside the domain, and
-/// when the rounded result is not finite. Underflow is not an error: `inf_exp(-1e9)` is the
-/// smallest subnormal and `neg_inf_exp(-1e9)` is zero.
+/// `Overflow` on arguments that are not finite or outside the domain, and when the rounded result
+/// is not finite. Underflow is not an error: `inf_exp(-1e9)` is the smallest subnormal and
+/// `neg_inf_exp(-1e9)` is zero.
 pub trait DirectedFloat: Directed {
-    /// Takes the square root and rounds toward plus infinity.
+    /// Take the square root and round toward plus infinity.
     fn inf_sqrt(self) -> Result<Self>;
-    /// Takes the square root and rounds toward minus infinity.
+    /// Take the square root and round toward minus infinity.
     fn neg_inf_sqrt(self) -> Result<Self>;
-    /// Computes `e^self` and rounds toward plus infinity.
+    /// Compute `e^self` and round toward plus infinity.
     fn inf_exp(self) -> Result<Self>;
-    /// Computes `e^self` and rounds toward minus infinity.
+    /// Compute `e^self` and round toward minus infinity.
     fn neg_inf_exp(self) -> Result<Self>;
-    /// Computes `e^self - 1` and rounds toward plus infinity.
+    /// Compute `e^self - 1` and round toward plus infinity.
     fn inf_exp_m1(self) -> Result<Self>;
-    /// Computes `e^self - 1` and rounds toward minus infinity.
+    /// Compute `e^self - 1` and round toward minus infinity.
     fn neg_inf_exp_m1(self) -> Result<Self>;
-    /// Takes the natural logarithm and rounds toward plus infinity.
+    /// Take the natural logarithm and round toward plus infinity.
     fn inf_ln(self) -> Result<Self>;
-    /// Takes the natural logarithm and rounds toward minus infinity.
+    /// Take the natural logarithm and round toward minus infinity.
     fn neg_inf_ln(self) -> Result<Self>;
-    /// Computes `ln(1 + self)` and rounds toward plus infinity.
+    /// Compute `ln(1 + self)` and round toward plus infinity.
     fn inf_ln_1p(self) -> Result<Self>;
-    /// Computes `ln(1 + self)` and rounds toward minus infinity.
+    /// Compute `ln(1 + self)` and round toward minus infinity.
     fn neg_inf_ln_1p(self) -> Result<Self>;
-    /// Raises to an integer power, with `0^0 = 1`, rounding toward plus infinity.
+    /// Raise to an integer power, with `0^0 = 1`, and round toward plus infinity.
     fn inf_powi(self, power: i32) -> Result<Self>;
-    /// Raises to an integer power, with `0^0 = 1`, rounding toward minus infinity.
+    /// Raise to an integer power, with `0^0 = 1`, and round toward minus infinity.
     fn neg_inf_powi(self, power: i32) -> Result<Self>;
 }
 
 macro_rules! impl_elementary {
-    // $safe and $scale: below $safe the residual of a square root may underflow; multiplying by
-    // the square of $scale, a power of two, leads above it.
+    // $safe and $scale: below $safe the residual of a square root may underflow. Multiplying by the
+    // square of $scale, a power of two, lifts the argument above it.
     ($t:ident, $format:expr, $safe:expr, $scale:expr) => {
         impl DirectedFloat for $t {
             impl_elementary!(@sqrt $t, $safe, $scale, inf_sqrt, >, next_up);
@@ -73,7 +73,7 @@ macro_rules! impl_elementary {
             let small = self < $safe;
             let radicand = if small { self * ($scale * $scale) } else { self };
             let nearest = radicand.sqrt();
-            // The exact root lies on the side of the sign of this residual, which is exact.
+            // The sign of this residual, which is exact, tells on which side the exact root lies.
             let residual = nearest.mul_add(-nearest, radicand);
             let root = if residual $side 0.0 { nearest.$next() } else { nearest };
             finite(if small { root / $scale } else { root }, || overflow("sqrt", self.into()))
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn brackets_known_values() {
-        // Each constant is the float nearest to the value; the comment gives the side.
+        // Each constant is the float nearest to the value; the comment states the side.
         let e = std::f64::consts::E; // below e
         assert_eq!((1f64.neg_inf_exp(), 1f64.inf_exp()), (Ok(e), Ok(e.next_up())));
         let ln_2 = std::f64::consts::LN_2; // below ln 2
@@ -191,7 +191,7 @@ mod tests {
         }
     }
 
-    /// Checks that both bounds are neighbours around a reference that is right within two floats.
+    /// Check that both bounds are neighbours around a reference that is accurate to two floats.
     fn check(inf: Result<f64>, neg_inf: Result<f64>, reference: f64) -> Result<(), TestCaseError> {
         if reference.abs() >= 1e308 {
             return Ok(());
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    /// Checks a power against big integers.
+    /// Check a power against big integers.
     fn check_power(x: f64, n: i32) -> Result<(), TestCaseError> {
         let (mantissa, exponent) = dyadic(x).unwrap();
         let count = n.unsigned_abs() as usize;

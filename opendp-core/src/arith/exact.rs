@@ -1,4 +1,4 @@
-//! Exact numbers that are not negative: what budgets and totals are kept in.
+//! Exact nonnegative numbers, in which budgets and totals are kept.
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
@@ -8,10 +8,10 @@ use dashu_int::ops::{BitTest, Gcd};
 use super::dyadic::{decode, ratio_to_f64_down, ratio_to_f64_up};
 use crate::{Error, Result};
 
-/// A number that is not negative, exactly: a fraction, or infinity.
+/// An exact nonnegative number: a fraction, or infinity.
 ///
-/// A float is a fraction whose denominator is a power of two, so that 0.1 as a float is a little
-/// more than a tenth. As text it is a tenth:
+/// A float is a fraction whose denominator is a power of two, so the float 0.1 is slightly more
+/// than a tenth. The text `0.1` is exactly a tenth:
 ///
 /// ```
 /// # use opendp_core::arith::Exact;
@@ -39,16 +39,16 @@ struct Fraction {
 const MOST_BITS: usize = 256;
 /// The most characters of a number as text. Every float and every running total fits.
 const MOST_CHARACTERS: usize = 4096;
-/// A number is written as a decimal one if that has at most so many decimals.
+/// A number is written as a decimal if it has at most this many decimals.
 const MOST_DECIMALS: usize = 64;
 
 impl Exact {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Exact = Exact(Some(Fraction { number: UBig::ZERO, odd: UBig::ONE, twos: 0 }));
-    /// More than any number.
+    /// Infinity, which exceeds every number.
     pub const INFINITY: Exact = Exact(None);
 
-    /// Take a float for what it is: a multiple of a power of two, or infinity.
+    /// Convert a float exactly: it is a multiple of a power of two, or infinity.
     ///
     /// # Errors
     /// `InvalidDistance` when it is negative or NaN.
@@ -66,12 +66,12 @@ impl Exact {
         };
         Ok(Exact(Some(Fraction { number, odd: UBig::ONE, twos })))
     }
-    /// Take a float that a person wrote as a bound: the larger of the float itself and the shortest
-    /// decimal number that reads as it.
+    /// Convert a float that a person wrote as a bound: return the larger of the float itself and
+    /// the shortest decimal number that reads as it.
     ///
-    /// Somebody who writes `0.3` means three tenths, of which the float falls short, so that three
-    /// tenths fit. Somebody who writes `0.1` may as well have copied a computed loss, which is the
-    /// float, and more than a tenth; it fits too.
+    /// A written `0.3` usually means three tenths; the float is smaller, so the decimal is used and
+    /// three tenths fit. A written `0.1` may be a copy of a computed loss, which is the float and
+    /// exceeds a tenth; it fits too.
     ///
     /// # Errors
     /// `InvalidDistance` when it is negative or NaN.
@@ -80,7 +80,7 @@ impl Exact {
         if float.0.is_none() {
             return Ok(float);
         }
-        // The shortest digits that read as this float, so that both are finite.
+        // The shortest digits that read as this float. Both the float and the decimal are finite.
         let decimal: Exact = format!("{value:e}").parse()?;
         Ok(if float < decimal { decimal } else { float })
     }
@@ -92,22 +92,22 @@ impl Exact {
     pub fn to_f64_down(&self) -> f64 {
         self.0.as_ref().map_or(f64::INFINITY, |x| ratio_to_f64_down(x.number.as_ibig(), &x.below()))
     }
-    /// Whether it is nothing.
+    /// Whether it is zero.
     pub fn is_zero(&self) -> bool {
         self.0.as_ref().is_some_and(|x| x.number.is_zero())
     }
-    /// Whether it is a number, and not infinity.
+    /// Whether it is finite.
     pub fn is_finite(&self) -> bool {
         self.0.is_some()
     }
-    /// Half of the square.
+    /// Compute half of the square.
     #[must_use]
     pub fn half_square(&self) -> Self {
         let Some(x) = self.times(self).0 else { return Exact::INFINITY };
         Exact(Some(Fraction { twos: x.twos + 1, ..x }.reduced()))
     }
-    /// Write for people, with at most 12 decimals, rounded up or down; an ellipsis says that digits
-    /// were left out.
+    /// Write for people, with at most 12 decimals, rounded up or down. An ellipsis marks omitted
+    /// digits.
     pub fn show(&self, up: bool) -> String {
         let exact = self.to_string();
         let Some(x) = self.0.as_ref().filter(|_| 20 < exact.len()) else { return exact };
@@ -130,20 +130,20 @@ impl Exact {
     }
     /// Add a term to a running total, in space and time that do not grow with the number of terms.
     ///
-    /// The sum is exact as long as the denominators of all terms have few distinct odd parts: they
-    /// are 1 for floats, powers of 5 for decimals, and a common multiple of at most 256 bits is
-    /// always kept. A term beyond that is rounded up to a float first, so that the total is never
-    /// too small.
+    /// The sum is exact as long as the denominators of all terms have few distinct odd parts. The
+    /// odd part is 1 for floats and a power of 5 for decimals, and a common multiple of at most 256
+    /// bits is always kept. A term beyond that is first rounded up to a float, so the total is
+    /// never too small.
     #[must_use]
     pub fn plus_term(&self, term: &Self) -> Self {
         let (Some(x), Some(y)) = (&self.0, &term.0) else { return Exact::INFINITY };
         match x.plus(y, MOST_BITS) {
             Some(sum) => Exact(Some(sum)),
-            // A float that is not negative, which has the odd part 1.
+            // A nonnegative float, whose denominator has the odd part 1.
             None => Exact::from_f64(term.to_f64_up()).map_or(Exact::INFINITY, |up| self.plus(&up)),
         }
     }
-    /// Subtract, or give 0 when `other` is larger. Infinity stays what it is.
+    /// Subtract, or return 0 when `other` is larger. Infinity stays infinity.
     #[must_use]
     pub fn minus(&self, other: &Self) -> Self {
         let Some(x) = &self.0 else { return Exact::INFINITY };
@@ -155,14 +155,14 @@ impl Exact {
             _ => Exact::ZERO,
         }
     }
-    /// Multiply. Infinity times 0 is infinity, which is the safe side of a loss.
+    /// Multiply. Infinity times 0 is infinity, which is the safe side for a loss.
     #[must_use]
     pub fn times(&self, other: &Self) -> Self {
         let (Some(x), Some(y)) = (&self.0, &other.0) else { return Exact::INFINITY };
         let (number, odd) = (&x.number * &y.number, &x.odd * &y.odd);
         Exact(Some(Fraction { number, odd, twos: x.twos + y.twos }.reduced()))
     }
-    /// Divide. Nothing divided by anything is nothing, and anything else divided by 0 is infinity.
+    /// Divide. Zero divided by anything is zero, and anything else divided by 0 is infinity.
     #[must_use]
     pub fn over(&self, divisor: &Self) -> Self {
         match (&self.0, &divisor.0) {
@@ -184,8 +184,8 @@ impl Fraction {
     fn below(&self) -> UBig {
         &self.odd << self.twos
     }
-    /// Write both over one denominator: the two numbers, its odd part and its power of two. `None`
-    /// when the odd part has more than `most` bits.
+    /// Write both over one denominator: return the two numerators, its odd part and its power of
+    /// two. `None` when the odd part has more than `most` bits.
     fn aligned(&self, other: &Self, most: usize) -> Option<(UBig, UBig, UBig, usize)> {
         let twos = self.twos.max(other.twos);
         let (mut x, mut y) =
@@ -206,7 +206,7 @@ impl Fraction {
         let (x, y, odd, twos) = self.aligned(other, most)?;
         Some(Fraction { number: x + y, odd, twos })
     }
-    /// How many decimals it takes to write it, if they are few.
+    /// The number of decimals needed to write it, if there are few.
     fn decimals(&self) -> Option<usize> {
         let (five, mut odd, mut fives) = (UBig::from(5_u8), self.odd.clone(), 0);
         while odd != UBig::ONE {
@@ -218,7 +218,7 @@ impl Fraction {
         }
         Some(self.twos.max(fives)).filter(|decimals| *decimals <= MOST_DECIMALS)
     }
-    /// In lowest terms.
+    /// Reduce to lowest terms.
     fn reduced(self) -> Self {
         if self.number.is_zero() {
             return Fraction { number: self.number, odd: UBig::ONE, twos: 0 };
@@ -258,7 +258,7 @@ impl Ord for Exact {
     }
 }
 
-/// Write exactly: as a decimal number, or as a fraction where that would be long.
+/// Write exactly: as a decimal number, or as a fraction if the decimal would be long.
 impl fmt::Display for Exact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(x) = self.0.clone().map(Fraction::reduced) else { return f.write_str("inf") };
@@ -275,8 +275,8 @@ impl fmt::Display for Exact {
     }
 }
 
-/// Read a decimal number, such as `0.1` or `2.5e-3`, or a fraction, such as `1/3`, for exactly what
-/// it says.
+/// Read a decimal number, such as `0.1` or `2.5e-3`, or a fraction, such as `1/3`, exactly as
+/// written.
 impl FromStr for Exact {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {

@@ -1,21 +1,21 @@
 //! Certified fixed-point enclosures of the logarithm and the exponential.
 //!
-//! Every value is an integer counting units of `2^-bits`. Intermediate results carry guard bits,
-//! every truncation is counted, and the count is added to the upper bound. The only floating-point
-//! operation picks a table entry, a choice that any value would keep correct.
+//! Every value is an integer that counts units of `2^-bits`. Intermediate results carry guard bits.
+//! Every truncation is counted, and the count is added to the upper bound. The only floating-point
+//! operation picks a table entry; the result is correct for every choice.
 
 use std::sync::OnceLock;
 
 use dashu_int::ops::{BitTest, DivRemEuclid};
 use dashu_int::{IBig, Sign, UBig};
 
-/// Bounds the arguments accepted by [`exp`] from above.
+/// The upper bound on the arguments of [`exp`].
 pub const EXP_MAX: i64 = 20_000;
 
-/// Encloses the natural logarithm of `mantissa * 2^exponent`.
+/// Enclose the natural logarithm of `mantissa * 2^exponent`.
 ///
-/// Returns integers with `lo <= 2^bits * ln(mantissa * 2^exponent) <= hi` and `hi - lo <= 2`.
-/// The enclosure of `ln(1)`, written as a power of two in any way, is exactly `(0, 0)`.
+/// Return integers with `lo <= 2^bits * ln(mantissa * 2^exponent) <= hi` and `hi - lo <= 2`.
+/// The enclosure of `ln(1)`, for every way to write 1 as a power of two, is exactly `(0, 0)`.
 ///
 /// `mantissa` must be positive: `ln(0)` is minus infinity, so no enclosure exists. Debug builds
 /// assert this; release builds use `2^(-2^63)` in place of zero, which keeps `hi` an upper bound.
@@ -26,8 +26,8 @@ pub fn ln(mantissa: &UBig, exponent: i64, bits: usize) -> (IBig, IBig) {
     };
     // The argument is f * 2^k with f in [1, 2).
     let mut k = exponent as i128 + top as i128;
-    // The guard absorbs the 2|k| units that k multiples of ln 2 contribute, and 4n + 7 units from
-    // everything else, where n <= w / 3 + 2 is the number of series terms.
+    // The guard bits absorb the 2|k| units that k multiples of ln 2 contribute, and 4n + 7 units
+    // from everything else, where n <= w / 3 + 2 is the number of series terms.
     let w = bits + 16 + int_bits(k.unsigned_abs()) + int_bits(bits as u128);
 
     // f in units of 2^-w; dropping low bits raises ln f by less than one unit, because f >= 1.
@@ -72,17 +72,17 @@ pub fn ln(mantissa: &UBig, exponent: i64, bits: usize) -> (IBig, IBig) {
     if truncated {
         hi += 1;
     }
-    // hi - lo < 2^(w - bits) so far, hence at most 2 after rounding outward.
+    // hi - lo < 2^(w - bits) so far, so at most 2 after rounding outward.
     (lo >> (w - bits), ceil_shift(&hi, w - bits))
 }
 
-/// Encloses the exponential of `x = numerator / 2^fraction_bits`.
+/// Enclose the exponential of `x = numerator / 2^fraction_bits`.
 ///
-/// Returns integers with `lo <= 2^bits * exp(x) <= hi` and `hi - lo <= 2`. The enclosure of
-/// `exp(0)` is exact, and one so small that `2^bits * exp(x) < 1 / 2` surely holds may be `(0, 1)`.
+/// Return integers with `lo <= 2^bits * exp(x) <= hi` and `hi - lo <= 2`. The enclosure of `exp(0)`
+/// is exact. When `2^bits * exp(x) < 1 / 2` is certain, the enclosure may be `(0, 1)`.
 ///
-/// The domain is `x <= EXP_MAX`: the result has about `bits + 1.45 x` bits. Beyond the domain,
-/// which debug builds assert, the enclosure of `exp(EXP_MAX)` is returned: then only `lo` bounds.
+/// The domain is `x <= EXP_MAX`: the result has about `bits + 1.45 x` bits. Debug builds assert it.
+/// Outside the domain, return the enclosure of `exp(EXP_MAX)`: then only `lo` is a bound.
 pub fn exp(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig) {
     let floor = numerator >> fraction_bits;
     // Here x < -bits - 1, so exp(x) < 2^-bits / e.
@@ -103,10 +103,11 @@ pub fn exp(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig) 
     (&lo >> drop, ceil_shift_unsigned(&hi, drop))
 }
 
-/// Encloses `exp(numerator / 2^fraction_bits)` relative to its magnitude.
+/// Enclose `exp(numerator / 2^fraction_bits)` relative to its magnitude.
 ///
-/// Returns `(lo, hi, k)` with `lo <= 2^(bits - k) * exp(x) <= hi`, `hi - lo <= 2` and
-/// `2^(k - 1) < exp(x) < 2^(k + 2)`, where `x` is the argument. The domain is `|x| < 2^40`, so that `k` is found exactly.
+/// Return `(lo, hi, k)` with `lo <= 2^(bits - k) * exp(x) <= hi`, `hi - lo <= 2` and `2^(k - 1) <
+/// exp(x) < 2^(k + 2)`, where `x` is the argument. The domain is `|x| < 2^40`, so `k` is found
+/// exactly.
 pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig, i64) {
     if numerator.is_zero() {
         let one = UBig::ONE << bits;
@@ -152,20 +153,21 @@ pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig,
     let centre = UBig::from(STEPS + j);
     let lo = (&sum - (&error).min(&sum)) * &centre;
     let hi = (sum + error) * centre;
-    // hi - lo < 2^(w + 7 - bits) so far, hence at most 2 after rounding outward.
+    // hi - lo < 2^(w + 7 - bits) so far, so at most 2 after rounding outward.
     let drop = w + 7 - bits;
     (&lo >> drop, ceil_shift_unsigned(&hi, drop), k)
 }
 
-/// Shifts right by `drop` bits, rounding toward plus infinity.
+/// Shift right by `drop` bits, rounding toward plus infinity.
 pub fn ceil_shift(value: &IBig, drop: usize) -> IBig {
     -(-value >> drop)
 }
 
-/// Counts the steps of the table, which holds logarithms of `1 + j / STEPS` for `0 <= j <= STEPS`.
+/// The number of steps of the table, which holds logarithms of `1 + j / STEPS` for `0 <= j <=
+/// STEPS`.
 const STEPS: usize = 128;
 
-/// Bounds the working precision that the table serves.
+/// The largest working precision that the table serves.
 const CACHE_BITS: usize = 640;
 
 fn int_bits(value: u128) -> usize {
@@ -177,7 +179,7 @@ fn ceil_shift_unsigned(value: &UBig, drop: usize) -> UBig {
     (value >> drop) + UBig::from(inexact)
 }
 
-/// Encloses `k ln 2` in units of `2^-w`, with a width of `2 |k|`.
+/// Enclose `k ln 2` in units of `2^-w`, with a width of `2 |k|`.
 fn scaled_ln_2(k: i128, w: usize) -> (IBig, IBig) {
     if k == 0 {
         return (IBig::ZERO, IBig::ZERO);
@@ -187,7 +189,7 @@ fn scaled_ln_2(k: i128, w: usize) -> (IBig, IBig) {
     if k > 0 { (low, high) } else { (high, low) }
 }
 
-/// Bounds `2^w ln(1 + j / 128)` from below, by less than 2.
+/// Bound `2^w ln(1 + j / 128)` from below. The shortfall is less than 2.
 fn ln_centre(j: usize, w: usize) -> UBig {
     static TABLE: [OnceLock<UBig>; STEPS + 1] = [const { OnceLock::new() }; STEPS + 1];
     if j == 0 {
@@ -201,12 +203,12 @@ fn ln_centre(j: usize, w: usize) -> UBig {
     }
 }
 
-/// Bounds `2^w ln(1 + j / 128)` from below, by less than `1 + 2^-3`.
+/// Bound `2^w ln(1 + j / 128)` from below. The shortfall is less than `1 + 2^-3`.
 ///
-/// Sums `ln(1 + j/128) = 2 atanh(z)` with `z = j / (256 + j) <= 1/3`, multiplying by the small
-/// fraction `z^2` rather than by a long one. Each power is short by `e[0] < 1` and
-/// `e[i] < e[i-1] / 9 + 1 < 2`, so each of `n <= w / 3 + 2` terms is short by less than 2 and the
-/// tail is below 3: the guard bits hide `2 (2n + 3)` units in an eighth.
+/// Sum `ln(1 + j/128) = 2 atanh(z)` with `z = j / (256 + j) <= 1/3`. Multiply by the small fraction
+/// `z^2` instead of a long one. Each power is short by `e[0] < 1` and `e[i] < e[i-1] / 9 + 1 < 2`,
+/// so each of `n <= w / 3 + 2` terms is short by less than 2 and the tail is below 3. The guard
+/// bits reduce these `2 (2n + 3)` units to an eighth of a unit.
 fn compute(j: usize, w: usize) -> UBig {
     let guard = 4 + int_bits(2 * w as u128 + 64);
     let (j, denominator) = (j as u64, (2 * STEPS + j) as u64);
@@ -222,9 +224,9 @@ fn compute(j: usize, w: usize) -> UBig {
     (sum << 1usize) >> guard
 }
 
-/// Sums the series of `2^w atanh(z)` for `2^w z` in `[arg, arg + 1)` and `z <= 1 / 3`.
+/// Sum the series of `2^w atanh(z)` for `2^w z` in `[arg, arg + 1)` and `z <= 1 / 3`.
 ///
-/// Returns `(sum, error)` with the exact value in `[sum, sum + error]`. All truncations are
+/// Return `(sum, error)` with the exact value in `[sum, sum + error]`. All truncations are
 /// downward. Write `p[i]` for the computed `2^w z^(2i + 1)` and `e[i]` for its shortfall.
 /// The square `q` of `z` is short by less than `2z + 1 <= 5/3`, so `e[0] < 1` and
 /// `e[i] < e[i-1] / 9 + (5/3) z^(2i - 1) + 1 < 2`. The term `p[i] / (2i + 1)` is short by less
@@ -248,12 +250,12 @@ fn atanh(arg: UBig, w: usize) -> (UBig, u64) {
     (sum, odd + 2)
 }
 
-/// Splits `r` in `[0, ln 2)` as `ln(1 + j / 128) + s` with `s >= 0` as small as the table allows.
+/// Split `r` in `[0, ln 2)` as `ln(1 + j / 128) + s` with `s >= 0` as small as the table allows.
 fn subtract_centre(r: UBig, w: usize) -> (usize, UBig) {
     if w > CACHE_BITS {
         return (0, r);
     }
-    // The float only guesses j; the loop makes s non-negative whatever the guess was.
+    // The float only guesses j; the loop makes s nonnegative for every guess.
     let approximate = u32::try_from(&r >> (w - 16)).unwrap_or(0) as f64 / 65536.0;
     #[allow(clippy::disallowed_methods, reason = "a wrong guess costs time, not correctness")]
     let guess = (approximate.exp_m1() * STEPS as f64) as usize;

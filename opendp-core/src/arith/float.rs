@@ -1,8 +1,8 @@
 //! Directed arithmetic of floats by error-free transformations.
 //!
-//! The nearest result is computed first; the sign of its exact error then decides whether the
-//! next float is the answer. Where the error itself may be inexact (results near the underflow or
-//! overflow thresholds), an exact integer computation takes over.
+//! The nearest result is computed first; the sign of its exact error then tells whether the next
+//! float is the answer. Where the error itself may be inexact (results near the underflow or
+//! overflow thresholds), an exact integer computation is used instead.
 
 use dashu_int::{IBig, UBig};
 
@@ -10,7 +10,7 @@ use super::directed::{Directed, overflow};
 use super::dyadic::{Format, Rounding, dyadic, round_ratio};
 use crate::Result;
 
-/// Adds two floats exactly and rounds once; NaN unless both are finite.
+/// Add two floats exactly and round once; NaN unless both are finite.
 #[cold]
 #[inline(never)]
 pub(super) fn exact_sum(lhs: f64, rhs: f64, format: Format, rounding: Rounding) -> f64 {
@@ -22,7 +22,7 @@ pub(super) fn exact_sum(lhs: f64, rhs: f64, format: Format, rounding: Rounding) 
     format.round(&sum, low.into(), rounding)
 }
 
-/// Multiplies two floats exactly and rounds once; NaN unless both are finite.
+/// Multiply two floats exactly and round once; NaN unless both are finite.
 #[cold]
 #[inline(never)]
 pub(super) fn exact_product(lhs: f64, rhs: f64, format: Format, rounding: Rounding) -> f64 {
@@ -32,7 +32,7 @@ pub(super) fn exact_product(lhs: f64, rhs: f64, format: Format, rounding: Roundi
     format.round(&(a * b), (e + f).into(), rounding)
 }
 
-/// Divides two floats exactly and rounds once; NaN unless both are finite and `rhs` nonzero.
+/// Divide two floats exactly and round once; NaN unless both are finite and `rhs` nonzero.
 #[cold]
 #[inline(never)]
 pub(super) fn exact_quotient(lhs: f64, rhs: f64, format: Format, rounding: Rounding) -> f64 {
@@ -49,9 +49,9 @@ pub(super) fn exact_quotient(lhs: f64, rhs: f64, format: Format, rounding: Round
 }
 
 macro_rules! impl_float {
-    // $safe bounds the magnitudes of products and dividends whose rounding error is exact: that
-    // error is a multiple of 2^(1 - 2 p) times them, which must not be below the smallest
-    // subnormal, for a mantissa of p bits.
+    // $safe bounds the magnitudes of products and dividends whose rounding error is exact. For a
+    // mantissa of p bits, that error is a multiple of 2^(1 - 2 p) times the magnitude, which must
+    // not be below the smallest subnormal.
     ($t:ident, $format:expr, $safe:expr) => {
         impl Directed for $t {
             impl_float!(@add $t, $format, inf_add, inf_sub, Up, >, next_up);
@@ -64,8 +64,8 @@ macro_rules! impl_float {
         #[inline]
         fn $add(self, rhs: Self) -> Result<Self> {
             let nearest = self + rhs;
-            // TwoSum: the error of a sum is a float. Any overflow on the way leaves it NaN or
-            // infinite, as does any operand that is not finite.
+            // TwoSum: the error of a sum is a float. An overflow in between, or an operand that is
+            // not finite, makes it NaN or infinite.
             let shadow = nearest - self;
             let error = (self - (nearest - shadow)) + (rhs - shadow);
             let sum = if error.abs() < $t::INFINITY {
@@ -115,7 +115,7 @@ macro_rules! impl_float {
 impl_float!(f64, Format::F64, f64::from_bits((1023 - 960) << 52));
 impl_float!(f32, Format::F32, f32::from_bits((127 - 98) << 23));
 
-/// Passes a finite float on, with `-0.0` made `+0.0`.
+/// Return a finite float unchanged, except that `-0.0` becomes `+0.0`.
 #[inline]
 pub(super) fn finite<T: num_traits::Float>(
     value: T,
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
     use crate::Error;
 
-    /// Compares `candidate` with `lhs (op) rhs` in exact rational arithmetic.
+    /// Compare `candidate` with `lhs (op) rhs` in exact rational arithmetic.
     fn compare(candidate: f64, lhs: f64, rhs: f64, op: char) -> Ordering {
         let rational = |x: f64| {
             let (mantissa, exponent) = dyadic(x).unwrap();
@@ -276,7 +276,7 @@ mod tests {
             let (a, b) = (f64::from_bits(a), f64::from_bits(b));
             prop_assume!(a.is_finite() && b.is_finite());
             check(a, b, f64::next_up, f64::next_down)?;
-            // A partner of similar, reciprocal or threshold magnitude exercises every branch.
+            // A partner of similar, reciprocal or threshold magnitude reaches every branch.
             let (_, _, exponent) = super::super::dyadic::decode(a).unwrap();
             let mantissa = b.to_bits() & ((1 << 52) - 1);
             for centre in [exponent + 52, -exponent - 52, -1000 - exponent, -exponent - 1074,

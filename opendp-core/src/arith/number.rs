@@ -12,59 +12,59 @@ use super::dyadic::{Format, Rounding};
 use super::elementary::DirectedFloat;
 use crate::{Error, Result};
 
-/// Describes a primitive integer or float.
+/// A primitive integer or float.
 pub trait Number:
     Directed + Num + Bounded + NumCast + PartialOrd + Debug + Display + Send + Sync + 'static
 {
-    /// Holds the lowest finite value.
+    /// The lowest finite value.
     const FINITE_MIN: Self;
-    /// Holds the largest finite value.
+    /// The largest finite value.
     const FINITE_MAX: Self;
 
-    /// Tells whether the value is NaN, the only value that is not ordered.
+    /// Whether the value is NaN, the only value that is not ordered.
     fn is_nan(self) -> bool;
 
-    /// Takes the absolute value, exactly.
+    /// Compute the absolute value, exactly.
     ///
     /// # Errors
-    /// Fails with `Overflow` on the lowest value of a signed integer type, on infinities and on
-    /// NaN. The message does not show the value.
+    /// `Overflow` on the lowest value of a signed integer type, on infinities and on NaN. The
+    /// message does not show the value.
     fn total_abs(self) -> Result<Self>;
 }
 
-/// Describes a primitive integer.
+/// A primitive integer.
 pub trait Integer: Number + Ord + Eq + Hash {
-    /// Converts to `i128` unless the value is too large, as only a `u128` can be.
+    /// Convert to `i128`, or return `None` when the value is too large; only a `u128` can be.
     fn to_i128(self) -> Option<i128>;
 
-    /// Converts from `i128`, saturating at the ends of the range.
+    /// Convert from `i128`, saturating at the ends of the range.
     fn saturating_from_i128(value: i128) -> Self;
 
-    /// Converts to a big integer.
+    /// Convert to a big integer.
     fn to_ibig(self) -> IBig;
 
-    /// Converts from a big integer, saturating at the ends of the range.
+    /// Convert from a big integer, saturating at the ends of the range.
     fn saturating_from_ibig(value: &IBig) -> Self;
 }
 
-/// Describes a primitive float.
+/// A primitive float.
 pub trait Float: Number + DirectedFloat {
-    /// Counts the mantissa bits, counting the leading one.
+    /// The number of mantissa bits, including the leading one.
     const MANTISSA_BITS: u32;
 
-    /// Tells whether the value is neither infinite nor NaN.
+    /// Whether the value is neither infinite nor NaN.
     fn is_finite(self) -> bool;
 
-    /// Converts to `f64`, exactly.
+    /// Convert to `f64`, exactly.
     fn to_f64(self) -> f64;
 
-    /// Converts from `f64`, rounding toward zero.
+    /// Convert from `f64`, rounding toward zero.
     ///
     /// Finite values beyond the range become the finite end of the range. Infinities and NaN are
     /// kept, and a zero result is `+0.0`.
     fn from_f64_toward_zero(value: f64) -> Self;
 
-    /// Rounds `mantissa * 2^exponent` once, possibly to an infinity.
+    /// Round `mantissa * 2^exponent` once, possibly to an infinity.
     fn from_dyadic(mantissa: &IBig, exponent: i64, rounding: Rounding) -> Self;
 }
 
@@ -154,7 +154,7 @@ macro_rules! impl_float {
             #[inline]
             fn from_f64_toward_zero(value: f64) -> Self {
                 let nearest = value as $t;
-                // Always so for `f64`. The sum makes one zero of two.
+                // Always true for `f64`. The sum turns -0.0 into +0.0.
                 if Float::to_f64(nearest) == value || value.is_nan() {
                     return nearest + 0.0;
                 }

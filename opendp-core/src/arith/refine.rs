@@ -1,4 +1,4 @@
-//! Elementary functions rounded once, by refining enclosures.
+//! Elementary functions rounded once, by refined enclosures.
 //!
 //! An integer enclosure from [`fixed`] is refined until both of its ends round to the same float,
 //! which is then the tightest bound. Results are `f64` values in the given format, or infinities.
@@ -9,7 +9,7 @@ use dashu_int::{IBig, UBig};
 use super::dyadic::{Format, Rounding, decode};
 use super::fixed;
 
-/// Computes `e^x` rounded once, or NaN unless `x` is finite.
+/// Compute `e^x` rounded once, or NaN unless `x` is finite.
 pub(super) fn exp(x: f64, format: Format, rounding: Rounding) -> f64 {
     let x = clamp(x);
     if x != 0.0 && x.abs() < TINY {
@@ -24,7 +24,7 @@ pub(super) fn exp(x: f64, format: Format, rounding: Rounding) -> f64 {
     })
 }
 
-/// Computes `e^x - 1` rounded once, or NaN unless `x` is finite.
+/// Compute `e^x - 1` rounded once, or NaN unless `x` is finite.
 pub(super) fn exp_m1(x: f64, format: Format, rounding: Rounding) -> f64 {
     let x = clamp(x);
     if x != 0.0 && x.abs() < TINY {
@@ -50,7 +50,7 @@ pub(super) fn exp_m1(x: f64, format: Format, rounding: Rounding) -> f64 {
     })
 }
 
-/// Computes `ln(x)` rounded once, or NaN unless `x` is finite and positive.
+/// Compute `ln(x)` rounded once, or NaN unless `x` is finite and positive.
 pub(super) fn ln(x: f64, format: Format, rounding: Rounding) -> f64 {
     match decode(x) {
         Some((false, mantissa, exponent)) if mantissa > 0 => {
@@ -60,7 +60,7 @@ pub(super) fn ln(x: f64, format: Format, rounding: Rounding) -> f64 {
     }
 }
 
-/// Computes `ln(1 + x)` rounded once, or NaN unless `x` is finite and exceeds -1.
+/// Compute `ln(1 + x)` rounded once, or NaN unless `x` is finite and exceeds -1.
 pub(super) fn ln_1p(x: f64, format: Format, rounding: Rounding) -> f64 {
     if x != 0.0 && x.abs() < TINY {
         // x - x^2 < ln(1 + x) < x.
@@ -76,7 +76,7 @@ pub(super) fn ln_1p(x: f64, format: Format, rounding: Rounding) -> f64 {
     ln_of(&sum, exponent.min(0), format, rounding)
 }
 
-/// Computes `x^power` rounded once, or NaN unless `x` and the power are finite.
+/// Compute `x^power` rounded once, or NaN unless `x` and the power are finite.
 pub(super) fn powi(x: f64, power: i32, format: Format, rounding: Rounding) -> f64 {
     let Some((negative, mantissa, exponent)) = decode(x) else {
         return f64::NAN;
@@ -108,18 +108,18 @@ pub(super) fn powi(x: f64, power: i32, format: Format, rounding: Rounding) -> f6
     }
 }
 
-/// Bounds the arguments whose tangent decides all bounds, far below any precision.
+/// The largest argument for which the tangent decides all bounds, far below any precision.
 const TINY: f64 = 1.0 / (1u64 << 60) as f64;
 
 fn ln_of(mantissa: &UBig, exponent: i32, format: Format, rounding: Rounding) -> f64 {
-    // The argument may be within a float's precision of 1, and its logarithm that small.
+    // The argument may be as close to 1 as a float can be, and its logarithm just as small.
     converge(2 * format.precision_bits() + 24, format, rounding, |bits| {
         let (lo, hi) = fixed::ln(mantissa, exponent.into(), bits);
         (lo, hi, -(bits as i64))
     })
 }
 
-/// Encloses `base^power` in `lo * 2^scale ..= hi * 2^scale`.
+/// Enclose `base^power` in `lo * 2^scale ..= hi * 2^scale`.
 ///
 /// The enclosure is exact if the power has at most `bits` bits.
 fn enclose_power(base: u64, power: u32, bits: usize) -> (UBig, UBig, i64) {
@@ -141,12 +141,12 @@ fn enclose_power(base: u64, power: u32, bits: usize) -> (UBig, UBig, i64) {
     (lo, hi, scale)
 }
 
-/// Replaces finite arguments by some whose exponentials have left the formats just the same.
+/// Replace huge finite arguments by smaller ones whose exponentials are outside of the formats too.
 fn clamp(x: f64) -> f64 {
     if x.is_finite() { x.clamp(-2000.0, 2000.0) } else { f64::NAN }
 }
 
-/// Writes a finite float as `numerator / 2^fraction_bits`.
+/// Write a finite float as `numerator / 2^fraction_bits`.
 fn fraction(x: f64) -> Option<(IBig, usize)> {
     let (negative, mantissa, exponent) = decode(x)?;
     let numerator = IBig::from(mantissa) << exponent.max(0) as usize;
@@ -154,7 +154,7 @@ fn fraction(x: f64) -> Option<(IBig, usize)> {
     Some((if negative { -numerator } else { numerator }, fraction_bits))
 }
 
-/// Rounds a number that differs from the representable `x` by much less than a float's spacing.
+/// Round a number that differs from the representable `x` by much less than a float's spacing.
 fn nudge(x: f64, above: bool, format: Format, rounding: Rounding) -> f64 {
     let Some((negative, mantissa, exponent)) = decode(x) else {
         return f64::NAN;
@@ -165,10 +165,10 @@ fn nudge(x: f64, above: bool, format: Format, rounding: Rounding) -> f64 {
     format.round(&mantissa, i64::from(exponent) - 64, rounding)
 }
 
-/// Doubles the precision of an enclosure until both ends round alike.
+/// Double the precision of an enclosure until both ends round to the same float.
 ///
 /// `enclose` returns `(lo, hi, exponent)` with the result in `lo..=hi`, times `2^exponent`. At the
-/// last precision the outer end is taken, which is a bound all the same.
+/// last precision the outer end is used, which is still a bound.
 fn converge(
     mut bits: usize,
     format: Format,

@@ -5,35 +5,35 @@ use dashu_int::IBig;
 use super::dyadic::{decode, to_f64_down, to_f64_up};
 use crate::{Error, Result};
 
-/// Sums finite floats exactly and rounds once toward plus infinity.
+/// Sum finite floats exactly and round once toward plus infinity.
 ///
-/// The result is the smallest float not below the exact sum, whatever the order of `values`. The
-/// empty sum, and any sum of zero, is `+0.0`.
+/// The result is the smallest float not below the exact sum, for every order of `values`. The empty
+/// sum, and any sum of zero, is `+0.0`.
 ///
 /// # Errors
-/// Fails with `Overflow` when a value is not finite, or when the sum exceeds the largest float.
-/// Partial sums never overflow.
+/// `Overflow` when a value is not finite, or when the sum exceeds the largest float. Partial sums
+/// never overflow.
 pub fn inf_sum(values: &[f64]) -> Result<f64> {
     rounded_sum(values, to_f64_up)
 }
 
-/// Sums finite floats exactly and rounds once toward minus infinity.
+/// Sum finite floats exactly and round once toward minus infinity.
 ///
 /// The result is the largest float not above the exact sum; see [`inf_sum`].
 ///
 /// # Errors
-/// Fails with `Overflow` when a value is not finite, or when the sum is below the lowest float.
+/// `Overflow` when a value is not finite, or when the sum is below the lowest float.
 pub fn neg_inf_sum(values: &[f64]) -> Result<f64> {
     rounded_sum(values, to_f64_down)
 }
 
-/// Counts the digits of the accumulator: digit `i` weighs `2^(32 i - 1074)`.
+/// The number of digits of the accumulator: digit `i` weighs `2^(32 i - 1074)`.
 ///
-/// Odd mantissas begin at bit 2097 at the latest, in digit 65, and reach into two more digits.
-/// Digits are `i64`, so that carries may wait for `CARRY_PERIOD` additions.
+/// Odd mantissas begin at bit 2097 at the latest, in digit 65, and extend into two more digits.
+/// Digits are `i64`, so carries can be delayed for `CARRY_PERIOD` additions.
 const DIGITS: usize = 68;
 
-/// Each addition changes a digit by less than 2^32; this many cannot overflow 2^63.
+/// Each addition changes a digit by less than 2^32, so this many additions cannot overflow 2^63.
 const CARRY_PERIOD: usize = 1 << 30;
 
 fn rounded_sum(values: &[f64], round: fn(&IBig, i64) -> f64) -> Result<f64> {
@@ -45,7 +45,7 @@ fn rounded_sum(values: &[f64], round: fn(&IBig, i64) -> f64) -> Result<f64> {
     if sum.is_finite() { Ok(sum) } else { Err(overflow()) }
 }
 
-/// Sums at most `CARRY_PERIOD` floats exactly, in units of `2^-1074`.
+/// Sum at most `CARRY_PERIOD` floats exactly, in units of `2^-1074`.
 fn exact_sum(values: &[f64]) -> Result<IBig> {
     let mut digits = [0i64; DIGITS];
     for &value in values {
@@ -114,7 +114,7 @@ mod tests {
         ) {
             let mut values: Vec<f64> = bits.into_iter().map(f64::from_bits).collect();
             values.retain(|x| x.abs() < 1e306);
-            // Cancels the large terms in some cases, so that the small ones matter.
+            // Large terms cancel in some cases, so the small ones matter.
             values.extend([near, near * 1e-17]);
             let negated: Vec<f64> = values.iter().skip(1).map(|x| -x).collect();
             for mut values in [values.clone(), [values, negated].concat()] {

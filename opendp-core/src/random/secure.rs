@@ -6,20 +6,20 @@ use rand::{Rng, SeedableRng, TryRng, rngs::SysRng};
 use std::{cell::Cell, fmt, process};
 use zeroize::{Zeroize, Zeroizing};
 
-/// Generate cryptographically secure words; the only source fit for a release.
+/// A generator of cryptographically secure words; the only source fit for a release.
 ///
 /// The stream is that of ChaCha20 (Bernstein 2008, "ChaCha, a variant of Salsa20"; RFC 8439) run
 /// in the manner of a fast-key-erasure generator (Bernstein 2017, "Fast-key-erasure random-number
 /// generators"):
 ///
 /// * each refill makes 4 more words than the buffer holds, and these become the next key. The key
-///   that made the buffer is zeroed at once and every word is zeroed as it leaves, so that a later
-///   reader of memory learns nothing of words already drawn;
+///   of the buffer is zeroed at once and every word is zeroed when it is drawn, so a later reader
+///   of memory learns nothing about words already drawn;
 /// * after 1 MiB of output the next key is XORed with 32 fresh bytes of the operating system: the
 ///   new key is unpredictable if *either* part is, so the stream also recovers from a past leak;
 /// * all secrets are zeroed on drop, and `Debug` shows none;
-/// * the words are only computationally uniform: indistinguishable from ideal ones for anyone who
-///   cannot break ChaCha20. This is the one inexact step of the framework.
+/// * the words are only computationally uniform: an adversary who cannot break ChaCha20 cannot
+///   distinguish them from ideal ones. This is the one inexact step of the framework.
 ///
 /// Cost: about 6 ns per word; a reseed is one system call per 2^17 words.
 pub struct SecureSource {
@@ -35,15 +35,15 @@ pub struct SecureSource {
 /// Run a closure with the secure source of this thread.
 ///
 /// The source is taken out of its thread-local slot while `f` runs. A nested call therefore finds
-/// the slot empty and seeds a source of its own; a panic inside `f` drops (and zeroes) the source.
+/// the slot empty and seeds its own source; a panic inside `f` drops (and zeroes) the source.
 ///
-/// A counter that a handler of `pthread_atfork` raises in each child is compared once per call, so a
-/// forked child never continues the stream of its parent: it seeds afresh. To ask for the process
-/// number, the other way to notice, is a system call, and would be most of what one release costs.
-/// It is compared where the buffer is refilled, every 512 words: that notices children of a system
-/// call that went around the C library. A closure must not fork and then go on drawing in both
-/// processes. A virtual machine resumed twice from one snapshot is not noticed before the next
-/// reseed.
+/// A `pthread_atfork` handler increments a counter in each forked child, and each call compares
+/// that counter once. So a forked child never continues the stream of its parent: it seeds afresh.
+/// Comparing process numbers instead would need a system call, which would cost more than the rest
+/// of a release. The process number is compared when the buffer is refilled, every 512 words; this
+/// detects children of a raw system call that bypassed the C library. A closure must not fork and
+/// then keep drawing in both processes. A virtual machine that is resumed twice from one snapshot
+/// is not detected before the next reseed.
 ///
 /// # Errors
 ///
@@ -56,7 +56,7 @@ pub fn with_secure<R, E: From<NoEntropy>>(
     put_back(source);
     result
 }
-// What one release of a number costs is so little that a call counts.
+// Inlined because one release of a number is so cheap that a function call matters.
 #[inline]
 fn taken() -> Result<Box<SecureSource>, NoEntropy> {
     let kept = SLOT.try_with(Cell::take).ok().flatten();
@@ -68,7 +68,7 @@ fn taken() -> Result<Box<SecureSource>, NoEntropy> {
 }
 #[inline]
 fn put_back(source: Box<SecureSource>) {
-    // While the thread is being torn down there is no slot; the source is then dropped and zeroed.
+    // During thread teardown there is no slot; the source is then dropped and zeroed.
     let _ = SLOT.try_with(move |slot| slot.set(Some(source)));
 }
 
@@ -88,7 +88,7 @@ impl SecureSource {
             next: BUFFER,
             key: Zeroizing::new([0; 32]),
             left: 0,
-            // Without a handler there is no telling whose stream it is.
+            // Without a handler a fork could not be detected.
             fork: forkguard::Guard::try_new().map_err(|_| NoEntropy)?,
             process: process::id(),
             seed,
@@ -108,7 +108,7 @@ impl SecureSource {
         Ok(())
     }
 
-    /// Fill the buffer under the present key and replace that key by the 4 words after it.
+    /// Fill the buffer with the current key and replace that key by the next 4 words.
     #[cold]
     #[inline(never)]
     fn refill(&mut self) -> Result<(), NoEntropy> {
@@ -152,10 +152,10 @@ impl fmt::Debug for SecureSource {
 
 type Seeder = fn(&mut [u8; 32]) -> Result<(), NoEntropy>;
 
-/// Words made by one key, 4 KiB.
+/// Words per key: 4 KiB.
 const BUFFER: usize = 512;
 
-/// Keys between two visits to the operating system: 256 * 4 KiB = 1 MiB.
+/// Keys between two reseeds by the operating system: 256 * 4 KiB = 1 MiB.
 const REFILLS_PER_SEED: usize = 256;
 
 thread_local! {
@@ -175,7 +175,7 @@ mod tests {
         static SEEDS_LEFT: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// Give constant seeds, as many as SEEDS_LEFT says.
+    /// Return constant seeds, and fail after SEEDS_LEFT of them.
     fn rationed(seed: &mut [u8; 32]) -> Result<(), NoEntropy> {
         let left = SEEDS_LEFT.get().checked_sub(1).ok_or(NoEntropy)?;
         SEEDS_LEFT.set(left);
@@ -243,7 +243,8 @@ mod tests {
                 *count += (word >> bit & 1) as i64;
             }
         }
-        // The standard deviation is 2^16 / 2 / 2^8 = 128; 7 of them fail once in 10^10 tests.
+        // The standard deviation is 2^16 / 2 / 2^8 = 128; a deviation of 7 of them occurs once in
+        // 10^10 tests.
         assert!(ones.iter().all(|count| (count - draws / 2).abs() < 7 * 128), "{ones:?}");
     }
 

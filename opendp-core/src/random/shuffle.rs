@@ -2,26 +2,27 @@
 
 use super::{NoEntropy, RandomSource, uniform_below};
 
-/// Put items into an order that is exactly uniform over all orders.
+/// Put items into an exactly uniform random order.
 ///
 /// # Proof
 ///
 /// This is the shuffle of Fisher and Yates (Durstenfeld 1964, "Algorithm 235: Random permutation").
-/// From the last place to the second, the item at place `i` changes places with the one at a place
-/// `j` that [`uniform_below`] draws uniformly from `0..=i`, independently of all earlier draws.
+/// From the last place to the second, the item at place `i` is swapped with the one at place `j`,
+/// which [`uniform_below`] draws uniformly from `0..=i`, independently of all earlier draws.
 ///
 /// The sequence of these draws has `n (n - 1) ... 2 = n!` values, all equally likely. Different
-/// sequences give different orders: the first draw decides which item ends at the last place,
-/// because no later step touches it; given that, the second draw decides the last but one, and so
-/// on. There are `n!` orders, so each comes from exactly one sequence and has probability `1 / n!`.
+/// sequences give different orders. The first draw decides which item ends at the last place,
+/// because no later step touches it; given that, the second draw decides the second to last place,
+/// and so on. There are `n!` orders, so each comes from exactly one sequence and has probability `1
+/// / n!`.
 ///
-/// The draws depend on the number of items alone, never on the items.
+/// The draws depend only on the number of items, never on the items.
 ///
-/// Cost: between one and two words for each item but one.
+/// Cost: between one and two words on average for each item except one.
 ///
 /// # Errors
 ///
-/// [`NoEntropy`] if the source ends; the items are then all there, in some order that must not be
+/// [`NoEntropy`] if the source ends. All items are still present then, but their order must not be
 /// released.
 ///
 /// # Example
@@ -34,7 +35,7 @@ use super::{NoEntropy, RandomSource, uniform_below};
 /// ```
 pub fn shuffle<T, S: RandomSource>(items: &mut [T], source: &mut S) -> Result<(), NoEntropy> {
     for last in (1..items.len()).rev() {
-        // A place is below a length, so nothing is lost by either conversion.
+        // A place is below a length, so both conversions are exact.
         let place = uniform_below(last as u64 + 1, source)? as usize;
         items.swap(place, last);
     }
@@ -49,7 +50,7 @@ mod tests {
 
     type Shuffle = fn(&mut [u8], &mut Tape<1>) -> Result<(), NoEntropy>;
 
-    /// Count the tapes of so many bits that lead to each order of the items.
+    /// Count the tapes of this many bits that lead to each order of the items.
     fn orders(items: u8, bits: u32, shuffle: Shuffle) -> HashMap<Vec<u8>, u64> {
         let mut orders = HashMap::new();
         for number in 0..1 << bits {
@@ -75,7 +76,7 @@ mod tests {
     }
     #[test]
     fn the_enumeration_notices_the_usual_mistakes() {
-        // Every place changes with any place: n^n sequences cannot spread evenly over n! orders.
+        // Every item is swapped with any place: n^n sequences cannot spread evenly over n! orders.
         let naive: Shuffle = |items, source| {
             for place in 0..items.len() {
                 let other = uniform_below(items.len() as u64, source)? as usize;
@@ -83,7 +84,7 @@ mod tests {
             }
             Ok(())
         };
-        // An item never stays where it is (Sattolo 1986): cycles only.
+        // An item never stays at its place (Sattolo 1986): only cycles occur.
         let cyclic: Shuffle = |items, source| {
             for last in (1..items.len()).rev() {
                 let place = uniform_below(last as u64, source)? as usize;

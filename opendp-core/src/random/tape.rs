@@ -4,7 +4,7 @@ use super::{NoEntropy, RandomSource};
 use chacha20::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
 
-/// Replay a fixed list of words of `B` bits, then fail.
+/// A fixed list of words of `B` bits, replayed once; further draws fail.
 ///
 /// Running a sampler over all `2^(nB)` tapes of `n` words gives its exact output probabilities as
 /// integers, up to the mass of the tapes that end too early. For tests only.
@@ -45,10 +45,10 @@ impl<const B: u32> RandomSource for Tape<B> {
     }
 }
 
-/// Generate a reproducible stream of words of `B` bits from a seed.
+/// A reproducible stream of words of `B` bits from a seed.
 ///
-/// The words are those of ChaCha20, so they pass any statistical test, but anyone who knows the
-/// seed knows the noise. For tests and simulations only, **never for a release**.
+/// The words are those of ChaCha20, so they pass any statistical test, but the seed reveals the
+/// noise. For tests and simulations only, **never for a release**.
 #[derive(Debug)]
 pub struct Seeded<const B: u32 = 64> {
     stream: ChaCha20Rng,
@@ -77,7 +77,7 @@ impl<const B: u32> RandomSource for Seeded<B> {
     }
 }
 
-/// Fail at every draw, and count the attempts.
+/// A source that fails at every draw, and counts the attempts.
 ///
 /// It shows that a sampler passes the error on, or (with a count of 0) that it draws nothing.
 #[derive(Clone, Copy, Debug, Default)]

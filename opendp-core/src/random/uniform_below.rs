@@ -1,4 +1,4 @@
-//! An exactly uniform index, or a longer integer.
+//! An exactly uniform index, or an integer of any length.
 
 use dashu_int::{UBig, ops::BitTest};
 
@@ -9,9 +9,10 @@ use super::{NoEntropy, RandomSource};
 /// # Exactness
 ///
 /// Let `b` be the least number of bits that hold `bound - 1`. The last `b` bits of enough words are
-/// uniform on `[0, 2^b)`. A number of at least `bound` is drawn again, independently, so each number
-/// below has the same probability at each attempt, and hence altogether: they sum up to 1, because
-/// an attempt succeeds with probability `bound / 2^b > 1/2`. No bit is used twice.
+/// uniform on `[0, 2^b)`. A number that is not below `bound` is rejected and drawn again,
+/// independently. So each number below `bound` has the same probability at each attempt, and
+/// therefore overall. These probabilities sum to 1, because an attempt succeeds with probability
+/// `bound / 2^b > 1/2`. No bit is used twice.
 ///
 /// A bound of 0 counts as 1.
 ///
@@ -40,8 +41,8 @@ pub fn uniform_below<S: RandomSource>(bound: u64, source: &mut S) -> Result<u64,
 
 /// Draw an integer of any length that is exactly uniform on `[0, bound)`.
 ///
-/// The proof of [`uniform_below`] holds for it: it spells as many bits as hold `bound - 1`, and
-/// draws again until the number is below the bound. A bound of 0 counts as 1.
+/// The proof of [`uniform_below`] applies: draw as many bits as hold `bound - 1`, and draw again
+/// until the number is below the bound. A bound of 0 counts as 1.
 ///
 /// # Errors
 ///
@@ -59,7 +60,7 @@ pub fn big_uniform_below<S: RandomSource>(bound: &UBig, source: &mut S) -> Resul
             number = (number << word_bits) + source.word()?;
             drawn += word_bits;
         }
-        // The bits that are not needed are as independent of the rest as any.
+        // The surplus bits are independent of the rest, so any can be dropped.
         let number = number >> (drawn - bits);
         if number < *bound {
             return Ok(number);
