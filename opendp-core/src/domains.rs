@@ -1,4 +1,4 @@
-//! The house's domains, one file each.
+//! The domains of this crate, one file each.
 
 mod atom;
 mod bit_vector;

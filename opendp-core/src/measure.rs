@@ -25,8 +25,8 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     fn to_json(&self) -> Json {
         Json::String(Self::type_name().to_string())
     }
-    /// Complete a loss that was read before its measure was known, as in the arguments of a
-    /// registered function. By default return the loss unchanged.
+    /// Decode a loss that was read as JSON before its measure was known, as in the arguments of a
+    /// registered function. By default return the loss unchanged, because its type is known.
     ///
     /// # Errors
     /// `FailedCast` when it is not a loss in this measure.

@@ -1,4 +1,4 @@
-//! The house's privacy measures, and the curves that some losses are.
+//! The privacy measures of this crate, and losses that are curves.
 
 mod approximate;
 mod curve;

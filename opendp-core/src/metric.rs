@@ -21,8 +21,8 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
     fn to_json(&self) -> Json {
         Json::String(Self::type_name().to_string())
     }
-    /// Complete a distance that was read before its metric was known, as in the arguments of a
-    /// registered function. By default return the distance unchanged.
+    /// Decode a distance that was read as JSON before its metric was known, as in the arguments of
+    /// a registered function. By default return the distance unchanged, because its type is known.
     ///
     /// # Errors
     /// `FailedCast` when it is not a distance in this metric.

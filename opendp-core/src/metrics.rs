@@ -1,4 +1,4 @@
-//! The house's metrics: distances between data sets, and distances between aggregates.
+//! The metrics of this crate: distances between data sets, and distances between aggregates.
 
 mod any_dataset;
 mod any_number;

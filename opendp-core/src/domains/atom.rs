@@ -1,4 +1,4 @@
-//! All values of an atomic type, maybe within bounds.
+//! All values of an atomic type, optionally within bounds.
 
 use std::marker::PhantomData;
 
@@ -7,9 +7,9 @@ use serde_json::{Value as Json, json};
 use crate::domain::descriptor;
 use crate::{Atom, Bounds, Codec, Domain, Error, IBig, Result, TheDomain, named};
 
-/// The set of all values of an atomic type `T`, maybe only those within bounds.
+/// The set of all values of an atomic type `T`, optionally within bounds.
 ///
-/// A domain of floats says whether NaN is a member. It prints as, and is read from,
+/// A domain of floats states whether NaN is a member. It prints as, and is read from,
 /// `{"atom_domain": {"T": "f64", "bounds": [0.0, 1.0], "nan": false}}`.
 ///
 /// ```
@@ -24,7 +24,7 @@ pub struct AtomDomain<T> {
     nan: bool,
 }
 
-/// The permission for NaN to be a member, which only float types can be given.
+/// Permission for NaN to be a member. Only float types have it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nan<T>(PhantomData<T>);
 impl<T: Atom> Nan<T> {
@@ -49,7 +49,7 @@ impl<T: Atom> Default for AtomDomain<T> {
 }
 
 impl<T: Atom> AtomDomain<T> {
-    /// Make the set of all values within `bounds`, if any, and NaN, if permitted.
+    /// Make the set of all values within the optional `bounds`, and NaN, if permitted.
     pub fn new(bounds: Option<Bounds<T>>, nan: Option<Nan<T>>) -> Self {
         AtomDomain { bounds, nan: nan.is_some() }
     }
@@ -69,7 +69,7 @@ impl<T: Atom> AtomDomain<T> {
     pub fn nan(&self) -> bool {
         self.nan
     }
-    /// The bounds, or an error that tells how to get them.
+    /// Return the bounds, or an error that explains how to get them.
     ///
     /// # Errors
     /// `MakeTransformation` when the domain has no bounds or has NaN.
@@ -109,9 +109,8 @@ impl<T: Atom> Domain for AtomDomain<T> {
     }
 }
 impl<T: Atom> AtomDomain<T> {
-    /// Turn what was read from outside into a member, whatever it is: a value that is missing or did
-    /// not read becomes NaN, or the type's default where the domain has no NaN; a value out of
-    /// bounds, the nearest bound.
+    /// Convert any external value to a member. A missing or unreadable value becomes NaN, or the
+    /// type's default when the domain has no NaN. A value out of bounds becomes the nearest bound.
     pub fn admit(&self, value: Option<T>) -> T {
         let value = value.unwrap_or_else(T::unreadable);
         let value = if value.is_null() && !self.nan { T::default() } else { value };
@@ -126,14 +125,14 @@ impl<T: Atom> AtomDomain<T> {
 }
 named!(AtomDomain<T> as "AtomDomain");
 
-/// Make the set of all values of an atomic type, maybe within bounds.
+/// Make the set of all values of an atomic type, optionally within bounds.
 ///
 /// # Arguments
 /// * `bounds` - a pair `[lower, upper]`; all values when absent
-/// * `nan` - whether NaN is a member; by default it is when `T` is a float type without bounds
+/// * `nan` - whether NaN is a member; defaults to `true` for a float type without bounds
 ///
 /// # Errors
-/// `MakeDomain` when the bounds are reversed or `nan` is asked of a type that has no NaN,
+/// `MakeDomain` when the bounds are reversed or `nan` is requested for a type that has no NaN,
 /// `FailedFunction` when a bound is NaN.
 pub fn atom_domain<T: Atom>(
     bounds: Option<Bounds<T>>,

@@ -1,15 +1,14 @@
-//! Vectors of bits, maybe of a known length and with few ones.
+//! Vectors of bits, optionally of a known length and with few ones.
 
 use serde_json::{Value as Json, json};
 
 use crate::domain::descriptor;
 use crate::{BitVector, Domain, Result, TheDomain, named};
 
-/// The set of all vectors of bits, maybe of one length and with a limit to the number of ones.
+/// The set of all vectors of bits, optionally of one length and with a limit on the number of ones.
 ///
 /// It prints as, and is read from, `{"bitvector_domain": {"max_weight": 4, "size": 24}}`. A release
-/// that has as many bits as its input tells the length, so that mechanisms ask for one that is
-/// public.
+/// with as many bits as its input reveals the length, so such mechanisms require a public length.
 ///
 /// ```
 /// # use opendp_core::{BitVector, BitVectorDomain, Domain};
@@ -26,7 +25,7 @@ impl BitVectorDomain {
     pub fn new() -> Self {
         BitVectorDomain::default()
     }
-    /// Keep only the vectors with at most so many ones.
+    /// Keep only the vectors with at most this many ones.
     #[must_use]
     pub fn with_max_weight(self, max_weight: usize) -> Self {
         BitVectorDomain { max_weight: Some(max_weight), ..self }

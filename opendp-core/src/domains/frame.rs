@@ -1,4 +1,4 @@
-//! Frames of named columns, maybe of a known schema.
+//! Frames of named columns, optionally of a known schema.
 
 use std::{any::Any, fmt, sync::Arc};
 
@@ -46,7 +46,7 @@ where
     }
 }
 
-/// The domain of the cells of a column, which are of a type known at run time.
+/// The domain of the cells of a column. Their type is known only at run time.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, Column, ColumnDomain};
@@ -57,14 +57,14 @@ where
 pub struct ColumnDomain(Arc<dyn Series>);
 
 impl ColumnDomain {
-    /// Make the domain of a column of the domain of its cells.
+    /// Make the domain of a column from the domain of its cells.
     pub fn new<D: Domain>(cells: D) -> Self
     where
         D::Carrier: Cell<Domain = D>,
     {
         ColumnDomain(Arc::new(cells))
     }
-    /// Take the domain of cells from one whose type is not known, if it is one of cells.
+    /// Recover the domain of cells from an erased domain, if it is one of cells.
     fn of(domain: &AnyDomain) -> Option<Self> {
         macro_rules! first {
             ($($t:ident)*) => {$(
@@ -87,7 +87,7 @@ impl ColumnDomain {
     pub fn cell_type(&self) -> TypeName {
         self.0.cell_type()
     }
-    /// Decide whether a column is of the type of this domain, and all its cells are members.
+    /// Decide whether a column has the type of this domain, and all its cells are members.
     pub fn member(&self, column: &Column) -> bool {
         self.0.contains(column)
     }
@@ -95,11 +95,11 @@ impl ColumnDomain {
     pub fn empty(&self) -> Column {
         self.0.empty()
     }
-    /// Read a column from text. Reading is total: each cell becomes a member, whatever it is.
+    /// Read a column from text. Reading is total: each cell becomes a member.
     pub fn read(&self, cells: &[&str]) -> Column {
         self.0.read(cells)
     }
-    /// Write as it stands in a document.
+    /// Write in the form used by documents.
     pub fn to_json(&self) -> Json {
         self.0.json()
     }
@@ -140,12 +140,12 @@ impl Argument for Vec<ColumnDomain> {
     }
 }
 
-/// The set of all frames, or of those of a schema: the names of the columns and the domains of
-/// their cells. The number of rows may be known.
+/// The set of all frames, or of those with a given schema: the names of the columns and the domains
+/// of their cells. The number of rows may be known.
 ///
-/// Without a schema any frame is a member, so that a constructor that asks for a column cannot know
-/// that it is there: it then treats a row without it in a way that its documentation states, and
-/// never fails because of the data. With a schema it is an error of the construction.
+/// Without a schema any frame is a member, so a constructor that asks for a column cannot know that
+/// it exists. It then treats a row without that column as its documentation states, and never fails
+/// because of the data. With a schema, a missing column is an error of construction.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, Column, ColumnDomain, DataFrame, DataFrameDomain, Domain};
@@ -157,7 +157,7 @@ impl Argument for Vec<ColumnDomain> {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataFrameDomain<K> {
-    /// In the order of their names, which are distinct.
+    /// Sorted by name; names are distinct.
     schema: Option<Vec<(K, ColumnDomain)>>,
     size: Option<usize>,
 }
@@ -168,10 +168,10 @@ impl<K> Default for DataFrameDomain<K> {
     }
 }
 impl<K: HashableAtom> DataFrameDomain<K> {
-    /// Make the set of frames of a schema.
+    /// Make the set of frames with a schema.
     ///
     /// # Errors
-    /// `MakeDomain` when there is no column, or two have one name.
+    /// `MakeDomain` when there is no column, or two columns have the same name.
     pub fn with_schema(columns: impl IntoIterator<Item = (K, ColumnDomain)>) -> Result<Self> {
         match by_name(columns) {
             Some(schema) if !schema.is_empty() => {
@@ -187,7 +187,7 @@ impl<K: HashableAtom> DataFrameDomain<K> {
     pub fn with_size(self, size: usize) -> Self {
         DataFrameDomain { size: Some(size), ..self }
     }
-    /// Admit frames of any number of rows.
+    /// Allow any number of rows.
     #[must_use]
     pub fn without_size(self) -> Self {
         DataFrameDomain { size: None, ..self }
@@ -196,26 +196,25 @@ impl<K: HashableAtom> DataFrameDomain<K> {
     pub fn size(&self) -> Option<usize> {
         self.size
     }
-    /// The columns and the domains of their cells, in the order of their names, if they are known.
+    /// The columns and the domains of their cells, sorted by name, if they are known.
     pub fn schema(&self) -> Option<&[(K, ColumnDomain)]> {
         self.schema.as_deref()
     }
-    /// The domain of the cells of a column, if the schema is known and has it.
+    /// The domain of the cells of a column, if the schema is known and contains it.
     pub fn column(&self, name: &K) -> Option<&ColumnDomain> {
         self.schema()?.iter().find(|(known, _)| known == name).map(|(_, column)| column)
     }
-    /// Put a column in place of the one that has its name, or add it; without a schema there is
-    /// none to change.
+    /// Replace the column of this name, or add it. Without a schema nothing changes.
     #[must_use]
     pub fn with_column(mut self, name: K, column: ColumnDomain) -> Self {
         if let Some(schema) = self.schema.take() {
             let others = schema.into_iter().filter(|(known, _)| *known != name);
-            // Distinct names stay distinct.
+            // Names remain distinct.
             self.schema = by_name(others.chain([(name.clone(), column)]));
         }
         self
     }
-    /// The frame without rows that has the columns of the schema, or none where there is no schema.
+    /// The frame without rows that has the columns of the schema, or no columns without a schema.
     pub fn empty(&self) -> DataFrame<K> {
         let columns = self.schema().unwrap_or_default();
         let mut empty = <DataFrame<K> as crate::Carrier>::buffer();
@@ -245,7 +244,7 @@ impl<K: HashableAtom> Domain for DataFrameDomain<K> {
     fn with_records(&self, records: usize) -> Option<Self> {
         Some(self.clone().with_size(records))
     }
-    /// Rows of other columns do not fit into one frame, so that it takes a schema.
+    /// Rows with different columns do not fit into one frame, so a schema is required.
     fn recombines(&self) -> bool {
         self.schema.is_some()
     }
@@ -267,7 +266,7 @@ impl<K: HashableAtom> Domain for DataFrameDomain<K> {
 }
 named!(DataFrameDomain<K> as "DataFrameDomain");
 
-/// Make the set of all frames, or of those of a schema.
+/// Make the set of all frames, or of those with a given schema.
 ///
 /// # Arguments
 /// * `col_names` - the names of the columns; any columns when absent
@@ -275,7 +274,8 @@ named!(DataFrameDomain<K> as "DataFrameDomain");
 /// * `size` - the number of rows, if it is public; any number when absent
 ///
 /// # Errors
-/// `MakeDomain` when there is no name, one twice, or not one domain for each.
+/// `MakeDomain` when there is no name, when a name is repeated, or when the number of domains
+/// differs from the number of names.
 pub fn dataframe_domain<K: HashableAtom>(
     col_names: Option<Vec<K>>,
     element_domains: Vec<ColumnDomain>,

@@ -26,7 +26,7 @@ impl<D> OptionDomain<D> {
     }
 }
 impl<T: Atom> OptionDomain<AtomDomain<T>> {
-    /// Turn what was read from outside into a member: what is not a member is missing.
+    /// Convert any external value to a member: a value that is not a member becomes missing.
     pub fn admit(&self, value: Option<T>) -> Option<T> {
         value.filter(|value| self.element.member(value))
     }
@@ -52,7 +52,7 @@ named!(OptionDomain<D> as "OptionDomain");
 /// * `element_domain` - the domain of the values that are not missing
 ///
 /// # Errors
-/// `Argument` when the element domain does not read.
+/// `Argument` when the element domain cannot be read.
 pub fn option_domain<T: Atom>(
     element_domain: TheDomain<AtomDomain<T>>,
 ) -> Result<TheDomain<OptionDomain<AtomDomain<T>>>> {

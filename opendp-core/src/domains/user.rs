@@ -1,4 +1,4 @@
-//! Domains that are described while the program runs.
+//! Domains that are described at run time.
 
 use std::{fmt, sync::Arc};
 
@@ -8,12 +8,12 @@ use crate::domain::descriptor;
 use crate::erased::{AnyFunction, AnyValue};
 use crate::{Domain, Function, Result, TheDomain, named};
 
-/// A set of values of any types that a function of its user's decides on.
+/// A set of values of any types; a user's function decides which values are members.
 ///
-/// In Rust a type of one's own that implements [`Domain`] is better: it is compared by its
-/// structure, and its metrics are checked. This one serves those who cannot write a type. Nothing is
-/// proved of it: any metric measures it, and two domains are the same if they have one identifier
-/// and one descriptor, whatever their functions.
+/// In Rust, prefer your own type that implements [`Domain`]: it is compared by its structure, and
+/// its metrics are checked. This one serves users who cannot write a Rust type. Nothing is proved
+/// about it: any metric measures it, and two domains are equal if they have the same identifier and
+/// the same descriptor, even when their functions differ.
 ///
 /// ```
 /// # use opendp_core::{Domain, UserDomain, erased::AnyValue};
@@ -30,7 +30,7 @@ pub struct UserDomain {
     member: Arc<dyn Fn(&AnyValue) -> bool + Send + Sync>,
 }
 impl UserDomain {
-    /// Make a domain of a function that decides what its members are.
+    /// Make a domain from a function that decides membership.
     pub fn new(
         identifier: impl Into<String>,
         member: impl Fn(&AnyValue) -> bool + Send + Sync + 'static,
@@ -38,7 +38,7 @@ impl UserDomain {
         let (identifier, descriptor) = (identifier.into(), Json::Null);
         UserDomain { identifier, descriptor, member: Arc::new(member) }
     }
-    /// Add a descriptor, by which domains of one identifier are told apart.
+    /// Add a descriptor, which distinguishes domains with the same identifier.
     #[must_use]
     pub fn with_descriptor(mut self, descriptor: Json) -> Self {
         self.descriptor = descriptor;
@@ -74,23 +74,24 @@ impl Domain for UserDomain {
 }
 named!(UserDomain as "UserDomain");
 
-/// Write what a user has defined.
+/// Write a user's definition.
 pub(crate) fn described(function: &str, identifier: &str, described: &Json) -> Json {
     let known = Some(described).filter(|json| !json.is_null());
     descriptor(function, [("identifier", Some(identifier.into())), ("descriptor", known.cloned())])
 }
 
-/// Describe a set of values by a function that decides what its members are.
+/// Describe a set of values by a function that decides membership.
 ///
 /// # Arguments
 /// * `identifier` - the name of the domain
-/// * `member` - a function of a value that gives `true` for members; where it fails, or gives
-///   anything else, the value is not one
-/// * `descriptor` - more by which domains of one identifier are told apart
+/// * `member` - a function of a value that gives `true` for members; if it fails, or gives anything
+///   else, the value is not a member
+/// * `descriptor` - more information that distinguishes domains with the same identifier
 ///
 /// # Trust
-/// Everything about it: that the function always gives the same answer, that distances are what the
-/// metric says that stands beside it, and that domains of one identifier and descriptor are the same.
+/// Everything about it: that the function always gives the same answer, that distances are those of
+/// the metric that is paired with it, and that domains of one identifier and descriptor are the
+/// same.
 ///
 /// # Errors
 /// None.

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use crate::domain::descriptor;
 use crate::{AtomDomain, Domain, IBig, OptionDomain, PairDomain, Result, TheDomain, named};
 
-/// The set of all vectors whose elements are members of `D`, maybe of a known length.
+/// The set of all vectors whose elements are members of `D`, optionally of a known length.
 ///
 /// It prints as, and is read from, `{"vector_domain": {"atom_domain": {...}, "size": 1000}}`.
 ///
@@ -29,7 +29,7 @@ impl<D> VectorDomain<D> {
     pub fn with_size(self, size: usize) -> Self {
         VectorDomain { size: Some(size), ..self }
     }
-    /// Admit vectors of any length.
+    /// Allow vectors of any length.
     #[must_use]
     pub fn without_size(self) -> Self {
         VectorDomain { size: None, ..self }
@@ -42,7 +42,7 @@ impl<D> VectorDomain<D> {
     pub fn size(&self) -> Option<usize> {
         self.size
     }
-    /// Keep the length and give the elements another domain.
+    /// Keep the length and replace the domain of the elements.
     pub fn with_element<E>(&self, element: E) -> VectorDomain<E> {
         VectorDomain { element, size: self.size }
     }
@@ -64,8 +64,8 @@ impl<D: Domain> Domain for VectorDomain<D> {
         true
     }
     fn to_json(&self) -> Json {
-        // The argument that holds the element is named for the function that makes atoms, whatever
-        // the elements are: documents have always spelled it so. An atom's own arguments follow.
+        // Documents name the argument for the elements `atom_domain`, for elements of any kind.
+        // Arguments of an atom follow.
         let element = self.element.to_json();
         let inner = element.get("atom_domain").cloned().unwrap_or(element);
         descriptor(
@@ -86,7 +86,7 @@ named!(VectorDomain<D> as "VectorDomain");
 /// * `size` - the length of every vector, if it is public; any length when absent
 ///
 /// # Errors
-/// `Argument` when the element domain does not read.
+/// `Argument` when the element domain cannot be read.
 pub fn vector_domain<D: Domain>(
     atom_domain: TheDomain<D>,
     size: Option<usize>,

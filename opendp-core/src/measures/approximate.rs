@@ -10,10 +10,10 @@ use crate::{Interaction, Measure, Result, TheMeasure, named};
 
 /// The loss of `M`, except with probability delta.
 ///
-/// The loss is the pair `(d, delta)`: there are events of probability at least `1 - delta`, one for
-/// each data set, conditioned on which the loss in `M` is at most `d`. `Approximate<MaxDivergence>`
-/// is (epsilon, delta)-differential privacy at one fixed pair; its older spelling is
-/// `fixed_smoothed_max_divergence`.
+/// The loss is the pair `(d, delta)`: each data set has an event of probability at least `1 -
+/// delta`, and conditioned on these events the loss in `M` is at most `d`.
+/// `Approximate<MaxDivergence>` is (epsilon, delta)-differential privacy at one fixed pair; its
+/// older name is `fixed_smoothed_max_divergence`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Approximate<M>(pub M);
 
@@ -22,24 +22,24 @@ impl<M: Measure> Measure for Approximate<M> {
     fn to_json(&self) -> Json {
         descriptor("approximate", [("measure", Some(self.0.to_json()))])
     }
-    /// Losses and deltas each compose on their own (union bound over the exceptional events).
+    /// Losses and deltas compose separately (union bound over the exceptional events).
     fn compose(&self, losses: &[Self::Distance]) -> Result<Self::Distance> {
         let (inner, deltas): (Vec<M::Distance>, Vec<f64>) = losses.iter().cloned().unzip();
         Ok((self.0.compose(&inner)?, total(&deltas)?))
     }
     /// Concurrent for (epsilon, delta)-differential privacy (Lyu 2022; Vadhan, Zhang 2023).
-    /// Sequential otherwise: for zero-concentrated differential privacy with a delta there is no
-    /// theorem.
+    /// Sequential otherwise: no theorem covers zero-concentrated differential privacy with a delta.
     fn interaction(&self) -> Interaction {
         let pure = (&self.0 as &dyn std::any::Any).is::<MaxDivergence>();
         if pure { Interaction::Concurrent } else { Interaction::Sequential }
     }
-    /// Those of the inner measure, and delta: for (epsilon, delta)-differential privacy, sums of
-    /// both are a filter (Rogers, Roth, Ullman, Vadhan 2016), also when the mechanisms are
+    /// The parts of the inner measure, and delta. For (epsilon, delta)-differential privacy, sums
+    /// of both are a filter (Rogers, Roth, Ullman, Vadhan 2016), even when the mechanisms are
     /// interactive and concurrent (Haney and others 2023). For zero-concentrated differential
-    /// privacy with a delta, sums of both are a filter, too (Whitehouse, Ramdas, Rogers, Wu 2023):
-    /// condition on the event that no query meets its exceptional event, which has probability at
-    /// least 1 minus the sum of the deltas; what is left is the filter of the inner measure.
+    /// privacy with a delta, sums of both are a filter too (Whitehouse, Ramdas, Rogers, Wu 2023):
+    /// condition on the event that no query meets its exceptional event. This event has probability
+    /// at least 1 minus the sum of the deltas, and conditioned on it the filter of the inner
+    /// measure applies.
     fn parts(&self) -> Result<usize> {
         Ok(self.0.parts()? + 1)
     }

@@ -11,61 +11,61 @@ use crate::{Codec, Distance, Error, Result, named};
 
 type Curve = Arc<dyn Fn(f64) -> Result<f64> + Send + Sync>;
 
-/// A privacy profile: for each epsilon a delta such that the mechanism is (epsilon, delta)-DP.
+/// A privacy profile: for each epsilon, a delta for which the mechanism is (epsilon, delta)-DP.
 ///
-/// It holds at every epsilon at once and does not increase. It may carry what is known of the whole
-/// distribution of the loss, so that compositions of it are tight.
+/// It holds at every epsilon at once and does not increase. It may carry the whole distribution of
+/// the loss, so that its compositions are tight.
 #[derive(Clone)]
 pub struct PrivacyProfile {
     delta: Curve,
-    /// The inverse of the curve, where it is known.
+    /// The inverse of the curve, if it is known.
     epsilon: Option<Curve>,
     loss: Option<Arc<dyn ComposableLoss>>,
-    /// Whether the curve says more than the loss.
+    /// Whether the curve is tighter than the loss.
     tighter: bool,
 }
 
-/// What is known of the distribution of a privacy loss, and how it composes with others.
+/// The known distribution of a privacy loss, and how it composes with others.
 ///
-/// Core knows no such distribution: a crate that does accounting implements this.
+/// Core contains no such distribution: a crate that does privacy accounting implements this trait.
 pub trait ComposableLoss: Any + Send + Sync {
     /// Bound delta at an epsilon from above.
     ///
     /// # Errors
-    /// Those of the computation.
+    /// Errors of the computation.
     fn delta(&self, epsilon: f64) -> Result<f64>;
-    /// Bound from above the smallest epsilon at which delta is at most the given one.
+    /// Bound from above the smallest epsilon at which delta is at most the given value.
     ///
     /// # Errors
-    /// Those of the computation.
+    /// Errors of the computation.
     fn epsilon(&self, delta: f64) -> Result<f64>;
-    /// Bound delta at an epsilon from below: how much of [`delta`](Self::delta) is not due to the
-    /// computation. The default knows nothing.
+    /// Bound delta at an epsilon from below, to show how much of [`delta`](Self::delta) is not due
+    /// to the computation. Defaults to the trivial bound.
     ///
     /// # Errors
-    /// Those of the computation.
+    /// Errors of the computation.
     fn delta_below(&self, _epsilon: f64) -> Result<f64> {
         Ok(0.0)
     }
-    /// Compose profiles, of which at least one carries a loss of this type. Others may carry
-    /// another loss, or none.
+    /// Compose profiles, at least one of which carries a loss of this type. Others may carry
+    /// another loss, or no loss.
     ///
-    /// # Errors
+    /// Errors of the computation.
     /// Those of the computation.
     fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile>;
 }
 
-/// A Renyi curve: for each order alpha > 1 a bound on the Renyi divergence of that order.
+/// A Renyi curve: for each order alpha > 1, a bound on the Renyi divergence of that order.
 #[derive(Clone)]
 pub struct RenyiCurve(Curve);
 
-/// The epsilons at which a profile is written down.
+/// The epsilons at which a profile is written.
 const GRID: [f64; 9] = [0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
-/// The orders at which a Renyi curve is written down.
+/// The orders at which a Renyi curve is written.
 const ORDERS: [f64; 8] = [1.25, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
 impl PrivacyProfile {
-    /// Make a profile from a function that does not increase. The caller vouches for it.
+    /// Make a profile from a function that does not increase. The caller vouches for both.
     pub fn new(delta: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
         PrivacyProfile { delta: Arc::new(delta), epsilon: None, loss: None, tighter: false }
     }
@@ -75,13 +75,13 @@ impl PrivacyProfile {
         let delta = Arc::new(move |epsilon| known.delta(epsilon));
         PrivacyProfile { delta, epsilon: None, loss: Some(loss), tighter: false }
     }
-    /// Replace the curve by one that is tighter or faster, and keep what is known of the loss.
+    /// Replace the curve by a tighter or faster one, and keep the known loss.
     #[must_use]
     pub fn with_delta(self, delta: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
         PrivacyProfile { delta: Arc::new(delta), epsilon: None, tighter: true, ..self }
     }
-    /// Give the inverse of the curve, so that nobody has to search for it: for each delta an
-    /// epsilon at which the mechanism is (epsilon, delta)-DP. The caller vouches for it.
+    /// State the inverse of the curve, so it need not be searched: for each delta, an epsilon at
+    /// which the mechanism is (epsilon, delta)-DP. The caller vouches for it.
     #[must_use]
     pub fn with_epsilon(
         self,
@@ -89,18 +89,18 @@ impl PrivacyProfile {
     ) -> Self {
         PrivacyProfile { epsilon: Some(Arc::new(epsilon)), ..self }
     }
-    /// What is known of the distribution of the loss.
+    /// The known distribution of the loss.
     pub fn loss(&self) -> Option<&Arc<dyn ComposableLoss>> {
         self.loss.as_ref()
     }
     /// Bound the profile of releases with these profiles on the same data.
     ///
-    /// A profile that carries its loss composes them all. If none does, what is left is basic
-    /// composition: `k` mechanisms that are `(epsilon / k, delta_i)`-private are
-    /// `(epsilon, sum_i delta_i)`-private (Dwork, Roth 2014, on basic composition).
+    /// A profile that carries its loss composes them all. If none does, use basic composition: `k`
+    /// mechanisms that are `(epsilon / k, delta_i)`-private are `(epsilon, sum_i delta_i)`-private
+    /// (Dwork, Roth 2014, on basic composition).
     ///
     /// # Errors
-    /// Those of the loss.
+    /// Errors of the loss.
     pub fn compose(profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
         match profiles {
             [] => Ok(PrivacyProfile::new(|_| Ok(0.0))),
@@ -122,8 +122,8 @@ impl PrivacyProfile {
     }
     /// Make the profile of a mechanism that is known to be (epsilon, delta)-DP at these points.
     ///
-    /// Between the points delta is that of the nearest smaller epsilon, which is sound because a
-    /// profile does not increase; before the first point it is 1.
+    /// Between the points, delta is the one at the nearest smaller epsilon, which is sound because
+    /// a profile does not increase; before the first point it is 1.
     pub fn from_points(points: Vec<(f64, f64)>) -> Self {
         PrivacyProfile::new(move |epsilon| {
             let known = points.iter().filter(|(e, _)| *e <= epsilon).map(|(_, delta)| *delta);
@@ -143,7 +143,7 @@ impl PrivacyProfile {
         let delta = (self.delta)(epsilon)?;
         Ok(delta.clamp(0.0, 1.0))
     }
-    /// Find the smallest epsilon, rounded up, at which delta is at most the given one.
+    /// Find the smallest epsilon, rounded up, at which delta is at most the given value.
     ///
     /// # Errors
     /// `InvalidDistance` when delta is not in `[0, 1]`.
@@ -170,7 +170,7 @@ impl PrivacyProfile {
                 return Ok(high);
             }
         }
-        // The profile is above delta at `low` and not above it at `high`, always.
+        // Invariant: the profile is above delta at `low` and not above it at `high`.
         loop {
             let middle = low + (high - low) / 2.0;
             if middle <= low || high <= middle {
@@ -188,8 +188,8 @@ impl RenyiCurve {
     }
     /// Make the curve of a mechanism whose divergence is bounded at these orders.
     ///
-    /// Between the points the bound is that of the nearest larger order, which is sound because
-    /// Renyi divergence does not decrease with its order; beyond the last it is infinite.
+    /// Between the points, the bound is the one at the nearest larger order, which is sound because
+    /// Renyi divergence does not decrease with its order; beyond the last point it is infinite.
     pub fn from_points(points: Vec<(f64, f64)>) -> Self {
         RenyiCurve::new(move |alpha| {
             let known = points.iter().filter(|(a, _)| alpha <= *a).map(|(_, epsilon)| *epsilon);
@@ -216,7 +216,7 @@ fn points(json: &Json, key: &str) -> Result<Vec<(f64, f64)>> {
         None => Err(unexpected(format!("an object {{\"{key}\": [[x, y], ...]}}"), json)),
     }
 }
-/// Evaluate a curve on a grid; a point at which it fails is left out.
+/// Evaluate a curve on a grid. Skip the points at which it fails.
 fn grid(xs: &[f64], curve: impl Fn(f64) -> Result<f64>) -> Json {
     xs.iter().filter_map(|x| Some(json!([x.to_json(), curve(*x).ok()?.to_json()]))).collect()
 }
@@ -243,7 +243,7 @@ impl RenyiCurve {
 }
 
 impl AnyDistance {
-    /// Write a loss. Of a curve that has no points, because it fails at each of them, tell why.
+    /// Write a loss. If a curve fails at every point, return the error.
     pub(crate) fn written_loss(&self) -> Result<Json> {
         if let Ok(profile) = self.downcast_ref::<PrivacyProfile>() {
             return profile.written();
@@ -256,8 +256,8 @@ impl AnyDistance {
 }
 
 /// A profile is written as points on a small grid, and read as a
-/// [table](PrivacyProfile::from_table) of them. As it does not increase, a bound that does is
-/// written as the one before it.
+/// [table](PrivacyProfile::from_table) of them. A profile does not increase, so a bound that
+/// exceeds the previous one is written as the previous one.
 impl Codec for PrivacyProfile {
     fn to_json(&self) -> Json {
         let least = Cell::new(1.0_f64);
@@ -379,7 +379,7 @@ mod tests {
             let (written, read) = (profile.delta(epsilon).unwrap(), again.delta(epsilon).unwrap());
             assert!(written <= read * (1.0 + 1e-12), "{epsilon}: {written} {read}");
         }
-        // What rises is written as what comes before it.
+        // An increase is written as the previous value.
         let wobbles = PrivacyProfile::new(|epsilon| Ok(if epsilon < 3.0 { 0.1 } else { 0.2 }));
         let again = PrivacyProfile::from_json(&wobbles.to_json()).unwrap();
         assert_eq!(again.delta(4.0).unwrap(), 0.1);

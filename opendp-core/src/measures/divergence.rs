@@ -1,4 +1,4 @@
-//! Privacy losses that are divergences of two distributions.
+//! Privacy losses that are divergences between two distributions.
 
 use serde_json::Value as Json;
 
@@ -18,7 +18,7 @@ pub struct MaxDivergence;
 /// Approximate differential privacy at every epsilon at once.
 ///
 /// The loss is a [`PrivacyProfile`]: the mechanism is (epsilon, delta(epsilon))-DP for all epsilon.
-/// Profiles compose through what they know of the distribution of the loss.
+/// Profiles compose through the distributions of their losses, if they carry them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SmoothedMaxDivergence;
 
@@ -49,7 +49,7 @@ impl Measure for MaxDivergence {
     fn interaction(&self) -> Interaction {
         Interaction::Concurrent
     }
-    /// Epsilon itself: its sum is a filter (Rogers, Roth, Ullman, Vadhan 2016), also when the
+    /// Epsilon itself: its sum is a filter (Rogers, Roth, Ullman, Vadhan 2016), even when the
     /// mechanisms are interactive and concurrent (Haney and others 2023).
     fn parts(&self) -> Result<usize> {
         Ok(1)
@@ -60,7 +60,7 @@ impl Measure for MaxDivergence {
     fn join(&self, parts: &[f64]) -> Result<f64> {
         only(parts)
     }
-    /// An epsilon-DP mechanism is (epsilon, 0)-DP, and at a smaller epsilon its delta is 1 at most.
+    /// An epsilon-DP mechanism is (epsilon, 0)-DP, and at a smaller epsilon its delta is at most 1.
     fn profile(&self, loss: &f64) -> Result<PrivacyProfile> {
         Ok(PrivacyProfile::from_points(vec![(*loss, 0.0)]))
     }
@@ -73,12 +73,12 @@ impl Measure for ZeroConcentratedDivergence {
     fn compose(&self, losses: &[f64]) -> Result<f64> {
         total(losses)
     }
-    /// Concurrent: Lyu 2022 proves it at each order of Renyi divergence, hence at all.
+    /// Concurrent: Lyu 2022 proves it at each order of Renyi divergence, and so at all orders.
     fn interaction(&self) -> Interaction {
         Interaction::Concurrent
     }
     /// Rho itself: at each order alpha, `alpha` times its sum is a filter of Renyi divergence
-    /// (Feldman, Zrnic 2021), also when the mechanisms are interactive and concurrent (Haney and
+    /// (Feldman, Zrnic 2021), even when the mechanisms are interactive and concurrent (Haney and
     /// others 2023).
     fn parts(&self) -> Result<usize> {
         Ok(1)
@@ -95,7 +95,7 @@ impl Measure for SmoothedMaxDivergence {
     fn to_json(&self) -> Json {
         descriptor("smoothed_max_divergence", [])
     }
-    /// As tight as what the profiles know of their losses allows: see [`PrivacyProfile::compose`].
+    /// As tight as the losses that the profiles carry allow: see [`PrivacyProfile::compose`].
     fn compose(&self, losses: &[PrivacyProfile]) -> Result<PrivacyProfile> {
         PrivacyProfile::compose(losses)
     }
@@ -119,8 +119,8 @@ impl Measure for RenyiDivergence {
     fn interaction(&self) -> Interaction {
         Interaction::Concurrent
     }
-    /// The divergences at some fixed orders. At each of them the sum is a filter (Feldman, Zrnic
-    /// 2021; Lecuyer 2021), also when the mechanisms are interactive and concurrent (Haney and
+    /// The divergences at some fixed orders. At each order the sum is a filter (Feldman, Zrnic
+    /// 2021; Lecuyer 2021), even when the mechanisms are interactive and concurrent (Haney and
     /// others 2023).
     fn parts(&self) -> Result<usize> {
         Ok(PART_ORDERS.len())
@@ -150,7 +150,7 @@ const PART_ORDERS: [f64; 20] = [
     48.0, 64.0, 128.0,
 ];
 
-/// The part of a loss that has only one.
+/// The part of a loss with only one part.
 fn only(parts: &[f64]) -> Result<f64> {
     match parts {
         [part] => Ok(*part),
@@ -162,7 +162,7 @@ pub(super) fn wrong_parts(parts: &[f64]) -> Error {
     Error::FailedMap(format!("a loss does not have {} parts", parts.len()))
 }
 
-/// The exact sum of losses, rounded up once. An infinite loss makes an infinite total.
+/// The exact sum of losses, rounded up once. An infinite loss gives an infinite total.
 pub(super) fn total(losses: &[f64]) -> Result<f64> {
     if losses.iter().any(|loss| loss.is_nan()) {
         return Err(Error::FailedMap("a loss in the composition is NaN".into()));

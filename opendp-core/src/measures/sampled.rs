@@ -7,12 +7,12 @@ use super::divergence::MaxDivergence;
 use crate::domain::descriptor;
 use crate::{Measure, PrivacyProfile, Result, TheMeasure, named};
 
-/// The loss of `M` to a population, of which the data is a simple random sample without
-/// replacement that nobody else knows.
+/// The loss in `M` for a population, when the data is a simple random sample of it without
+/// replacement, and the sample is secret.
 ///
-/// It is a loss in `M` as any other, except that such losses do not compose: two releases from the
-/// *same* sample share its secret, and their losses to the population may exceed the sum of both.
-/// What is to be released from a sample is composed first, and then amplified once.
+/// It is a loss in `M` like any other, except that such losses do not compose: two releases from
+/// the *same* sample share its secret, and their loss for the population may exceed the sum of
+/// both. So compose all releases from a sample first, and then amplify once.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sampled<M>(pub M);
 
@@ -27,7 +27,7 @@ impl<M: Measure> Measure for Sampled<M> {
 }
 named!(Sampled<M> as "Sampled");
 
-/// Measure loss to a population of which the data is a secret sample.
+/// Measure the loss for a population when the data is a secret sample of it.
 ///
 /// # Arguments
 /// * `measure` - the measure of the loss

@@ -7,17 +7,17 @@ use crate::{Error, Result};
 impl PrivacyProfile {
     /// Make the profile of a mechanism that is known to be (epsilon, delta)-DP at these points.
     ///
-    /// As a function of `e^epsilon` a profile is convex: it is the largest of the lines
-    /// `P(S) - e^epsilon Q(S)` over all events `S` and neighbours. So between two points it is not
-    /// above the chord in `(e^epsilon, delta)`, and this is what joins them here. Beyond the last
-    /// point delta stays what it is there, because a profile does not increase. Before the first it
-    /// is on the chord to the mirror of that point, since the complements of events give
-    /// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. Without points it is 1. All this is
-    /// rounded up; nothing less holds for every mechanism that has the points alone.
+    /// As a function of `e^epsilon` a profile is convex: it is the largest of the lines `P(S) -
+    /// e^epsilon Q(S)` over all events `S` and neighbours. So between two points it is not above
+    /// the chord in `(e^epsilon, delta)`, and this function uses that chord. Beyond the last point
+    /// delta stays constant, because a profile does not increase. Before the first point, delta is
+    /// on the chord to the mirror of that point, since the complements of events give
+    /// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. Without points it is 1. All of this
+    /// is rounded up. No smaller bound holds for every mechanism with these points.
     ///
     /// # Errors
-    /// `InvalidDistance` when an epsilon is negative or not finite, or is not above the one before
-    /// it, or a delta is not from 0 to 1, or is above the one before it.
+    /// `InvalidDistance` when an epsilon is negative, not finite, or not above the previous one, or
+    /// when a delta is outside of `[0, 1]` or above the previous one.
     ///
     /// ```
     /// # use opendp_core::PrivacyProfile;
@@ -73,7 +73,7 @@ fn joined(points: &[(f64, f64)], epsilon: f64) -> Result<f64> {
 fn gap(x: f64, y: f64) -> Result<f64> {
     Ok(-x.neg_inf_sub(y)?.neg_inf_exp_m1()?)
 }
-/// Go from one delta toward a larger one by a share of the way, rounded up.
+/// Move from one delta toward a larger one by a fraction of the way, rounded up.
 fn raised(delta: f64, above: f64, share: f64) -> Result<f64> {
     Ok(above.inf_sub(delta)?.inf_mul(share)?.inf_add(delta)?.min(above))
 }
@@ -82,7 +82,7 @@ fn raised(delta: f64, above: f64, share: f64) -> Result<f64> {
 mod tests {
     use super::*;
 
-    /// The profile of a pair of laws on a few outcomes, in both directions.
+    /// The profile of two distributions on a few outcomes, in both directions.
     fn exact(p: &[f64], q: &[f64], epsilon: f64) -> f64 {
         let one = |p: &[f64], q: &[f64]| -> f64 {
             p.iter().zip(q).map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum()
@@ -94,7 +94,7 @@ mod tests {
         ([0.125, 0.375, 0.375, 0.125], [0.0, 0.125, 0.375, 0.5]),
         ([0.5, 0.25, 0.125, 0.125], [0.0625, 0.125, 0.25, 0.5625]),
     ];
-    /// By how much a way to join points is above the truth: at least, and at most.
+    /// The smallest and the largest excess of an interpolation over the truth.
     fn slack(join: impl Fn(&[(f64, f64)], f64) -> f64) -> (f64, f64) {
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         for (p, q) in LAWS {
@@ -115,7 +115,7 @@ mod tests {
         };
         let (least, most) = slack(table);
         assert!(-1e-15 <= least, "{least}");
-        // Steps are sound, too, and say less.
+        // Step functions are sound too, but less tight.
         let steps = |points: &[(f64, f64)], epsilon| {
             PrivacyProfile::from_points(points.to_vec()).delta(epsilon).unwrap()
         };

@@ -1,15 +1,15 @@
-//! Privacy measures that are described while the program runs.
+//! Privacy measures that are described at run time.
 
 use serde_json::Value as Json;
 
 use crate::domains::described;
 use crate::{Measure, Result, TheMeasure, named};
 
-/// A privacy measure of which only its user knows what it measures.
+/// A privacy measure that only its user defines.
 ///
-/// In Rust a type of one's own that implements [`Measure`] is better, and can compose. Of this one
-/// nothing is known: losses are numbers, they do not compose, they have no profile, and two measures
-/// are the same if they have one identifier and one descriptor.
+/// In Rust, prefer your own type that implements [`Measure`]; it can also compose. Nothing is known
+/// about this one: losses are numbers, they do not compose, they have no profile, and two measures
+/// are equal if they have the same identifier and the same descriptor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserDivergence {
     identifier: String,
@@ -20,7 +20,7 @@ impl UserDivergence {
     pub fn new(identifier: impl Into<String>) -> Self {
         UserDivergence { identifier: identifier.into(), descriptor: Json::Null }
     }
-    /// Add a descriptor, by which measures of one identifier are told apart.
+    /// Add a descriptor, which distinguishes measures with the same identifier.
     #[must_use]
     pub fn with_descriptor(mut self, descriptor: Json) -> Self {
         self.descriptor = descriptor;
@@ -39,15 +39,15 @@ impl Measure for UserDivergence {
 }
 named!(UserDivergence as "UserDivergence");
 
-/// Name a privacy measure that only its user knows.
+/// Name a privacy measure that only its user defines.
 ///
 /// # Arguments
 /// * `identifier` - the name of the measure
-/// * `descriptor` - more by which measures of one identifier are told apart
+/// * `descriptor` - more information that distinguishes measures with the same identifier
 ///
 /// # Trust
-/// Everything about it. Losses do not compose, so that nothing but its user's own measurements
-/// states a loss in it.
+/// Everything about it. Losses do not compose, so only its user's own measurements state a loss in
+/// it.
 ///
 /// # Errors
 /// None.

@@ -1,4 +1,4 @@
-//! Any of the metrics on data sets, chosen at run time.
+//! Any of the dataset metrics, chosen at run time.
 
 use std::any::Any;
 
@@ -8,11 +8,11 @@ use super::dataset::{ChangeOneDistance, HammingDistance, InsertDeleteDistance, S
 use crate::erased::AnyMetric;
 use crate::{DatasetMetric, Domain, Metric, MetricOn, Result, named};
 
-/// One of the four metrics on data sets, which one is known only at run time.
+/// One of the four metrics on data sets, chosen at run time.
 ///
 /// It stands for them in registrations: a constructor that is generic over dataset metrics is
-/// compiled once for all of them, at this one. Erased, it is the metric that it stands for, so that
-/// nobody who looks at an erased object sees it.
+/// compiled once for all of them, with this type. When erased, it becomes the metric that it stands
+/// for, so an erased object never shows it.
 ///
 /// ```
 /// # use opendp_core::{AnyDatasetMetric, AtomDomain, Space, SymmetricDistance, VectorDomain};
@@ -34,7 +34,7 @@ pub enum AnyDatasetMetric {
 }
 named!(AnyDatasetMetric as "AnyDatasetMetric");
 
-/// Do something with the metric that this one stands for.
+/// Run code with the metric that this one stands for.
 macro_rules! with {
     ($any:expr, $metric:ident => $body:expr) => {
         match $any {

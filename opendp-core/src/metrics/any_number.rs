@@ -1,4 +1,4 @@
-//! Metrics whose distances are numbers, of a type that is chosen at run time.
+//! Metrics whose distances are numbers of a type that is chosen at run time.
 
 use std::{fmt, marker::PhantomData};
 
@@ -9,21 +9,20 @@ use super::partition::L0PInfDistance;
 use crate::erased::{AnyDistance, AnyMetric};
 use crate::{Distance, Domain, Error, Metric, MetricOn, Named, Result, TypeName, named};
 
-/// A distance as a number that holds it exactly, whatever its type.
+/// A distance as a number that holds it exactly, for every numeric type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AnyNumber {
-    /// An integer of any type but `u128`.
+    /// An integer of any type except `u128`.
     Integer(i128),
     /// A float.
     Float(f64),
 }
 named!(AnyNumber as "AnyNumber");
 
-/// A metric such as `M`, which has a type of numbers for its distances, but for that type: it is
-/// known only at run time.
+/// A metric such as `M`, whose distances are numbers of a type that is chosen at run time.
 ///
-/// It stands for these metrics in registrations, so that a constructor is compiled once for all of
-/// them. Erased, it is the metric that it stands for.
+/// It stands for these metrics in registrations, so a constructor is compiled once for all of them.
+/// When erased, it becomes the metric that it stands for.
 ///
 /// ```
 /// # use opendp_core::{AbsoluteDistance, AtomDomain, OfAnyNumber, Space};
@@ -43,11 +42,11 @@ impl<M> OfAnyNumber<M> {
     }
 }
 
-/// A metric of which there is one for each type of numbers; this is the one for `f64`.
+/// A family of metrics with one for each numeric type; this is the one for `f64`.
 pub trait NumberMetric: Metric + Default {
-    /// The one for `i128`.
+    /// The metric for `i128`.
     type OfIntegers: Metric;
-    /// Whether a metric is one of these.
+    /// Whether a metric belongs to the family.
     fn has(metric: &AnyMetric) -> bool;
 }
 macro_rules! number_metrics {
@@ -90,7 +89,7 @@ impl<M: NumberMetric> Metric for OfAnyNumber<M> {
         M::has(metric).then(|| OfAnyNumber::new(metric.clone()))
     }
 }
-/// Whether a metric is one on a domain does not depend on the type of its distances.
+/// Whether a metric fits a domain does not depend on the type of its distances.
 impl<D: Domain, M: NumberMetric + MetricOn<D>> MetricOn<D> for OfAnyNumber<M> {
     fn check(&self, domain: &D) -> Result<()> {
         M::default().check(domain)
@@ -118,20 +117,20 @@ impl<M> fmt::Debug for OfAnyNumber<M> {
 }
 
 impl AnyDistance {
-    /// The number that a distance is.
+    /// Return the distance as one number.
     ///
     /// # Errors
-    /// `FailedCast` when it is not one number, or is a `u128`.
+    /// `FailedCast` when it is not a single number, or is a `u128`.
     pub fn number(&self) -> Result<AnyNumber> {
         match self.numbers() {
             [Some(number), None, None] => Ok(number),
             _ => Err(not_numbers(self, "a number")),
         }
     }
-    /// The three numbers that a distance is made of.
+    /// Return the three numbers of a distance.
     ///
     /// # Errors
-    /// `FailedCast` when it is not made of three numbers.
+    /// `FailedCast` when it does not consist of three numbers.
     pub fn three_numbers(&self) -> Result<[AnyNumber; 3]> {
         match self.numbers() {
             [Some(first), Some(second), Some(third)] => Ok([first, second, third]),

@@ -86,7 +86,7 @@ dataset_metrics! {
     ChangeOneDistance: true false twice;
     HammingDistance: true true twice;
 }
-/// A replaced record is one removed and one added.
+/// Replacing a record is removing one and adding one.
 fn twice(d_in: u32) -> Result<u32> {
     d_in.checked_mul(2).ok_or_else(|| {
         Error::Overflow(format!("d_in: twice {d_in} replaced records exceed a count of u32"))
@@ -147,14 +147,14 @@ where
     }
 }
 
-/// Whether two records are the same one, NaN included, wherever it is inside of them.
+/// Whether two records are equal, where NaN equals NaN at any depth.
 pub(crate) fn same<T: PartialEq + Codec>(x: &T, y: &T) -> bool {
     #[allow(clippy::eq_op, reason = "only what holds a NaN differs from itself")]
     let both_hold_nan = x != x && y != y;
     x == y || (both_hold_nan && same_json(&x.to_json(), &y.to_json()))
 }
-/// Whether two records of one type are the same one, as they are written: a NaN is a text there. Zeros
-/// of either sign are equal, as they are to `==`.
+/// Whether two records of one type are equal as JSON, where NaN is a string. Zeros of either sign
+/// are equal, as for `==`.
 fn same_json(x: &Json, y: &Json) -> bool {
     match (x, y) {
         (Json::Array(x), Json::Array(y)) => {
@@ -185,7 +185,7 @@ pub(super) fn symmetric<T>(left: &[T], right: &[T], same: fn(&T, &T) -> bool) ->
     count(removed + unmatched.len())
 }
 pub(super) fn insert_delete<T>(left: &[T], right: &[T], same: fn(&T, &T) -> bool) -> Result<u32> {
-    // Row by row: the longest common subsequence of all of `left` so far and of each prefix of
+    // Row by row: the length of the longest common subsequence of `left` so far and each prefix of
     // `right`.
     let mut longest = vec![0_usize; right.len() + 1];
     for x in left {
@@ -276,7 +276,7 @@ mod tests {
         check(SymmetricDistance, &[1.0, 2.0], &[2.0, 1.0], Some(0));
         check(SymmetricDistance, &[f64::NAN], &[f64::NAN], Some(0));
     }
-    /// The distance of two records of their own, in each metric.
+    /// Check the distance of two data sets of one record each, in every metric.
     #[track_caller]
     fn apart<D: Domain>(left: D::Carrier, right: D::Carrier, expected: bool)
     where
@@ -329,7 +329,7 @@ mod tests {
         let honest = Transformation::new(pairs.clone(), seconds.unwrap(), second, map.clone());
         let data = laws::vectors(&[(f64::NAN, 1), (f64::NAN, 2), (0.0, 1)], 2);
         assert!(laws::stable(&honest, &data).is_ok());
-        // Each row gives as many rows as there are.
+        // Each row gives a row that depends on the number of rows.
         let all = |rows: &Vec<(f64, i32)>| {
             Ok(rows.iter().map(|row| (f64::NAN, rows.len() as i32 + row.1)).collect())
         };

@@ -1,4 +1,4 @@
-//! The distance that only tells whether two values are equal.
+//! The distance that only states whether two values are equal.
 
 use serde_json::Value as Json;
 

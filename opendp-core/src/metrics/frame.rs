@@ -6,8 +6,8 @@ use crate::{
     InsertDeleteDistance, MetricOn, Result, SymmetricDistance,
 };
 
-/// A row of a frame. Its cells are compared one by one, each as a record is, so that NaN in one
-/// column does not hide a difference in another.
+/// A row of a frame. Its cells are compared one by one, each like a record, so NaN in one column
+/// does not hide a difference in another.
 struct Row<'a, K> {
     frame: &'a DataFrame<K>,
     row: usize,

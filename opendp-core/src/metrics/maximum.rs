@@ -14,8 +14,8 @@ use crate::{
 
 /// The largest change of any score, `d(x, x') = max_i |x_i - x'_i|`, as a number of type `Q`.
 ///
-/// `monotonic` promises that between neighbours all scores change in the same direction, which
-/// halves what a selection from the scores must pay.
+/// `monotonic` promises that all scores change in the same direction between neighbours. This
+/// halves the privacy loss of a selection from the scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LInfDistance<Q> {
     monotonic: bool,
@@ -25,7 +25,7 @@ pub struct LInfDistance<Q> {
 /// The range of the changes of the scores,
 /// `d(x, x') = max_ij |(x_i - x'_i) - (x_j - x'_j)|`, as a number of type `Q`.
 ///
-/// Adding one number to all scores costs nothing. It is at most twice [`LInfDistance`], and at
+/// Adding one number to all scores does not change it. It is at most twice [`LInfDistance`], and at
 /// most that distance itself when all scores move in the same direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RangeDistance<Q>(PhantomData<fn() -> Q>);
@@ -78,7 +78,7 @@ where
 {
     fn distance(&self, left: &Vec<T>, right: &Vec<T>) -> Result<Option<Q>> {
         let Some((rise, fall)) = rise_and_fall::<T, Q>(left, right)? else { return Ok(None) };
-        // Scores that move both ways break the promise: no distance is small enough.
+        // Scores that move in both directions break the promise: no distance is large enough.
         if self.monotonic && Q::zero() < rise && Q::zero() < fall {
             return Ok(None);
         }
@@ -93,7 +93,7 @@ where
         if left.len() != right.len() {
             return Ok(None);
         }
-        // The largest change less the smallest, where a fall is a negative rise.
+        // The largest change minus the smallest, where a fall is a negative rise.
         let change = |(x, y): (&T, &T)| -> Result<(bool, Q)> { Ok((x < y, difference(*x, *y)?)) };
         let mut changes = left.iter().zip(right).map(change);
         let Some(first) = changes.next().transpose()? else { return Ok(Some(Q::zero())) };
@@ -115,7 +115,7 @@ where
         Ok(Some(range))
     }
 }
-/// Compare two changes, each a direction and a size.
+/// Compare two changes. Each is a direction and a size.
 fn less<Q: PartialOrd>(a: (bool, Q), b: (bool, Q)) -> bool {
     match (a.0, b.0) {
         (true, true) => a.1 < b.1,

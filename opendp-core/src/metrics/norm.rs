@@ -79,7 +79,7 @@ impl<const P: usize, K: HashableAtom, V: Atom, Q: Distance + Number>
         no_nan("a norm", domain.value())
     }
 }
-/// A difference with NaN is not a number, so no distance on NaN is one.
+/// A difference with NaN is not a number, so no distance is defined on NaN.
 pub(super) fn no_nan<T: Atom>(metric: &str, domain: &AtomDomain<T>) -> Result<()> {
     if domain.nan() {
         return Err(Error::MetricSpace(format!("{metric} requires elements that are not NaN")));
@@ -93,13 +93,13 @@ where
     T: Number,
     Q: Number + InfCast<T>,
 {
-    // Infinities too: the difference of one from itself is no number.
+    // This also covers infinities: the difference of an infinity from itself is not a number.
     if left == right {
         return Ok(Q::zero());
     }
     let (small, large) = if left < right { (left, right) } else { (right, left) };
-    // A difference within `T` is exact or rounded up. One that leaves an integer type is taken in a
-    // wider one, or in `Q`, which may be wider; each end is then rounded outward.
+    // A difference within `T` is exact or rounded up. If it overflows an integer type, compute it
+    // in a wider type, or in `Q`, which may be wider; then each end is rounded outward.
     match large.inf_sub(small) {
         Ok(difference) => Q::inf_cast(difference),
         Err(_) => wide(small, large).map_or_else(|| outward(small, large), Ok),
@@ -133,7 +133,7 @@ where
     use crate::arith::{Directed, DirectedFloat};
     let mut total = Q::zero();
     if P == 1 {
-        // The smallest first, so that floats are rounded up as little as can be.
+        // Smallest first, so that rounding floats up adds as little as possible.
         let mut differences = differences.to_vec();
         differences.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
         for d in differences {
@@ -181,7 +181,7 @@ where
         norm::<P, Q>(&changes(left, right)?).map(Some)
     }
 }
-/// The absolute difference at each key that either map has.
+/// The absolute difference at each key of either map.
 pub(super) fn changes<K: HashableAtom, V: Number, Q: Number + InfCast<V>>(
     left: &HashMap<K, V>,
     right: &HashMap<K, V>,

@@ -12,8 +12,8 @@ use crate::{
     Result, TheMetric, TypeName,
 };
 
-/// How many parts change, the `P`-norm of the changes of all parts, and the largest change of any
-/// one part, where `M` measures the change of a part.
+/// The number of parts that change, the `P`-norm of the changes of all parts, and the largest
+/// change of a single part. `M` measures the change of a part.
 ///
 /// The distance is the triple `(l0, lp, linf)`; all three bounds hold at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

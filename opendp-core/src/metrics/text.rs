@@ -3,9 +3,9 @@
 use super::dataset::symmetric;
 use crate::{AtomDomain, DistanceOn, MetricOn, Result, SymmetricDistance};
 
-/// A text is a data set of which each line is a record: its lines are compared as a multiset.
+/// A text is a data set in which each line is a record: its lines are compared as a multiset.
 ///
-/// A line ends with `\n` or `\r\n`, and the end of the last may be left out.
+/// A line ends with `\n` or `\r\n`; the last line may lack its end.
 impl MetricOn<AtomDomain<String>> for SymmetricDistance {}
 impl DistanceOn<AtomDomain<String>> for SymmetricDistance {
     fn distance(&self, left: &String, right: &String) -> Result<Option<u32>> {

@@ -1,4 +1,4 @@
-//! Metrics that are described while the program runs.
+//! Metrics that are described at run time.
 
 use serde_json::Value as Json;
 
@@ -10,10 +10,10 @@ use crate::{
     RangeDistance, Result, SymmetricDistance, TheMetric, named,
 };
 
-/// A metric of which only its user knows what it measures.
+/// A metric that only its user defines.
 ///
-/// In Rust a type of one's own that implements [`Metric`] is better. Nothing is proved of this one:
-/// it measures any domain, and two metrics are the same if they have one identifier and one
+/// In Rust, prefer your own type that implements [`Metric`]. Nothing is proved about this one: it
+/// measures any domain, and two metrics are equal if they have the same identifier and the same
 /// descriptor. Distances are numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserDistance {
@@ -25,7 +25,7 @@ impl UserDistance {
     pub fn new(identifier: impl Into<String>) -> Self {
         UserDistance { identifier: identifier.into(), descriptor: Json::Null }
     }
-    /// Add a descriptor, by which metrics of one identifier are told apart.
+    /// Add a descriptor, which distinguishes metrics with the same identifier.
     #[must_use]
     pub fn with_descriptor(mut self, descriptor: Json) -> Self {
         self.descriptor = descriptor;
@@ -66,14 +66,14 @@ impl<const P: usize, M: Metric> MetricOn<UserDomain> for L0PInfDistance<P, M> wh
 {
 }
 
-/// Name a metric that only its user knows.
+/// Name a metric that only its user defines.
 ///
 /// # Arguments
 /// * `identifier` - the name of the metric
-/// * `descriptor` - more by which metrics of one identifier are told apart
+/// * `descriptor` - more information that distinguishes metrics with the same identifier
 ///
 /// # Trust
-/// Everything about it: it measures any domain, and stability maps say what they like of it.
+/// Everything about it: it measures any domain, and its stability maps are not checked.
 ///
 /// # Errors
 /// None.
@@ -112,7 +112,7 @@ mod tests {
     fn measures_any_domain_and_users_domains_have_any_metric() {
         assert!(Space::new(AtomDomain::<f64>::default(), UserDistance::new("edits")).is_ok());
         assert!(Space::new(UserDomain::new("sets", |_| true), ChangeOneDistance).is_ok());
-        // The control: others are checked.
+        // The control: other metrics are checked.
         assert!(Space::new(AtomDomain::<f64>::default(), AbsoluteDistance::<f64>::new()).is_err());
     }
 }
