@@ -23,14 +23,14 @@ use crate::{
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Arg {
-    /// JSON, whose type the parameter decides.
+    /// JSON. The parameter decides its type.
     Json(Json),
     /// A metric space.
     Space(Space<AnyDomain, AnyMetric>),
-    /// A domain and a metric that nobody has checked yet, as a document writes them. The parameter
-    /// that takes the pair knows their types, and checks that they form a space.
+    /// An unchecked domain and metric, as a document writes them. The parameter that takes the pair
+    /// knows their types, and checks that they form a space.
     Pair(AnyDomain, AnyMetric),
-    /// Something that a registered function made.
+    /// An object that a registered function made.
     Made(Constructed),
     /// Several arguments.
     List(Vec<Arg>),
@@ -43,11 +43,11 @@ impl fmt::Debug for Arg {
     }
 }
 impl Arg {
-    /// Make an argument of a value that already has a type.
+    /// Make an argument from a value that already has a type.
     pub fn value<T: Send + Sync + 'static>(value: T) -> Self {
         Arg::Value(Arc::new(value))
     }
-    /// Say what kind of argument this is, without showing it.
+    /// Describe the kind of this argument, without showing its value.
     pub fn describe(&self) -> String {
         match self {
             Arg::Json(json) => crate::codec::json_kind(json).to_owned(),
@@ -94,7 +94,7 @@ impl From<Constructed> for Arg {
 pub struct Args(BTreeMap<String, Arg>);
 
 impl Args {
-    /// Begin without arguments.
+    /// Make an empty list of arguments.
     pub fn new() -> Self {
         Args::default()
     }
@@ -104,8 +104,7 @@ impl Args {
         self.0.insert(name.to_owned(), arg.into());
         self
     }
-    /// Add an argument that already has a type. A space is no such argument: write
-    /// `with(name, &space)`.
+    /// Add an argument that already has a type. For a space, use `with(name, &space)` instead.
     #[must_use]
     pub fn with_value<T: Send + Sync + 'static>(self, name: &str, value: T) -> Self {
         self.with(name, Arg::value(value))
@@ -122,11 +121,11 @@ impl Args {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
-    /// Decode the argument for a parameter, or its default, a text of JSON.
+    /// Decode the argument for a parameter, or its default, which is JSON text.
     ///
     /// # Errors
-    /// `Argument` when it is missing or does not decode; the kind that its type's constructor
-    /// gives when it decodes to something that cannot be.
+    /// `Argument` when it is missing or does not decode; the error of its type's constructor when
+    /// it decodes to an invalid object.
     pub fn decode<A: Argument>(&self, name: &str, default: Option<&str>) -> Result<A> {
         let Some(arg) = self.find(name, default) else {
             return Err(missing(name, &A::type_name()));
@@ -161,7 +160,7 @@ impl fmt::Debug for Args {
 
 /// A type that a parameter of a registered function may have.
 ///
-/// Every named type with a [`Codec`] is one, and so are spaces, domains, metrics, measures,
+/// These are all named types with a [`Codec`], and spaces, domains, metrics, measures,
 /// transformations and measurements.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a registered constructor",
@@ -170,15 +169,15 @@ impl fmt::Debug for Args {
 pub trait Argument: Sized + 'static {
     /// The name of the type.
     fn type_name() -> TypeName;
-    /// Whether an argument may be decoded as this type, by its kind. JSON may be any value.
+    /// Whether the kind of an argument allows decoding as this type. JSON may be any value.
     fn accepts(arg: &Arg) -> bool;
     /// Decode an argument.
     ///
     /// # Errors
     /// `FailedCast` when it does not decode.
     fn from_arg(arg: &Arg) -> Result<Self>;
-    /// The name of the type of an argument, where a type of the parameter stands for several, as
-    /// [`AnyDatasetMetric`](crate::AnyDatasetMetric) does. The default is that none does.
+    /// The name of an argument's type, when the parameter's type stands for several, as
+    /// [`AnyDatasetMetric`](crate::AnyDatasetMetric) does. By default it does not.
     #[doc(hidden)]
     const STOOD_FOR: fn(&Arg) -> Option<TypeName> = |_| None;
 }
@@ -248,7 +247,7 @@ fn checked_space<D: Domain, M: MetricOn<D>>(space: Space<D, M>) -> Result<Space<
 fn no_space(expected: fn() -> TypeName, found: &Arg) -> Error {
     wrong(&expected(), found)
 }
-/// What an argument says of a space.
+/// The space that an argument describes.
 struct Pair<'a> {
     domain: &'a AnyDomain,
     metric: &'a AnyMetric,
@@ -268,8 +267,8 @@ impl Arg {
     }
 }
 
-/// A space of any types. A pair that a document writes is checked where its types are known: by a
-/// parameter of any registered function that takes a space of these types.
+/// A space of any types. A pair from a document is checked by a parameter that knows the types: a
+/// parameter of any registered function that takes such a space.
 impl Argument for Space<AnyDomain, AnyMetric> {
     fn type_name() -> TypeName {
         TypeName::generic("Space", [AnyDomain::type_name(), AnyMetric::type_name()])
@@ -293,9 +292,9 @@ impl Argument for Space<AnyDomain, AnyMetric> {
         }
     }
 }
-/// Make a space of a pair whose types nobody here knows.
+/// Make a space from a pair whose types this code does not know.
 fn checked(domain: &AnyDomain, metric: &AnyMetric) -> Result<Space<AnyDomain, AnyMetric>> {
-    // What a user defines measures, and is measured by, anything, on trust.
+    // A user's metric measures any domain, and any metric measures a user's domain, on trust.
     if !(domain.is::<UserDomain>() || metric.is::<UserDistance>()) {
         let name = TypeName::generic("Space", [domain.inner_type(), metric.inner_type()]);
         let Some(check) = SPACES.get(&name) else {
@@ -317,7 +316,7 @@ static SPACES: LazyLock<HashMap<TypeName, ArgumentType>> = LazyLock::new(|| {
 
 macro_rules! values_only {
     ($($map:ty: $name:literal $left:ident $right:ident;)*) => {$(
-        /// A map, which only a value can be: no document writes one.
+        /// A map. Only a value can be a map: documents cannot write one.
         impl Argument for $map {
             fn type_name() -> TypeName {
                 TypeName::generic($name, [$left::type_name(), $right::type_name()])
@@ -435,7 +434,7 @@ objects! {
     AnyFunction Function;
 }
 
-/// A measurement whose measure is known: what a conversion between measures takes.
+/// A measurement with a known measure, as conversions between measures take.
 impl<MO: Measure> Argument for Measurement<AnyDomain, AnyMetric, MO, AnyValue> {
     fn type_name() -> TypeName {
         if TypeId::of::<MO>() == TypeId::of::<AnyMeasure>() {
@@ -470,7 +469,7 @@ impl<MO: Measure> Argument for Measurement<AnyDomain, AnyMetric, MO, AnyValue> {
     }
 }
 
-/// Measurements of rows, whose types are known but for those of their releases.
+/// Measurements of rows. All types are known except those of their releases.
 impl<E, M, MO> Argument for Vec<Measurement<VectorDomain<E>, M, MO, AnyValue>>
 where
     E: Domain,

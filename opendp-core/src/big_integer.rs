@@ -1,4 +1,4 @@
-//! Integers of any length as atoms, for data and noise that must never saturate.
+//! Integers of any length as atoms, for data and noise that never saturate.
 
 use std::str::FromStr;
 
@@ -23,8 +23,8 @@ impl Codec for IBig {
         // Every integer prints as a JSON number.
         self.to_string().parse::<Number>().map_or(Json::Null, Json::Number)
     }
-    /// Read an integer of any length. Whole numbers written as `3.0` or `1e3` are read up to `2^53`,
-    /// as those of the machine's types are.
+    /// Read an integer of any length. Whole numbers written as `3.0` or `1e3` are read up to
+    /// `2^53`, as for machine integers.
     fn from_json(json: &Json) -> Result<Self> {
         let Json::Number(number) = json else {
             return Err(unexpected("an integer of type IBig", json));
@@ -35,7 +35,7 @@ impl Codec for IBig {
 
 /// Read decimal digits after an optional sign.
 ///
-/// The parser of the number library reads underscores as well, which no other atom does.
+/// The parser of the number library also accepts underscores, which no other atom does.
 fn read(text: &str) -> Option<IBig> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let decimal = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
@@ -130,7 +130,7 @@ mod tests {
     fn distances_are_exact_or_rounded_up() {
         let absolute = AbsoluteDistance::<f64>::new();
         let (x, y) = (big("1"), big("9007199254740994"));
-        // 2^53 + 1 is no float.
+        // f64 does not contain 2^53 + 1.
         assert_eq!(apart(&absolute, &x, &y).unwrap(), Some(9007199254740994.0));
         let (one, huge) = (vec![x.clone(), y.clone()], vec![y.clone(), x.clone()]);
         let l1 = norm(&L1Distance::new(), &one, &huge);

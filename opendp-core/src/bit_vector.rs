@@ -6,10 +6,10 @@ use serde_json::Value as Json;
 
 use crate::{Codec, Error, Result, carrier, codec::unexpected, named};
 
-/// A vector of bits, 64 to a word, the first bit in the lowest place.
+/// A vector of bits, 64 per word, with the first bit in the lowest place.
 ///
-/// Bits of the last word that are beyond the length are 0, so that equal vectors have equal words. It
-/// is written as a string of the digits 0 and 1, and also read from an array of booleans.
+/// Bits of the last word beyond the length are 0, so equal vectors have equal words. It is written
+/// as a string of the digits 0 and 1, and can also be read from an array of booleans.
 ///
 /// ```
 /// # use opendp_core::{BitVector, Codec};
@@ -28,7 +28,7 @@ impl BitVector {
     pub fn zeros(len: usize) -> Self {
         BitVector { words: vec![0; len.div_ceil(WORD)], len }
     }
-    /// Make a vector of the first `len` bits of some words; zeros follow when there are too few.
+    /// Make a vector of the first `len` bits of some words, padded with zeros if there are too few.
     pub fn from_words(mut words: Vec<u64>, len: usize) -> Self {
         words.resize(len.div_ceil(WORD), 0);
         let mut bits = BitVector { words, len };
@@ -38,12 +38,12 @@ impl BitVector {
         }
         bits
     }
-    /// Make a vector of whole bytes, the first bit in the lowest place of the first byte.
+    /// Make a vector from whole bytes, with the first bit in the lowest place of the first byte.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, b| word << 8 | u64::from(*b));
         BitVector { words: bytes.chunks(8).map(word).collect(), len: 8 * bytes.len() }
     }
-    /// The bytes of the vector, the last one filled up with zeros.
+    /// The bytes of the vector; the last one is padded with zeros.
     pub fn to_bytes(&self) -> Vec<u8> {
         let bytes = self.words.iter().flat_map(|word| word.to_le_bytes());
         bytes.take(self.len.div_ceil(8)).collect()
@@ -73,7 +73,7 @@ impl BitVector {
     pub fn words(&self) -> &[u64] {
         &self.words
     }
-    /// The places of a word that hold bits of this vector.
+    /// The places in a word that hold bits of this vector.
     pub fn mask(&self, word: usize) -> u64 {
         match self.len.saturating_sub(word.saturating_mul(WORD)) {
             0 => 0,
@@ -83,7 +83,7 @@ impl BitVector {
     }
 }
 
-/// Bits in a word.
+/// Bits per word.
 const WORD: usize = 64;
 
 impl fmt::Debug for BitVector {

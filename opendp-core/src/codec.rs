@@ -9,10 +9,10 @@ use crate::{Error, Named, Result, Turn};
 
 /// A value that is written as JSON and read back unchanged.
 ///
-/// Numbers keep their exact value: integers do not pass through floats, and an integer literal in
-/// the place of a float must be one that the float holds exactly. Non-finite floats are the
-/// strings `"NaN"`, `"Infinity"` and `"-Infinity"`. Reading checks what a constructor would check,
-/// and its errors say what was expected and which kind of JSON was found, never the value.
+/// Numbers keep their exact value: integers do not pass through floats, and an integer literal for
+/// a float must be exactly representable. Non-finite floats are the strings `"NaN"`, `"Infinity"`
+/// and `"-Infinity"`. Reading checks what a constructor would check. Its errors state what was
+/// expected and which kind of JSON was found, never the value.
 ///
 /// ```
 /// # use opendp_core::Codec;
@@ -22,8 +22,8 @@ use crate::{Error, Named, Result, Turn};
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub trait Codec: Sized {
-    /// Whether nothing in a value can answer questions, so that [`bound_to`](Codec::bound_to) does
-    /// nothing. It saves containers a look at what they hold.
+    /// Whether no part of a value can answer questions. Then [`bound_to`](Codec::bound_to) does
+    /// nothing, and containers skip their contents.
     #[doc(hidden)]
     const COMPLETE: bool = false;
     /// Write as JSON.
@@ -33,11 +33,12 @@ pub trait Codec: Sized {
     /// # Errors
     /// `FailedCast` when the JSON has another shape, or a number is out of range.
     fn from_json(json: &Json) -> Result<Self>;
-    /// Bind whatever can answer questions in this value to a turn, after which it answers no more.
+    /// Bind every part of this value that can answer questions to a turn; it stops answering after
+    /// the turn.
     ///
-    /// For a value that is complete in itself this does nothing, which is the default. A type that
-    /// holds values of other types, any of which may be a [`Queryable`](crate::Queryable), passes
-    /// the turn on to them.
+    /// By default do nothing, which is right for a value that answers no questions. A type that
+    /// holds values of other types, any of which may be a [`Queryable`](crate::Queryable), must
+    /// bind them to the turn.
     #[must_use]
     fn bound_to(self, turn: &Turn) -> Self {
         let _ = turn;
@@ -45,7 +46,7 @@ pub trait Codec: Sized {
     }
 }
 
-/// Say which kind of JSON a value is, without showing it.
+/// Return the kind of JSON of a value, without showing it.
 pub fn json_kind(json: &Json) -> &'static str {
     match json {
         Json::Null => "null",
@@ -102,7 +103,8 @@ macro_rules! integers {
                 if is_integer_literal(text) {
                     return text.parse().map_err(|_| range_error::<$t>());
                 }
-                // 3.0 and 1e3 are integers too, as long as a float tells them from all others.
+                // 3.0 and 1e3 are integers too, as long as a float distinguishes them from all
+                // others.
                 let found = match whole_number(text) {
                     Whole::Is(value) => return value.try_into().map_err(|_| range_error::<$t>()),
                     Whole::Fraction => "a number that is not a whole one",
@@ -125,8 +127,8 @@ macro_rules! floats {
                 } else if self.is_infinite() {
                     Json::from(if 0.0 < *self { "Infinity" } else { "-Infinity" })
                 } else {
-                    // The shortest text that reads back as the same float, with a point or an
-                    // exponent, so that it reads as a float everywhere.
+                    // The shortest text that reads back as the same float. It has a point or an
+                    // exponent, so that every reader takes it for a float.
                     format!("{self:?}").parse::<Number>().map_or(Json::Null, Json::Number)
                 }
             }
@@ -161,7 +163,7 @@ macro_rules! floats {
 }
 floats!(f32 16_777_216_u128 f64 9_007_199_254_740_992_u128);
 
-/// Anything that is JSON.
+/// Any JSON value.
 impl Codec for Json {
     const COMPLETE: bool = true;
     fn to_json(&self) -> Json {
@@ -238,8 +240,8 @@ macro_rules! tuples {
 }
 tuples!(2 (A a, B b) 3 (A a, B b, C c));
 
-/// A map whose keys are strings is an object; any other is an array of pairs. Either way the keys
-/// are in the order of their text, so that equal maps are written alike.
+/// A map whose keys are strings is an object; any other is an array of pairs. In both cases the
+/// keys are sorted by their text, so equal maps are written identically.
 impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
     const COMPLETE: bool = V::COMPLETE;
     fn to_json(&self) -> Json {
@@ -270,7 +272,7 @@ impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
     }
 }
 
-/// Write a map: an object if all keys are texts, and otherwise a list of pairs.
+/// Write a map: an object if all keys are strings, and otherwise an array of pairs.
 fn json_of_pairs(mut pairs: Vec<(Json, Json)>) -> Json {
     pairs.sort_by_cached_key(|(key, _)| key.to_string());
     if pairs.iter().all(|(key, _)| key.is_string()) {
@@ -346,7 +348,7 @@ mod tests {
     }
     #[test]
     fn an_integer_is_one_in_every_digit() {
-        // As a float each of these is a whole number.
+        // As a float, each of these is a whole number.
         refuse::<u32>("1e-400");
         refuse::<i64>("1.00000000000000000000000001");
         refuse::<usize>("-1e-400");

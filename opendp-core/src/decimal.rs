@@ -1,24 +1,24 @@
-//! Whole numbers as tables and documents write them: `47`, `47.0`, `+47`, `4.7e1`.
+//! Whole numbers in the notation of tables and documents: `47`, `47.0`, `+47`, `4.7e1`.
 
-/// The most digits that an exponent may add to those that are written.
+/// The most digits that an exponent may add to the written digits.
 const MOST_ZEROS: i64 = 1000;
 
 /// The largest integer up to which `f64` holds every integer.
 const MAX_CONSECUTIVE: u64 = 1 << 53;
 
-/// What a number in the notation of floats is among the integers.
+/// A number in float notation, classified as an integer or not.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Whole {
     /// This integer.
     Is(i64),
-    /// Not an integer, however near to one it is.
+    /// Not an integer, even if it is close to one.
     Fraction,
-    /// Beyond `2^53`, where the float that was meant may be another integer.
+    /// Beyond `2^53`, where the intended float may be another integer.
     Beyond,
 }
-/// Tell which integer a number of JSON is that is written like `3.0`, `1e3` or `1e-400`.
+/// Find the integer value of a JSON number that is written like `3.0`, `1e3` or `1e-400`.
 ///
-/// The digits decide. A float in between would take what is below all floats for 0.
+/// The digits decide. An intermediate float would turn numbers below all floats into 0.
 pub(crate) fn whole_number(text: &str) -> Whole {
     match Decimal::read(text) {
         Some(decimal) if 0 <= decimal.power => match decimal.integer().map(|text| text.parse()) {
@@ -30,17 +30,17 @@ pub(crate) fn whole_number(text: &str) -> Whole {
 }
 /// Write a decimal number without point and exponent, if its value is whole.
 ///
-/// The value is that of the text, `sign digits . digits e exponent`, and never that of a float: it
-/// is exact at any length. Other text, a number with a fraction, and one whose exponent adds more
-/// than 1000 digits give `None`.
+/// The value is that of the text, `sign digits . digits e exponent`, and not that of a float: it is
+/// exact at any length. Return `None` for other text, for a number with a fraction, and for a
+/// number whose exponent adds more than 1000 digits.
 pub(crate) fn whole(text: &str) -> Option<String> {
     Decimal::read(text)?.integer()
 }
 
-/// A number: an integer times a power of ten, as near to an integer as its digits allow.
+/// A number: an integer times a power of ten. Trailing zeros bring a negative exponent closer to 0.
 struct Decimal {
     negative: bool,
-    /// Digits without leading zeros. None are the number 0.
+    /// Digits without leading zeros. The number 0 has no digits.
     digits: Vec<u8>,
     power: i64,
 }
@@ -67,7 +67,7 @@ impl Decimal {
         }
         Some(Decimal { negative, digits, power })
     }
-    /// The digits of the integer that the number is, unless its exponent adds too many.
+    /// The digits of the integer, unless the number is not one or its exponent adds too many.
     fn integer(mut self) -> Option<String> {
         if !(0..=MOST_ZEROS).contains(&self.power) {
             return None;
@@ -82,7 +82,7 @@ impl Decimal {
         String::from_utf8(self.digits).ok()
     }
 }
-/// Whether a text has a minus sign, and the rest of it.
+/// Whether a text has a minus sign, and the remaining text.
 fn signed(text: &str) -> Option<(bool, &str)> {
     Some(match text.as_bytes().first()? {
         b'-' => (true, text.get(1..)?),
@@ -90,7 +90,7 @@ fn signed(text: &str) -> Option<(bool, &str)> {
         _ => (false, text),
     })
 }
-/// Read an exponent. One beyond all that a text could undo reads as the largest there is.
+/// Read an exponent. If it is too large for any text to compensate, return the largest one.
 fn read_exponent(text: &str) -> Option<i64> {
     let (negative, digits) = signed(text)?;
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {

@@ -1,9 +1,9 @@
 //! The same vocabulary with its type parameters erased.
 //!
 //! Erased objects are ordinary instances: an [`AnyTransformation`] is a
-//! [`Transformation`](crate::Transformation) between erased spaces, so that chaining, composition
-//! and maps are written once. An erased object is made from a typed one, never from erased parts,
-//! so no check is ever lost.
+//! [`Transformation`](crate::Transformation) between erased spaces, so chaining, composition and
+//! maps are written once. An erased object is made from a typed one, never from erased parts, so no
+//! check is ever skipped.
 
 mod distance;
 mod objects;

@@ -10,10 +10,10 @@ pub use column::{Cell, Column};
 
 use crate::{Carrier, Chunk, Codec, Error, HashableAtom, Result, named};
 
-/// Rows of named columns, which are of one length and each of its own type.
+/// Rows of named columns. All columns have the same length, and each has its own type.
 ///
-/// The order of the columns does not count. A frame without columns has no rows. It is written as
-/// an object of [`Column`]s, each with its type.
+/// The order of the columns is irrelevant. A frame without columns has no rows. It is written as an
+/// object of [`Column`]s, each with its type.
 ///
 /// ```
 /// # use opendp_core::{Column, DataFrame};
@@ -27,15 +27,15 @@ use crate::{Carrier, Chunk, Codec, Error, HashableAtom, Result, named};
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct DataFrame<K> {
-    /// In the order of their names, which are distinct.
+    /// Sorted by name; names are distinct.
     columns: Vec<(K, Column)>,
 }
 
 impl<K: HashableAtom> DataFrame<K> {
-    /// Make a frame of columns.
+    /// Make a frame from columns.
     ///
     /// # Errors
-    /// `FailedCast` when two columns have one name, or are of different lengths.
+    /// `FailedCast` when two columns have the same name, or columns have different lengths.
     pub fn new(columns: impl IntoIterator<Item = (K, Column)>) -> Result<Self> {
         let columns = by_name(columns)
             .ok_or_else(|| Error::FailedCast("expected columns of distinct names".into()))?;
@@ -49,7 +49,7 @@ impl<K: HashableAtom> DataFrame<K> {
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.rows())
     }
-    /// The columns, in the order of their names.
+    /// The columns, sorted by name.
     pub fn columns(&self) -> impl ExactSizeIterator<Item = (&K, &Column)> {
         self.columns.iter().map(|(name, column)| (name, column))
     }
@@ -57,15 +57,15 @@ impl<K: HashableAtom> DataFrame<K> {
     pub fn column(&self, name: &K) -> Option<&Column> {
         self.columns.iter().find(|(known, _)| known == name).map(|(_, column)| column)
     }
-    /// The cells of a column, if there is one of this name and type.
+    /// The cells of a column, if a column of this name and type exists.
     pub fn cells<T: Cell>(&self, name: &K) -> Option<&[T]> {
         self.column(name)?.cells()
     }
     /// Move the rows of another frame to the end of this one.
     ///
-    /// A frame without rows takes over the other's columns. Otherwise it keeps its own, and a row
-    /// that has no cell for one of them, or one of another type, gets the default value there: the
-    /// number of rows is always the sum.
+    /// A frame without rows adopts the columns of the other. Otherwise it keeps its own columns,
+    /// and a row that has no cell for one of them, or a cell of another type, gets the default
+    /// value there: the number of rows is always the sum.
     pub fn append(&mut self, mut other: DataFrame<K>) {
         let rows = other.rows();
         if self.rows() == 0 {
@@ -87,8 +87,9 @@ impl<K: HashableAtom> DataFrame<K> {
             self.columns = empty.collect();
         }
     }
-    /// Whether a row of this frame and one of another have the same cells under the same names, as
-    /// dataset metrics compare records: NaN is the same as NaN, and zeros have no sign.
+    /// Whether a row of this frame and a row of another have the same cells under the same names.
+    /// Cells are compared as dataset metrics compare records: NaN equals NaN, and zeros have no
+    /// sign.
     pub fn same_row(&self, row: usize, other: &DataFrame<K>, other_row: usize) -> bool {
         self.columns.len() == other.columns.len()
             && self.columns.iter().zip(&other.columns).all(|((name, column), (theirs, other))| {
@@ -96,7 +97,7 @@ impl<K: HashableAtom> DataFrame<K> {
             })
     }
 }
-/// Bring columns into the order of their names, unless two have the same.
+/// Sort columns by name, unless two have the same name.
 pub(crate) fn by_name<K: HashableAtom, C>(
     columns: impl IntoIterator<Item = (K, C)>,
 ) -> Option<Vec<(K, C)>> {
@@ -129,20 +130,20 @@ impl<K: HashableAtom> Chunk for FrameChunk<'_, K> {
     }
 }
 impl<'a, K: HashableAtom> FrameChunk<'a, K> {
-    /// The cells of a column, if there is one of this name and type.
+    /// The cells of a column, if a column of this name and type exists.
     pub fn cells<T: Cell>(self, name: &K) -> Option<&'a [T]> {
         self.frame.cells(name)?.get(self.start..self.end)
     }
-    /// Copy the rows, with the column of a name in place of the one that has it, or added.
+    /// Copy the rows. Replace the column of this name, or add it.
     ///
     /// # Errors
-    /// `FailedCast` when the new column is of another length.
+    /// `FailedCast` when the new column has another length.
     pub fn with_column(self, name: &K, column: Column) -> Result<DataFrame<K>> {
         let kept = self.frame.columns.iter().filter(|(known, _)| known != name);
         let kept = kept.map(|(name, column)| (name.clone(), column.copy(self.start..self.end)));
         DataFrame::new(kept.chain([(name.clone(), column)]))
     }
-    /// Copy the rows for which a mask is true, of the columns of some names.
+    /// Copy the rows for which a mask is true. Keep only the columns with the given names.
     pub fn kept(self, names: &[K], mask: &[bool]) -> DataFrame<K> {
         let kept = self.frame.columns.iter().filter(|(name, _)| names.contains(name));
         let kept = kept.map(|(n, column)| (n.clone(), column.kept(self.start..self.end, mask)));

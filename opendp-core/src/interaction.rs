@@ -1,4 +1,4 @@
-//! Releases that answer questions, and what they may spend.
+//! Releases that answer questions, and their privacy budgets.
 
 mod ledger;
 mod lock;
@@ -14,7 +14,7 @@ pub use session::{Allowance, Session};
 pub use turn::{Turn, Turns};
 
 mod sync {
-    //! What locks and threads are; a test that explores interleavings puts others in their place.
+    //! The locks and threads in use. A test that explores interleavings replaces them.
     pub(super) use std::sync::{Arc, Mutex};
     pub(super) use std::thread;
 }

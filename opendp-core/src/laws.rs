@@ -1,8 +1,8 @@
-//! Reusable checks of transformations: what every constructor promises, tried on small data.
+//! Reusable checks of transformations: they test on small data what every constructor promises.
 //!
-//! They are meant for tests: of this project's constructors, and of any other crate's. A law
-//! returns how many cases it tried, so that a test can see that it tried any, or the first case
-//! that breaks it, data included, which is why no release calls it.
+//! They are for tests of constructors in this project and in any other crate. A law returns the
+//! number of cases that it tried, so a test can check that it tried some. When a law is broken, it
+//! returns the first such case, including its data; so no release may call it.
 //!
 //! ```
 //! use opendp_core::*;
@@ -31,7 +31,7 @@ use crate::{
 pub use grounds::{Grounds, Tried};
 pub use sample::{Draw, Sample, SampleAtom};
 
-/// A case that breaks a law, told with its data.
+/// A case that breaks a law, described with its data.
 pub type Broken = String;
 
 /// List all vectors over an alphabet, up to a length.
@@ -48,8 +48,8 @@ pub fn vectors<T: Clone>(alphabet: &[T], longest: usize) -> Vec<Vec<T>> {
     all
 }
 
-/// List all frames whose rows are those of an alphabet of frames of one row, up to a length. All have
-/// the columns of the first, the one without rows too.
+/// List all frames whose rows come from an alphabet of one-row frames, up to a length. All have the
+/// columns of the first, including the frame without rows.
 pub fn frames<K: HashableAtom>(alphabet: &[DataFrame<K>], longest: usize) -> Vec<DataFrame<K>> {
     let mut empty = alphabet.first().cloned().unwrap_or_else(DataFrame::buffer);
     empty.reset();
@@ -65,8 +65,8 @@ pub fn frames<K: HashableAtom>(alphabet: &[DataFrame<K>], longest: usize) -> Vec
 /// Check the stability map on all pairs of the given data: the distance of the outputs is at most
 /// the map of the distance of the inputs.
 ///
-/// Data that is not a member of the input domain is passed over, and so is a pair at which the map
-/// gives an error, since it makes no claim there.
+/// Skip data that is not a member of the input domain. Skip a pair at which the map gives an error,
+/// since the map makes no claim there.
 ///
 /// # Errors
 /// Describes the first pair that breaks the law.
@@ -137,8 +137,8 @@ where
     Ok(cases)
 }
 
-/// Check that a transformation of rows gives the same, to the bit, however the rows are divided,
-/// streamed, merged in reverse, and after its state has travelled as bytes.
+/// Check that a transformation of rows gives bit for bit the same result when the rows are divided,
+/// streamed, merged in reverse, or when its state is written as bytes and read back.
 ///
 /// # Errors
 /// Describes the first input that breaks the law.
@@ -189,8 +189,8 @@ where
     Ok(cases)
 }
 
-/// Check that the erased transformation, and the one that is typed again from it, agree with the
-/// typed one.
+/// Check that the erased transformation, and the typed one recovered from it, agree with the
+/// original.
 ///
 /// # Errors
 /// Describes the first input or distance that breaks the law.
@@ -297,7 +297,7 @@ mod tests {
         assert!(vectors(&[0, 1], 2).contains(&vec![1, 0]));
     }
 
-    /// A count of rows, with mistakes that the laws must find.
+    /// A count of rows, with deliberate mistakes that the laws must find.
     struct Count {
         merges: bool,
     }

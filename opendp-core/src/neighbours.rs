@@ -1,4 +1,4 @@
-//! Distances at which there are neighbours.
+//! Distances at which neighbours exist.
 
 use crate::erased::{AnyDomain, AnyMetric};
 use crate::{
@@ -7,11 +7,12 @@ use crate::{
 };
 
 impl<D: Domain, M: Metric> Space<D, M> {
-    /// Check that two different members may be at distance `d_in`, or a little less.
+    /// Check that two different members may be at distance `d_in`, or slightly less.
     ///
-    /// A loss at a distance that no two members have is 0, however little noise there is. It is true,
-    /// and it protects nobody. So what charges, solves or releases refuses the distance 0, and the
-    /// distance 1 between data sets of one known size where a replaced record counts 2.
+    /// At a distance that no two members have, the loss is 0 even without noise. This is true but
+    /// gives no protection. So operations that charge, solve or release refuse the distance 0. They
+    /// also refuse the distance 1 between data sets of one known size when a replaced record counts
+    /// 2.
     ///
     /// ```
     /// # use opendp_core::{AtomDomain, ChangeOneDistance, Space, SymmetricDistance, VectorDomain};

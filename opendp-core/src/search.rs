@@ -6,13 +6,13 @@ use crate::{Carrier, Domain, Error, Measure, Measurement, Metric, Result, Transf
 
 /// A number type that can be bisected.
 pub trait Bisect: Copy + PartialOrd + Debug {
-    /// The value from which an unbounded search goes out.
+    /// The value from which an unbounded search starts.
     const START: Self;
-    /// Values at growing distance above the start, and at last the largest.
+    /// Values at growing distance above the start, ending with the largest.
     fn above() -> Vec<Self>;
-    /// Values at growing distance below the start, and at last the smallest.
+    /// Values at growing distance below the start, ending with the smallest.
     fn below() -> Vec<Self>;
-    /// A value between two others, or one of them when there is none.
+    /// A value between two others, or one of them when there is none between.
     fn between(low: Self, high: Self) -> Self;
 }
 macro_rules! integers {
@@ -47,7 +47,7 @@ macro_rules! floats {
         impl Bisect for $t {
             const START: Self = 0.0;
             fn above() -> Vec<Self> {
-                // 2^-121 to 2^121 and on to the ends of the type, with exponents that grow as squares.
+                // 2^-121 to 2^121 and then the ends of the type; exponents are squares.
                 let small = (0..12).rev().map(|k: i32| (2.0 as $t).powi(-k * k));
                 let large = (1..12).map(|k: i32| (2.0 as $t).powi(k * k));
                 let all = [$t::MIN_POSITIVE].into_iter().chain(small).chain(large);
@@ -67,8 +67,8 @@ floats!(f32 f64);
 /// Find the value nearest to where a condition changes, on the side where it holds.
 ///
 /// The condition must be monotone: it holds on one side of some value and not on the other. With
-/// bounds, the search is between them; without, it goes out from zero in growing steps, first
-/// upward, then downward. A condition that fails with an error is taken as one that does not hold.
+/// bounds, the search is between them; without, it starts at zero and moves in growing steps, first
+/// upward, then downward. A condition that fails with an error counts as one that does not hold.
 ///
 /// ```
 /// # use opendp_core::search::binary_search;
@@ -81,7 +81,7 @@ floats!(f32 f64);
 ///
 /// # Errors
 /// `Search` when the condition does not change between the bounds; the condition's own error when
-/// it fails at every value tried.
+/// it fails at every tried value.
 pub fn binary_search<T: Bisect>(
     condition: impl Fn(T) -> Result<bool>,
     bounds: Option<(T, T)>,
@@ -112,9 +112,9 @@ pub fn binary_search<T: Bisect>(
     }
 }
 
-/// Find two values between which a condition changes, the lower one first, going out from zero in
-/// growing steps: first upward, then downward. A condition that fails with an error is taken as one
-/// that does not hold.
+/// Find two values between which a condition changes, the lower one first. Start at zero and move
+/// in growing steps, first upward, then downward. A condition that fails with an error counts as
+/// one that does not hold.
 ///
 /// ```
 /// # use opendp_core::search::exponential_bounds_search;
@@ -125,7 +125,7 @@ pub fn binary_search<T: Bisect>(
 ///
 /// # Errors
 /// `Search` when the condition does not change; the condition's own error when it fails at every
-/// value tried.
+/// tried value.
 pub fn exponential_bounds_search<T: Bisect>(
     condition: impl Fn(T) -> Result<bool>,
 ) -> Result<(T, T)> {
@@ -136,7 +136,7 @@ pub fn exponential_bounds_search<T: Bisect>(
 
 const NEVER_CHANGES: &str = "unable to infer bounds: the condition never changes";
 
-/// A condition, which does not hold where it fails, and what came of trying it.
+/// A condition and the results of its trials. It does not hold where it fails.
 struct Trials<C> {
     condition: C,
     first_error: Option<Error>,
@@ -161,13 +161,14 @@ impl<C> Trials<C> {
             }
         }
     }
-    /// The condition's own error if it failed wherever it was tried, else one that says this.
+    /// Return the condition's own error if it failed at every tried value, and otherwise an error
+    /// with this message.
     fn failure(self, otherwise: &str) -> Error {
         self.first_error.filter(|_| !self.works).unwrap_or_else(|| Error::Search(otherwise.into()))
     }
 }
 
-/// Something with a map that relates two distances: a transformation or a measurement.
+/// An object with a map that relates two distances: a transformation or a measurement.
 pub trait Related {
     /// The distance between inputs.
     type Input;
@@ -194,11 +195,11 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Related for Transformation<
     }
 }
 
-/// Find the parameter nearest to where a chain begins to keep `d_in` within `d_out`.
+/// Find the parameter nearest to the point where a chain begins to keep `d_in` within `d_out`.
 ///
-/// This solves for a parameter on the map itself: for the least noise that meets a budget, or the
-/// largest sample. The search is that of [`binary_search`]; a parameter at which nothing can be made
-/// does not meet the budget.
+/// This solves for a parameter on the map itself, such as the least noise that meets a budget, or
+/// the largest sample. The search is that of [`binary_search`]; a parameter at which construction
+/// fails does not meet the budget.
 ///
 /// ```
 /// # use opendp_core::{*, search::binary_search_param};
@@ -223,7 +224,7 @@ pub fn binary_search_param<T: Bisect, R: Related>(
     binary_search(|parameter| make_chain(parameter)?.relates(d_in, d_out), bounds)
 }
 
-/// Make the chain at the parameter that [`binary_search_param`] finds.
+/// Make the chain with the parameter that [`binary_search_param`] finds.
 ///
 /// # Errors
 /// Those of [`binary_search`].
@@ -237,8 +238,8 @@ pub fn binary_search_chain<T: Bisect, R: Related>(
     make_chain(binary_search_param(&make_chain, d_in, d_out, bounds)?)
 }
 
-/// Find two values between which a condition changes, going out from zero, and whether it holds at
-/// the upper one.
+/// Find two values between which a condition changes, starting at zero. Also return whether the
+/// condition holds at the upper one.
 fn exponential_bounds<T: Bisect>(holds: &mut impl FnMut(T) -> bool) -> Option<(T, T, bool)> {
     let start = holds(T::START);
     let mut previous = T::START;
@@ -272,7 +273,7 @@ mod tests {
         assert_eq!(binary_search(|x: u8| Ok(x > 254), None).unwrap(), 255);
         assert_eq!(binary_search(|x: i8| Ok(x > -128), None).unwrap(), -127);
         assert_eq!(binary_search(|x: i128| Ok(x > i128::MAX - 1), None).unwrap(), i128::MAX);
-        // A condition that fails beyond a narrower type still has a boundary.
+        // A condition that fails outside of a narrower type still has a boundary.
         let narrow = |x: i64| match i32::try_from(x) {
             Ok(x) => Ok(2_000_000_000 <= x),
             Err(_) => Err(Error::MakeMeasurement("threshold".into())),

@@ -1,4 +1,4 @@
-//! Types that can say their own name.
+//! Types that state their own name.
 
 use std::{borrow::Cow, collections::HashMap, fmt, str::FromStr};
 
@@ -6,15 +6,15 @@ use serde_json::Value as Json;
 
 use crate::{Error, Result};
 
-/// The deepest nesting of a type name that is read.
+/// The deepest nesting of a type name that can be read.
 const MAX_DEPTH: usize = 32;
-/// The longest type name that is read.
+/// The longest type name that can be read.
 const MAX_LENGTH: usize = 4096;
 
 /// The name of a type in a signature, such as `VectorDomain<AtomDomain<i32>>`.
 ///
-/// Names are declared with [`named!`](crate::named), never taken from the compiler, whose own
-/// names change when a type moves. A name is structured: it prints, parses and compares.
+/// Names are declared with [`named!`](crate::named), never taken from the compiler, because the
+/// compiler's names change when a type moves. A name is structured: it prints, parses and compares.
 ///
 /// ```
 /// # use opendp_core::TypeName;
@@ -28,13 +28,13 @@ pub struct TypeName {
     args: Vec<TypeName>,
 }
 
-/// A type that can say its own name.
+/// A type that states its own name.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no declared name",
     note = "name it with `named! {{ {Self} as \"your_crate::{Self}\" }}`"
 )]
 pub trait Named: 'static {
-    /// The name of this type, as it is written in a signature.
+    /// The name of this type, as written in a signature.
     fn type_name() -> TypeName;
 }
 
@@ -59,7 +59,7 @@ impl TypeName {
     pub fn args(&self) -> &[TypeName] {
         &self.args
     }
-    /// Put another name in the place of one, wherever it stands in this name.
+    /// Replace one name by another everywhere in this name.
     pub(crate) fn replace(&self, name: &TypeName, by: &TypeName) -> TypeName {
         if self == name {
             return by.clone();
@@ -67,7 +67,7 @@ impl TypeName {
         let args = self.args.iter().map(|arg| arg.replace(name, by)).collect();
         TypeName { head: self.head.clone(), args }
     }
-    /// Replace spellings from older versions and other languages by today's names.
+    /// Replace names from older versions and other languages by current names.
     fn modern(mut self) -> TypeName {
         // A sized domain and a nullable domain are now descriptors of the domain inside.
         if matches!(&*self.head, "SizedDomain" | "InherentNullDomain") && self.args.len() == 1 {
@@ -170,9 +170,9 @@ fn parse(rest: &mut &str, depth: usize) -> Result<TypeName, &'static str> {
     }
 }
 
-/// Declare the name of a type, or of one whose arguments are all [`Named`].
+/// Declare the name of a type, or of a generic type whose arguments are all [`Named`].
 ///
-/// House types have bare names; another crate prefixes its own, as in `acme::Graph`.
+/// Types of this project have bare names; another crate prefixes its own, as in `acme::Graph`.
 ///
 /// ```
 /// # use opendp_core::{named, Named};

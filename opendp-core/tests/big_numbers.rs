@@ -1,9 +1,9 @@
-//! Big integers compute what another implementation computes.
+//! Big integers must compute the same results as another implementation.
 //!
-//! Every map, and every sampler where floats leave a doubt, decides by big integers. A sign that
-//! one of their divisions lost has biased samplers before (OpenDP #2638), so their results are
-//! compared with those of another library, on numbers that carry, borrow and cross the sizes at
-//! which the algorithms change.
+//! Every map, and every sampler that floats cannot decide, relies on big integers. A lost sign in
+//! one of their divisions has biased samplers before (OpenDP #2638). So results are compared with
+//! those of another library, on numbers that carry, borrow and cross the sizes at which the
+//! algorithms change.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")]
 
 use std::cmp::Ordering;
@@ -13,7 +13,7 @@ use dashu_int::{IBig, Sign, UBig};
 use num_bigint::{BigInt, BigUint, Sign as TheirSign};
 use opendp_core::random::{RandomSource, Seeded};
 
-/// Draw a magnitude in little-endian words: of few words, mostly, and of many now and then.
+/// Draw a magnitude in little-endian words: mostly of few words, and sometimes of many.
 fn words(source: &mut Seeded, most: u64) -> Vec<u64> {
     let mut draw = |below: u64| source.word().unwrap() % below;
     let length = match draw(100) {
@@ -28,7 +28,7 @@ fn words(source: &mut Seeded, most: u64) -> Vec<u64> {
             _ => draw(u64::MAX),
         })
         .collect();
-    // Next to a power of two, or of another length in bits.
+    // Close to a power of two, or of another length in bits.
     if let Some(last) = words.last_mut() {
         *last >>= draw(64);
     }
@@ -37,7 +37,7 @@ fn words(source: &mut Seeded, most: u64) -> Vec<u64> {
 fn bytes(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
-/// A number as both libraries have it.
+/// A number in the types of both libraries.
 struct Both(IBig, BigInt);
 fn draw(source: &mut Seeded, most: u64) -> Both {
     let bytes = bytes(&words(source, most));
@@ -64,7 +64,7 @@ fn same(ours: &IBig, theirs: &BigInt) -> bool {
 
 type Ours = fn(&IBig, &IBig) -> IBig;
 type Theirs = fn(&BigInt, &BigInt) -> BigInt;
-/// Compare an operation on many pairs, or find the first two numbers at which it differs.
+/// Compare an operation on many pairs. Return the first two numbers at which it differs.
 fn differs(ours: Ours, theirs: Theirs, divides: bool, pairs: usize) -> Option<(IBig, IBig)> {
     let mut source = Seeded::new(1);
     for _ in 0..pairs {
@@ -78,7 +78,7 @@ fn differs(ours: Ours, theirs: Theirs, divides: bool, pairs: usize) -> Option<(I
     }
     None
 }
-/// The places to shift by, from a second number.
+/// The number of places to shift by, derived from a second number.
 fn places(number: &IBig) -> usize {
     usize::try_from(number.clone().unsigned_abs() % UBig::from(300_u16)).unwrap()
 }
@@ -87,7 +87,7 @@ fn their_places(number: &BigInt) -> usize {
 }
 fn floor(a: &BigInt, b: &BigInt) -> BigInt {
     let (quotient, rest) = (a / b, a % b);
-    // Euclid's rest is never negative.
+    // The Euclidean remainder is never negative.
     match rest.sign() {
         TheirSign::Minus if b.sign() == TheirSign::Minus => quotient + 1,
         TheirSign::Minus => quotient - 1,
@@ -162,7 +162,7 @@ fn same_power(base: u64, exponent: usize) -> bool {
 }
 #[test]
 fn an_operation_that_loses_a_sign_or_a_carry_is_found() {
-    // What the incumbent's fractions did: the quotient of the magnitudes.
+    // The mistake of OpenDP #2638: the quotient of the magnitudes.
     let loses_the_sign: Ours =
         |a, b| IBig::from(a.clone().unsigned_abs() / b.clone().unsigned_abs());
     assert!(differs(loses_the_sign, |a, b| a / b, true, 1000).is_some());
@@ -180,7 +180,7 @@ fn an_operation_that_loses_a_sign_or_a_carry_is_found() {
 }
 #[test]
 fn a_negative_fraction_keeps_its_sign_when_it_is_divided() {
-    // -2/3 / 4 is -1/6, whichever part has the sign, in lowest terms and compared crosswise.
+    // -2/3 / 4 is -1/6, for either part with the sign, in lowest terms and compared crosswise.
     for (numerator, denominator, divisor) in [(-2, 3, 4), (2, -3, 4), (2, 3, -4), (-2, -3, -4)] {
         let numerator = IBig::from(numerator);
         let denominator = IBig::from(denominator) * IBig::from(divisor);

@@ -1,7 +1,7 @@
-//! The core of sessions, under all the ways in which threads may take turns.
+//! The core of sessions, under many interleavings of threads.
 //!
-//! The sources of the locks and the turns are compiled once more, on locks and threads that a
-//! scheduler controls. It runs thousands of schedules, random but for their seed.
+//! The sources of the locks and the turns are compiled again, with locks and threads that a
+//! scheduler controls. It runs thousands of schedules, drawn at random from a seed.
 #![allow(
     clippy::unwrap_used,
     dead_code,
@@ -32,7 +32,7 @@ fn explore(model: impl Fn() + Send + Sync + 'static) {
 fn third() -> Vec<Exact> {
     vec!["0.34".parse().unwrap()]
 }
-/// Have threads spend 0.34 of 1 each, and count those that could.
+/// Let each thread spend 0.34 of a budget of 1, and count those that succeed.
 fn spenders(charge: impl Fn() -> Result<()> + Send + Sync + 'static) -> usize {
     let (charge, spent) = (Arc::new(charge), Arc::new(AtomicUsize::new(0)));
     let threads: Vec<_> = (0..4)
@@ -73,7 +73,7 @@ fn a_check_apart_from_its_charge_is_found_out() {
         assert!(spent <= 2, "overspent");
     });
 }
-/// Have one thread ask a child while another begins its sibling; tell whether the child answered
+/// Let one thread ask a child while another begins its sibling. Return whether the child answered
 /// after that.
 fn siblings(
     ask: impl Fn(&turn::Turn, &AtomicBool) -> Result<bool> + Send + Sync + 'static,

@@ -40,7 +40,7 @@ impl<Q: Distance> ErasedDistance for Q {
 #[derive(Clone)]
 pub struct AnyDistance(Arc<dyn ErasedDistance>);
 impl AnyDistance {
-    /// Erase the type of a distance. Erasing what is erased changes nothing.
+    /// Erase the type of a distance. Erasing an erased distance changes nothing.
     pub fn new<Q: Distance>(distance: Q) -> Self {
         let any: &dyn Any = &distance;
         match any.downcast_ref::<AnyDistance>() {
@@ -48,11 +48,11 @@ impl AnyDistance {
             None => AnyDistance(Arc::new(distance)),
         }
     }
-    /// What was written, if nobody has settled yet what distance it is.
+    /// The JSON of the distance, if its type has not been determined yet.
     pub(super) fn written(&self) -> Option<&Json> {
         self.downcast_ref::<Written>().ok().map(|Written(json)| json)
     }
-    /// Look inside.
+    /// Borrow the distance as a `Q`.
     ///
     /// # Errors
     /// `FailedCast` when the distance has another type.
@@ -81,14 +81,14 @@ impl Codec for AnyDistance {
     fn to_json(&self) -> Json {
         self.0.json()
     }
-    /// The type of an erased distance is not in its JSON. What is read is no distance yet: the metric
-    /// or the measure [settles](crate::Metric::settle) it.
+    /// The JSON of an erased distance does not contain its type. The result is not a distance yet:
+    /// the metric or the measure [settles](crate::Metric::settle) it.
     fn from_json(json: &Json) -> Result<Self> {
         Ok(AnyDistance::new(Written(json.clone())))
     }
 }
 
-/// A distance as it was written, before its type is known.
+/// A distance as JSON, before its type is known.
 #[derive(Clone, Debug)]
 struct Written(Json);
 
@@ -98,7 +98,7 @@ fn unsettled<T>() -> Result<T> {
         "the type of an erased distance is not in its JSON; decode it by its metric".into(),
     ))
 }
-/// Everything fails: nothing may take it for a distance.
+/// Everything fails, so this is never used as a distance.
 impl Distance for Written {
     fn at_most(&self, _: &Self) -> Result<bool> {
         unsettled()

@@ -21,7 +21,7 @@ pub type AnyOdometer = Odometer<AnyDomain, AnyMetric, AnyMeasure>;
 pub type AnyFunction = Function<AnyValue, AnyValue>;
 
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, MO> {
-    /// Erase all types. The stages run as fast as before: dispatch is once a chunk.
+    /// Erase all types. The stages run as fast as before: dispatch happens once per chunk.
     pub fn erase(&self) -> AnyTransformation {
         erased(&self.input, &self.output, self.function.stage(), self.map.bound())
     }
@@ -62,7 +62,7 @@ fn erased_measurement(
     }
 }
 impl AnyTransformation {
-    /// Recover the types of both spaces, all of which are checked here, once.
+    /// Recover the types of both spaces. All of them are checked here, once.
     ///
     /// # Errors
     /// `FailedCast` when a domain or a metric has another type.
@@ -79,7 +79,7 @@ impl AnyTransformation {
 }
 impl AnyMeasurement {
     /// Recover the types of the input space and the measure. They are checked here, once; the type
-    /// of the release is checked when there is one.
+    /// of the release is checked at each release.
     ///
     /// # Errors
     /// `FailedCast` when the domain, the metric or the measure has another type.
@@ -94,10 +94,10 @@ impl AnyMeasurement {
             accuracy: self.accuracy.clone(),
         })
     }
-    /// Recover the type of the measure alone, as a conversion between measures needs it.
+    /// Recover only the type of the measure, as conversions between measures need it.
     ///
     /// # Errors
-    /// `FailedCast` when it is another.
+    /// `FailedCast` when the type differs.
     pub fn in_measure<MO: Measure>(
         &self,
     ) -> Result<Measurement<AnyDomain, AnyMetric, MO, AnyValue>> {
@@ -106,7 +106,7 @@ impl AnyMeasurement {
     }
 }
 
-/// What documents name: anything that a registered function can make.
+/// Any object that a registered function can make; documents name these.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Constructed {
@@ -125,7 +125,7 @@ pub enum Constructed {
     /// An odometer.
     Odometer(AnyOdometer),
 }
-/// The kinds of things that a registered function can make.
+/// The kinds of objects that a registered function can make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Kind {
@@ -189,7 +189,7 @@ macro_rules! kinds {
                 #[doc = concat!("Take the object as ", $article, " ", stringify!($get), ".")]
                 ///
                 /// # Errors
-                /// `FailedCast` when it is of another kind.
+                /// `FailedCast` when the kind differs.
                 pub fn $get(self) -> Result<$t> {
                     match self {
                         Constructed::$kind(made) => Ok(made),
@@ -241,10 +241,10 @@ impl Constructed {
             other => Err(no_map(other)),
         }
     }
-    /// Check that there are neighbours at a distance, as [`Space::check_neighbours`] does.
+    /// Check that neighbours exist at a distance, as [`Space::check_neighbours`] does.
     ///
     /// # Errors
-    /// As for [`map`](Constructed::map), and `FailedMap` when there are none.
+    /// As for [`map`](Constructed::map), and `FailedMap` when there are no neighbours.
     pub fn check_neighbours(&self, d_in: &Json) -> Result<()> {
         match self {
             Constructed::Transformation(t) => {
@@ -254,7 +254,7 @@ impl Constructed {
             other => Err(no_map(other)),
         }
     }
-    /// Check that two distances are ones that the map relates, whatever it says of them.
+    /// Check that the map can relate two distances, without checking that it does.
     ///
     /// # Errors
     /// `FailedCast` when one of them does not decode; `FailedMap` when `d_in` is negative or NaN;

@@ -126,8 +126,8 @@ macro_rules! any {
         #[derive(Clone)]
         pub struct $any(Arc<dyn $erased>);
         impl $any {
-            /// Erase the type. Nothing outside of this crate can, so that a space keeps its check.
-            /// Erasing what is erased changes nothing.
+            /// Erase the type. Only this crate can, so a space stays checked. Erasing an erased
+            /// object changes nothing.
             pub(crate) fn new<T: $bound>(inner: T) -> Self {
                 let any: &dyn Any = &inner;
                 match any.downcast_ref::<Self>() {
@@ -143,10 +143,10 @@ macro_rules! any {
             pub fn inner_id(&self) -> TypeId {
                 self.as_any().type_id()
             }
-            /// Look inside.
+            /// Borrow the object as a `T`.
             ///
             /// # Errors
-            /// `FailedCast` when the type inside is another.
+            /// `FailedCast` when the type inside differs.
             pub fn downcast_ref<T: $bound>(&self) -> Result<&T> {
                 let itself: &dyn Any = self;
                 let inner = self.as_any().downcast_ref().or_else(|| itself.downcast_ref());
@@ -197,7 +197,7 @@ impl AnyDomain {
     /// Decode a value of the domain's carrier type. It need not be a member.
     ///
     /// # Errors
-    /// `FailedCast` when the JSON is not one of that type.
+    /// `FailedCast` when the JSON is not a value of that type.
     pub fn decode(&self, json: &Json) -> Result<AnyValue> {
         self.0.decode(json)
     }
@@ -207,14 +207,14 @@ impl AnyDomain {
     }
 }
 impl AnyMetric {
-    /// Decode a distance, rounding up what its type does not hold.
+    /// Decode a distance and round it up to its type.
     ///
     /// # Errors
     /// `FailedCast` when the JSON is not a distance in this metric.
     pub fn decode(&self, json: &Json) -> Result<AnyDistance> {
         self.0.distance(json)
     }
-    /// Decode a bound that a map must meet, rounding down what its type does not hold.
+    /// Decode a bound that a map must meet and round it down to its type.
     ///
     /// # Errors
     /// `FailedCast` when the JSON is not a distance in this metric.
@@ -223,7 +223,7 @@ impl AnyMetric {
     }
 }
 impl AnyMeasure {
-    /// Decode a privacy loss that is a bound to be met, rounding down what its type does not hold.
+    /// Decode a privacy loss that a map must meet and round it down to its type.
     ///
     /// # Errors
     /// `FailedCast` when the JSON is not a loss in this measure.
@@ -232,7 +232,7 @@ impl AnyMeasure {
     }
 }
 impl<M: Measure> From<TheMeasure<M>> for AnyMeasure {
-    /// Erase the type of a measure, as a combinator does that changes the measure.
+    /// Erase the type of a measure, for combinators that change the measure.
     fn from(measure: TheMeasure<M>) -> Self {
         AnyMeasure::new(measure.0)
     }
@@ -320,7 +320,7 @@ impl Space<AnyDomain, AnyMetric> {
     /// Recover the types of the domain and the metric.
     ///
     /// # Errors
-    /// `FailedCast` when they are others.
+    /// `FailedCast` when they differ.
     pub fn typed<D: Domain, M: Metric>(&self) -> Result<Space<D, M>> {
         Ok(Space::of(self.domain.of_type::<D>()?.clone(), self.metric.typed()?))
     }
@@ -329,11 +329,11 @@ impl AnyDomain {
     /// Check the type inside.
     ///
     /// # Errors
-    /// `FailedCast` when it is another.
+    /// `FailedCast` when it differs.
     pub(crate) fn of_type<D: Domain>(&self) -> Result<&Self> {
         self.downcast_ref::<D>().map(|_| self)
     }
-    /// Look inside, where the type has been checked.
+    /// Borrow the domain as a `D`. Its type must have been checked before.
     pub(crate) fn known<D: Domain>(&self) -> &D {
         match self.downcast_ref() {
             Ok(domain) => domain,
@@ -342,10 +342,10 @@ impl AnyDomain {
     }
 }
 impl AnyMetric {
-    /// Recover the type, or one that stands for it.
+    /// Recover the type, or a type that stands for it.
     ///
     /// # Errors
-    /// `FailedCast` when it is another.
+    /// `FailedCast` when it differs.
     pub(crate) fn typed<M: Metric>(&self) -> Result<M> {
         M::view(self)
             .ok_or_else(|| Error::Downcast { expected: M::type_name(), found: self.inner_type() })

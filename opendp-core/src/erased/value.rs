@@ -17,11 +17,11 @@ trait ErasedValue: Any + Send + Sync {
     fn json(&self) -> Json;
     fn rows(&self) -> usize;
     fn clear_rows(&mut self);
-    /// Append rows of a value of the same type, or give them back.
+    /// Append rows of a value of the same type, or return an error.
     fn append(&mut self, chunk: AnyChunk<'_>) -> Result<()>;
     fn copy(&self) -> Arc<dyn ErasedValue>;
     fn empty(&self) -> Arc<dyn ErasedValue>;
-    /// Move to an empty `Option` of this type.
+    /// Move the value into an empty `Option` of this type.
     fn move_to(self: Arc<Self>, place: &mut dyn Any);
     fn bind(&self, turn: &Turn) -> AnyValue;
     fn apart(&self) -> Option<(AnyValue, AnyValue)>;
@@ -55,7 +55,7 @@ impl<T: Carrier> ErasedValue for T {
     }
     fn move_to(mut self: Arc<Self>, place: &mut dyn Any) {
         if let Some(place) = place.downcast_mut() {
-            // The only owner moves the value out; another one copies it.
+            // The only owner moves the value out; a shared owner copies it.
             *place = Some(match Arc::get_mut(&mut self) {
                 Some(value) => value.take(),
                 None => (*self).clone(),
@@ -70,18 +70,18 @@ impl<T: Carrier> ErasedValue for T {
     }
 }
 
-/// A value of a type known only at run time. It shows its type, never its content.
+/// A value of a type known only at run time. Debug output shows its type, never its content.
 ///
-/// The empty buffer that begins a run of stages has no type yet; the first stage gives it one.
+/// The empty buffer at the start of a run of stages has no type yet; the first stage gives it one.
 #[derive(Clone)]
 pub struct AnyValue(Option<Arc<dyn ErasedValue>>);
 
 impl AnyValue {
-    /// Erase the type of a value. Erasing what is erased changes nothing.
+    /// Erase the type of a value. Erasing an erased value changes nothing.
     pub fn new<T: Carrier>(value: T) -> Self {
         value.erase()
     }
-    /// Erase the type of a value that is not erased.
+    /// Erase the type of a typed value.
     pub(crate) fn of<T: Carrier>(value: T) -> Self {
         AnyValue(Some(Arc::new(value)))
     }
@@ -89,7 +89,7 @@ impl AnyValue {
     pub fn inner_type(&self) -> TypeName {
         self.0.as_ref().map_or(TypeName::plain("AnyValue"), |value| value.name())
     }
-    /// Look inside.
+    /// Borrow the value as a `T`.
     ///
     /// # Errors
     /// `FailedCast` when the value has another type.
@@ -111,14 +111,14 @@ impl AnyValue {
             None => self,
         }
     }
-    /// Take the value out.
+    /// Move the value out.
     ///
     /// # Errors
     /// `FailedCast` when the value has another type.
     pub fn downcast<T: Carrier>(self) -> Result<T> {
         AnyValue::downcast_result(Ok(self))
     }
-    /// Take the value out of a result.
+    /// Move the value out of a result.
     pub(crate) fn downcast_result<T: Carrier>(value: Result<Self>) -> Result<T> {
         let mut place: Option<T> = None;
         let moved = move_value(value, TypeId::of::<T>(), &mut place, T::type_name);
@@ -134,7 +134,8 @@ impl AnyValue {
             Err(error) => Err(error),
         }
     }
-    /// Borrow the value as a `T` to append to, if it is one: an untyped buffer becomes an empty `T`.
+    /// Borrow the value as a `T` to append to, if it is one. An untyped buffer becomes an empty
+    /// `T`.
     pub(crate) fn typed_buffer<T: Carrier>(&mut self) -> Option<&mut T> {
         let any = if TypeId::of::<T>() == TypeId::of::<AnyValue>() {
             self as &mut dyn Any
@@ -143,7 +144,8 @@ impl AnyValue {
         };
         any.downcast_mut()
     }
-    /// Borrow the value to append to, if it has this type; an untyped buffer becomes an empty one.
+    /// Borrow the value to append to, if it has this type. An untyped buffer becomes an empty value
+    /// of it.
     fn buffer_of(
         &mut self,
         id: TypeId,
@@ -167,7 +169,7 @@ impl AnyValue {
         Error::Downcast { expected, found: self.inner_type() }
     }
 }
-/// Move a value to an empty `Option` of its type.
+/// Move a value into an empty `Option` of its type.
 fn move_value(
     value: Result<AnyValue>,
     id: TypeId,
@@ -227,7 +229,7 @@ impl<'a> AnyRef<'a> {
             None => AnyChunk { value: Some(self.0), start: 0, end: self.0.rows() },
         }
     }
-    /// A copy, or the same value once more if it is erased already.
+    /// A copy, or the same value if it is already erased.
     pub(crate) fn to_value(self) -> AnyValue {
         match (self.0 as &dyn Any).downcast_ref::<AnyValue>() {
             Some(erased) => erased.clone(),
@@ -239,7 +241,7 @@ impl<'a> AnyRef<'a> {
 /// A run of rows of a value of a type known only at run time, or a borrow of the whole value.
 #[derive(Clone, Copy)]
 pub struct AnyChunk<'a> {
-    /// Nothing in the untyped buffer that begins a run of stages.
+    /// `None` for the untyped buffer at the start of a run of stages.
     value: Option<&'a dyn ErasedValue>,
     start: usize,
     end: usize,
@@ -249,7 +251,7 @@ impl<'a> AnyChunk<'a> {
     pub(crate) fn of<T: Carrier>(value: &'a T) -> Self {
         AnyRef::of(value).chunk()
     }
-    /// Look inside.
+    /// View the rows as a chunk of a `T`.
     pub(crate) fn typed<T: Carrier>(self) -> Option<T::Chunk<'a>> {
         let value = self.inside().downcast_ref::<T>()?;
         Some(value.chunk().narrow(self.start..self.end))
@@ -307,8 +309,8 @@ impl Carrier for AnyValue {
         if self.0.is_none() {
             self.0 = Some(value.empty());
         }
-        // Rows of another type are never appended to a typed buffer: stages know the types at both
-        // of their ends.
+        // Rows of another type are never appended to a typed buffer, because each stage knows its
+        // input and output types.
         if self.unique().is_none_or(|buffer| buffer.append(chunk).is_err()) {
             self.0 = Some(value.copy());
         }

@@ -8,13 +8,13 @@ use crate::codec::unexpected;
 use crate::metrics::same;
 use crate::{Atom, AtomDomain, Codec, Domain, Error, Named, OptionDomain, Result, TypeName};
 
-/// What a cell of a column may be: an atom, or one that may be missing.
+/// The type of a cell in a column: an atom, or an atom that may be missing.
 pub trait Cell: Named + Codec + Clone + Default + PartialEq + Send + Sync {
     /// The type of the atom in a cell.
     type Atom: Atom;
     /// The domain of the cells of a column.
     type Domain: Domain<Carrier = Self> + Default;
-    /// Turn what was read from outside into a member of a domain, whatever it is.
+    /// Convert any external value to a member of a domain.
     fn admit(domain: &Self::Domain, value: Option<Self::Atom>) -> Self;
 }
 impl<T: Atom> Cell for T {
@@ -39,9 +39,9 @@ trait Cells: Any + Send + Sync {
     fn json(&self) -> Json;
     fn clear(&mut self);
     fn empty(&self) -> Box<dyn Cells>;
-    /// Append some cells of a column of the same type, and tell whether it is one.
+    /// Append some cells of a column if it has the same type. Return whether it does.
     fn copy_from(&mut self, other: &dyn Cells, range: Range<usize>) -> bool;
-    /// Move the cells of a column of the same type to the end, and tell whether it is one.
+    /// Move the cells of a column to the end if it has the same type. Return whether it does.
     fn take_from(&mut self, other: &mut dyn Cells) -> bool;
     fn pad(&mut self, count: usize);
     fn kept(&self, range: Range<usize>, mask: &[bool]) -> Box<dyn Cells>;
@@ -99,7 +99,7 @@ impl<T: Cell> Cells for Vec<T> {
 /// A column of a frame: cells of one type, which is known at run time.
 ///
 /// It is written as `{"f64": [1.0, 2.0]}`, with its type, because the type of a column must never
-/// be guessed from the data in it.
+/// be guessed from its data.
 ///
 /// ```
 /// # use opendp_core::{Codec, Column};
@@ -111,7 +111,7 @@ impl<T: Cell> Cells for Vec<T> {
 pub struct Column(Box<dyn Cells>);
 
 impl Column {
-    /// Make a column of cells.
+    /// Make a column from cells.
     pub fn new<T: Cell>(cells: Vec<T>) -> Self {
         Column(Box::new(cells))
     }
@@ -134,14 +134,14 @@ impl Column {
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
-    /// Append some cells of another column, or default values where it is of another type.
+    /// Append some cells of another column, or default values if its type differs.
     pub(super) fn copy_from(&mut self, other: Option<&Column>, range: Range<usize>) {
         let rows = self.rows() + range.len();
         if !other.is_some_and(|other| self.0.copy_from(&*other.0, range)) {
             self.0.pad(rows);
         }
     }
-    /// Move the cells of another column here, or append default values where it is of another type.
+    /// Move the cells of another column here, or append default values if its type differs.
     pub(super) fn take_from(&mut self, other: Option<&mut Column>, rows: usize) {
         let rows = self.rows() + rows;
         if !other.is_some_and(|other| self.0.take_from(&mut *other.0)) {
@@ -152,7 +152,7 @@ impl Column {
     pub(super) fn kept(&self, range: Range<usize>, mask: &[bool]) -> Self {
         Column(self.0.kept(range, mask))
     }
-    /// Whether two cells are the same record's: NaN is the same as NaN, and zeros have no sign.
+    /// Whether two cells are equal as in records: NaN equals NaN, and zeros have no sign.
     pub(super) fn same_cell(&self, row: usize, other: &Column, other_row: usize) -> bool {
         self.0.same_cell(row, &*other.0, other_row)
     }
@@ -173,7 +173,7 @@ impl fmt::Debug for Column {
     }
 }
 impl PartialEq for Column {
-    /// Whether both have the same cells, where NaN is the same as NaN.
+    /// Whether both have equal cells, where NaN equals NaN.
     fn eq(&self, other: &Self) -> bool {
         self.cell_type() == other.cell_type()
             && self.rows() == other.rows()

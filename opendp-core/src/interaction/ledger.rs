@@ -5,25 +5,24 @@ use std::fmt;
 use crate::arith::Exact;
 use crate::{Distance, Error, Measure, Result};
 
-/// An account of losses in a measure, with a budget or without.
+/// An account of losses in a measure, with or without a budget.
 ///
-/// Totals are exact, so that ten losses of a tenth exhaust a budget of 1, in whatever order they
-/// come. They are rounded only when they are shown. Adding a loss takes the same time however many
-/// have been added before.
+/// Totals are exact, so ten losses of a tenth exhaust a budget of 1, in any order. They are rounded
+/// only for display. The time to add a loss does not depend on the number of earlier losses.
 ///
 /// # What is added
 /// A loss is added as [`PrivacyMap::eval_exact`](crate::PrivacyMap::eval_exact) gives it: the exact
-/// bound where the mechanism states one, such as the fraction `d_in / scale`, and otherwise the
-/// rounded one as the float that it is. A rounded bound is never read as the decimal number it
-/// prints as, because that may be smaller. So if the exact bound of query `i` in a part is `b_i`,
-/// what is added is at least `b_i`, and [`plus_term`](Exact::plus_term) never rounds down: the total
+/// bound if the mechanism states one, such as the fraction `d_in / scale`, and otherwise the exact
+/// value of the rounded float. A rounded bound is never read as the decimal number that it prints
+/// as, because that may be smaller. So if the exact bound of query `i` in a part is `b_i`, the
+/// added number is at least `b_i`. [`plus_term`](Exact::plus_term) never rounds down, so the total
 /// is at least `sum_i b_i`.
 ///
 /// # What a budget is
-/// A budget is [written](Exact::written) by a person: it is the larger of the float and of its
-/// shortest decimal number, which exceeds it by less than half of the distance of floats there.
-/// [`budget`](Ledger::budget) gives the loss that this amounts to, rounded up: it is what a privacy
-/// filter promises.
+/// A person [writes](Exact::written) a budget: it is the larger of the float and its shortest
+/// decimal number, which exceeds the float by less than half of the distance of floats there.
+/// [`budget`](Ledger::budget) returns the corresponding loss, rounded up: a privacy filter promises
+/// this loss.
 #[derive(Clone)]
 pub struct Ledger<MO: Measure> {
     measure: MO,
@@ -50,11 +49,11 @@ impl<MO: Measure> Ledger<MO> {
         let budget = parts.into_iter().map(Exact::written).collect::<Result<_>>()?;
         Ok(Ledger { budget: Some(budget), ..Ledger::new(measure)? })
     }
-    /// Add a loss, given by its parts, if the total then is within the budget in every part.
+    /// Add a loss, given by its parts, if the new total is within the budget in every part.
     ///
     /// # Errors
-    /// `BudgetExceeded` when it is not, in which case nothing changes; `FailedMap` when there are
-    /// not as many parts as there must be.
+    /// `BudgetExceeded` when it is not, in which case nothing changes; `FailedMap` when the number
+    /// of parts is wrong.
     pub fn charge(&mut self, loss: &[Exact]) -> Result<()> {
         if loss.len() != self.totals.len() {
             return Err(Error::FailedMap(format!("a loss does not have {} parts", loss.len())));
@@ -69,7 +68,7 @@ impl<MO: Measure> Ledger<MO> {
         self.totals = totals;
         Ok(())
     }
-    /// The total, rounded up.
+    /// Return the total, rounded up.
     ///
     /// # Errors
     /// Those of [`Measure::join`].
@@ -80,7 +79,7 @@ impl<MO: Measure> Ledger<MO> {
     pub fn exact_total(&self) -> &[Exact] {
         &self.totals
     }
-    /// The budget, rounded up: what the total never exceeds.
+    /// Return the budget, rounded up. The total never exceeds it.
     ///
     /// # Errors
     /// `NotImplemented` without a budget.
@@ -91,14 +90,14 @@ impl<MO: Measure> Ledger<MO> {
     pub fn exact_budget(&self) -> Option<&[Exact]> {
         self.budget.as_deref()
     }
-    /// What is left of the budget, rounded down.
+    /// Return the remaining budget, rounded down.
     ///
     /// # Errors
     /// `NotImplemented` without a budget.
     pub fn left(&self) -> Result<MO::Distance> {
         self.measure.join(&self.exact_left()?.iter().map(Exact::to_f64_down).collect::<Vec<_>>())
     }
-    /// What is left of each part of the budget, exactly.
+    /// Return the exact remainder of each part of the budget.
     ///
     /// # Errors
     /// `NotImplemented` without a budget.
@@ -168,7 +167,7 @@ mod tests {
         refuses(&mut account, &exact("0.1"));
         refuses(&mut account, &float(5e-324));
         account.charge(&exact("0")).unwrap();
-        // The control: adding floats to nearest never reaches one.
+        // The control: adding rounded floats never reaches one exactly.
         assert_ne!((0..10).fold(1.0, |left, _| left - 0.1), 0.0);
     }
     #[test]
@@ -177,7 +176,7 @@ mod tests {
         for _ in 0..9 {
             account.charge(&float(0.1)).unwrap();
         }
-        // Ten of the float exceed one, by less than the distance of floats.
+        // Ten times the float exceeds one, by less than the distance of floats.
         refuses(&mut account, &float(0.1));
         account.charge(&exact("0.0999")).unwrap();
     }

@@ -1,27 +1,26 @@
-//! A lock that gives an error where others hang or panic.
+//! A lock that returns an error where others hang or panic.
 
 use super::sync::{Mutex, thread};
 use crate::{Error, Result};
 
 /// State that one thread at a time may change.
 ///
-/// The code that runs under the lock may be anybody's. If it panics, the state may be half changed,
-/// and every later use is an error. If it comes back for the same lock, it gets an error, too,
-/// where it would wait for itself.
+/// Any code may run under the lock. If it panics, the state may be inconsistent, so every later use
+/// is an error. If it requests the same lock again, it gets an error instead of a deadlock.
 pub(crate) struct Lock<S> {
     state: Mutex<S>,
     holder: Mutex<Option<thread::ThreadId>>,
 }
 
 impl<S> Lock<S> {
-    /// Put state behind a lock.
+    /// Protect state by a lock.
     pub(crate) fn new(state: S) -> Self {
         Lock { state: Mutex::new(state), holder: Mutex::new(None) }
     }
     /// Run with the state.
     pub(crate) fn with<R>(&self, run: impl FnOnce(&mut S) -> Result<R>) -> Result<R> {
         let here = thread::current().id();
-        // Only this thread enters its own name, and it does not run twice at a time.
+        // Only this thread enters its own id, and it never runs twice at the same time.
         if *self.holder.lock().map_err(poisoned)? == Some(here) {
             return Err(Error::FailedFunction(
                 "a queryable may only execute one query at a time, and this one asks itself".into(),
@@ -33,7 +32,7 @@ impl<S> Lock<S> {
     }
 }
 
-/// The name of the thread that holds a lock, while it does, even if it panics.
+/// The id of the thread that holds a lock. It is cleared afterwards, even after a panic.
 struct Named<'a>(&'a Mutex<Option<thread::ThreadId>>);
 impl<'a> Named<'a> {
     fn new(holder: &'a Mutex<Option<thread::ThreadId>>, here: thread::ThreadId) -> Result<Self> {
@@ -49,7 +48,7 @@ impl Drop for Named<'_> {
     }
 }
 
-/// Report a lock under which something panicked.
+/// Report a lock that is unusable after a panic.
 #[cold]
 pub(crate) fn poisoned<T>(_: T) -> Error {
     Error::FailedFunction("an earlier query panicked; its queryable answers no more".into())

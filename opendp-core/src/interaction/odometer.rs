@@ -1,4 +1,4 @@
-//! Mechanisms without a bound on their loss that say how much it is so far.
+//! Mechanisms that have no bound on their loss and report the loss so far.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use super::session::{Allowance, Session};
 use crate::erased::{AnyDomain, AnyMeasure, AnyMetric};
 use crate::{Distance, Domain, Measure, Metric, PrivacyMap, Result, Space, TypeName};
 
-/// A mechanism that answers any questions about a data set, and says what they lose together.
+/// A mechanism that answers any questions about a data set, and reports their total loss.
 ///
-/// It has no privacy map, because nothing limits the questions. A privacy filter makes a measurement
-/// of it.
+/// It has no privacy map, because nothing limits the questions. A privacy filter turns it into a
+/// measurement.
 pub struct Odometer<DI: Domain, MI: Metric, MO: Measure> {
     input: Space<DI, MI>,
     measure: MO,
@@ -36,11 +36,11 @@ impl<DI: Domain, MI: Metric, MO: Measure> Odometer<DI, MI, MO> {
     }
     /// Open a session on a data set, which is copied once.
     ///
-    /// [`Session::loss`] is the loss so far, at any distance. Asking for it takes the time of the
-    /// questions since it was last asked for at that distance.
+    /// [`Session::loss`] bounds the loss so far, at any distance. It evaluates only the questions
+    /// that are new since it was last called at that distance.
     ///
     /// # Errors
-    /// None as yet.
+    /// Currently none.
     pub fn invoke(&self, data: &DI::Carrier) -> Result<Session<DI, MI, MO>> {
         let history = History { maps: Vec::new(), accounts: Vec::new() };
         let record = Record { measure: self.measure.clone(), history: Lock::new(history) };
@@ -55,7 +55,7 @@ impl Odometer<AnyDomain, AnyMetric, AnyMeasure> {
     /// Recover the types of the input space and the measure.
     ///
     /// # Errors
-    /// `FailedCast` when they are others.
+    /// `FailedCast` when the types differ.
     pub fn typed<DI: Domain, MI: Metric, MO: Measure>(&self) -> Result<Odometer<DI, MI, MO>> {
         let measure = self.measure.downcast_ref::<MO>()?.clone();
         Ok(Odometer { input: self.input.typed()?, measure })
@@ -81,7 +81,7 @@ impl<DI: Domain, MI: Metric, MO: Measure> fmt::Debug for Odometer<DI, MI, MO> {
     }
 }
 
-/// The allowance of an odometer: everything, on record.
+/// The allowance of an odometer: it allows and records everything.
 struct Record<MI: Metric, MO: Measure> {
     measure: MO,
     history: Lock<History<MI, MO>>,
@@ -90,13 +90,13 @@ struct History<MI: Metric, MO: Measure> {
     maps: Vec<PrivacyMap<MI, MO>>,
     accounts: Vec<Account<MI, MO>>,
 }
-/// The loss at one distance of the first `counted` questions.
+/// The loss of the first `counted` questions at one distance.
 struct Account<MI: Metric, MO: Measure> {
     d_in: MI::Distance,
     counted: usize,
     ledger: Ledger<MO>,
 }
-/// At how many distances the loss is remembered.
+/// The number of distances for which the loss is remembered.
 const ACCOUNTS: usize = 8;
 
 impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Record<MI, MO> {
@@ -122,7 +122,7 @@ impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Record<MI, MO> {
                 account.counted += 1;
             }
             let total = account.ledger.total();
-            // The one that has not been asked for longest makes room.
+            // Evict the account that has been unused for longest.
             accounts.truncate(ACCOUNTS - 1);
             accounts.insert(0, account);
             total

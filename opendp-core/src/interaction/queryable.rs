@@ -11,8 +11,8 @@ use crate::{Carrier, Codec, Error, Function, Named, Result, TypeName, Whole};
 
 /// A release that answers questions of type `Q` with answers of type `A`.
 ///
-/// Clones are the same conversation, and any number of threads may ask: questions are answered one
-/// at a time. If an answer panics, all later questions get an error.
+/// Clones share one conversation, and any number of threads may ask: questions are answered one at
+/// a time. If an answer panics, all later questions get an error.
 ///
 /// ```
 /// # use opendp_core::Queryable;
@@ -30,7 +30,7 @@ pub struct Queryable<Q, A> {
 }
 
 impl<Q: 'static, A: Carrier> Queryable<Q, A> {
-    /// Make a queryable of a state and of what a question does to it.
+    /// Make a queryable from a state and a function that answers a question and updates the state.
     pub fn new<S: Send + 'static>(
         state: S,
         answer: impl Fn(&mut S, &Q) -> Result<A> + Send + Sync + 'static,
@@ -38,20 +38,21 @@ impl<Q: 'static, A: Carrier> Queryable<Q, A> {
         let state = Lock::new(state);
         Queryable::stateless(move |query| state.with(|state| answer(state, query)))
     }
-    /// Make a queryable of a function, which threads may run at the same time.
+    /// Make a queryable from a function that threads may run at the same time.
     pub fn stateless(answer: impl Fn(&Q) -> Result<A> + Send + Sync + 'static) -> Self {
         Queryable { answer: Arc::new(answer), bindings: Bindings::default() }
     }
     /// Ask a question.
     ///
     /// # Errors
-    /// Those of the answer; `FailedFunction` when an earlier question panicked, when a question asks
-    /// the queryable that answers it, and when the privacy measure allows no more questions.
+    /// Errors of the answer; `FailedFunction` when an earlier question panicked, when a question
+    /// asks the queryable that is answering it, and when the privacy measure allows no more
+    /// questions.
     pub fn ask(&self, query: &Q) -> Result<A> {
         let answer = self.bindings.run(|| (self.answer)(query))?;
         Ok(self.bindings.turns().iter().fold(answer, |answer, turn| answer.bound_to(turn)))
     }
-    /// Continue each answer with a function of it alone.
+    /// Apply a function to each answer. The function sees only the answer.
     pub fn then<B: Carrier>(&self, next: Function<A, B>) -> Queryable<Q, B> {
         let inner = self.clone();
         Queryable::stateless(move |query| next.eval(&inner.ask(query)?))
@@ -91,7 +92,7 @@ impl<Q: Named, A: Carrier> Carrier for Queryable<Q, A> {
     fn chunk(&self) -> Whole<'_, Self> {
         Whole(self)
     }
-    /// The empty queryable answers nothing.
+    /// The empty queryable answers no question.
     fn buffer() -> Self {
         Queryable::stateless(|_| Err(Error::FailedFunction("an empty queryable".into())))
     }
@@ -118,7 +119,7 @@ mod tests {
             Ok(*count)
         })
     }
-    /// Release a queryable as a member of a sequence does.
+    /// Release a queryable in a turn, as a member of a sequence does.
     fn release<A: Codec>(turns: &Turns, value: A) -> A {
         turns.begin(|| Ok(()), |turn| Ok(value.bound_to(&turn))).unwrap()
     }
@@ -186,7 +187,7 @@ mod tests {
         assert_eq!((listed.ask(&1), mapped.ask(&1)), (Ok(1), Ok(1)));
         release(&turns, 0);
         assert!(listed.ask(&1).is_err() && mapped.ask(&1).is_err());
-        // The control: what was not released through the turns goes on.
+        // The control: a queryable that was not released in a turn continues to answer.
         assert_eq!(counter().ask(&1), Ok(1));
     }
     #[test]

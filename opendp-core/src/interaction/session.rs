@@ -12,24 +12,24 @@ use crate::{
     Result, Space, TypeName, Whole,
 };
 
-/// Decides which questions a session answers, and keeps account of them.
+/// Decides which questions a session answers, and accounts for their loss.
 ///
-/// Whoever implements it vouches for the loss of the session as a whole. Threads may call it at the
-/// same time.
+/// The implementer vouches for the loss of the session as a whole. Threads may call it at the same
+/// time.
 pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
-    /// Charge for a question whose privacy map is `map`, before it is answered. Nothing gives the
-    /// charge back, even if the answer fails.
+    /// Charge for a question whose privacy map is `map`, before it is answered. The charge is never
+    /// refunded, even if the answer fails.
     ///
     /// # Errors
-    /// `BudgetExceeded` when the question is not to be answered; nothing is charged then. Others
-    /// that the map gives.
+    /// `BudgetExceeded` when the question must not be answered; nothing is charged then. Errors of
+    /// the map.
     fn charge(&self, map: &PrivacyMap<MI, MO>) -> Result<()>;
     /// Bound the loss of all questions so far between data that are `d_in`-close.
     ///
     /// # Errors
     /// Those of the maps; `FailedMap` when no bound is known at `d_in`.
     fn loss(&self, d_in: &MI::Distance) -> Result<MO::Distance>;
-    /// What may still be spent, rounded down.
+    /// Return the remaining budget, rounded down.
     ///
     /// # Errors
     /// `NotImplemented` when there is no limit.
@@ -38,11 +38,11 @@ pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
 
 /// A conversation about one data set, in which each question is a measurement.
 ///
-/// Clones are the same conversation. Any number of threads may ask at the same time; a question is
-/// charged before it is answered, and charges are made one at a time. Where the measure composes
+/// Clones share one conversation. Any number of threads may ask at the same time; a question is
+/// charged before it is answered, and charges are made one at a time. If the measure composes
 /// interactive mechanisms only [one after the other](Interaction::Sequential), questions are also
-/// answered one at a time, and each puts an end to the queryables and sessions that earlier answers
-/// have opened, and to those that these have opened in turn.
+/// answered one at a time. Each question then closes the queryables and sessions that earlier
+/// answers have opened, and all that were opened through them.
 pub struct Session<DI: Domain, MI: Metric, MO: Measure> {
     inner: Option<Arc<Inner<DI, MI, MO>>>,
     bindings: Bindings,
@@ -52,7 +52,7 @@ struct Inner<DI: Domain, MI: Metric, MO: Measure> {
     measure: MO,
     data: DI::Carrier,
     allowance: Box<dyn Allowance<MI, MO>>,
-    /// Where the measure asks for turns.
+    /// Present if the measure requires turns.
     turns: Option<Turns>,
 }
 
@@ -72,15 +72,15 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
         let inner = Inner { input, measure, data, allowance, turns };
         Session { inner: Some(Arc::new(inner)), bindings: Bindings::default() }
     }
-    /// Ask a question: charge what the measurement loses, and then release its answer.
+    /// Ask a question: charge the loss of the measurement, and then release its answer.
     ///
     /// # Errors
-    /// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when the measurement is not about
-    ///   this data or in this measure; nothing is charged
+    /// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when the measurement has another
+    ///   input space or another measure; nothing is charged
     /// * `BudgetExceeded` when the session does not allow it; nothing is charged, and smaller
     ///   questions may still be asked
-    /// * those of the measurement, such as for want of entropy; nothing is released, and the charge
-    ///   stays
+    /// * errors of the measurement, such as missing entropy; nothing is released, and the charge
+    ///   remains
     pub fn ask<TO: Carrier>(&self, question: &Measurement<DI, MI, MO, TO>) -> Result<TO> {
         let inner = self.inner()?;
         question.input().follows(&inner.input)?;
@@ -101,7 +101,8 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
     /// Ask a question whose types are erased.
     ///
     /// # Errors
-    /// Those of [`ask`](Session::ask); `FailedCast` when the types are not those of this session.
+    /// Those of [`ask`](Session::ask); `FailedCast` when the types differ from those of this
+    /// session.
     pub fn ask_erased(&self, question: &AnyMeasurement) -> Result<AnyValue> {
         self.ask(&question.typed::<DI, MI, MO, AnyValue>()?)
     }
@@ -112,14 +113,14 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
     pub fn loss(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         self.inner()?.allowance.loss(d_in)
     }
-    /// What is left of the budget, rounded down.
+    /// Return the remaining budget, rounded down.
     ///
     /// # Errors
     /// `NotImplemented` when there is no budget.
     pub fn left(&self) -> Result<MO::Distance> {
         self.inner()?.allowance.left()
     }
-    /// See the session as a queryable for measurements whose answers are of one type.
+    /// Convert the session to a queryable for measurements whose answers have one type.
     pub fn queryable<TO: Carrier>(&self) -> Queryable<Measurement<DI, MI, MO, TO>, TO> {
         let session = self.clone();
         Queryable::stateless(move |question| session.ask(question))
@@ -163,7 +164,7 @@ impl<DI: Domain, MI: Metric, MO: Measure> Carrier for Session<DI, MI, MO> {
     fn chunk(&self) -> Whole<'_, Self> {
         Whole(self)
     }
-    /// The empty session answers nothing.
+    /// The empty session answers no question.
     fn buffer() -> Self {
         Session { inner: None, bindings: Bindings::default() }
     }

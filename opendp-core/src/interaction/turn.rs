@@ -1,4 +1,4 @@
-//! Turns: which of several interactive mechanisms may answer.
+//! Turns: they decide which of several interactive mechanisms may answer.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use super::lock::Lock;
 use super::sync::Arc;
 use crate::{Error, Result};
 
-/// A sequence of turns, of which the last one is on.
+/// A sequence of turns. Only the last one is active.
 ///
-/// Where a measure composes interactive mechanisms only one after the other, the mechanism that
-/// starts them [begins](Turns::begin) a turn for each, and binds what the mechanism released to its
-/// turn. Questions to it are then answered only until the next turn begins. All that happens in
-/// turns happens under one lock, so that the order is the same for everybody.
+/// Some measures compose interactive mechanisms only one after the other. A mechanism that starts
+/// several of them [begins](Turns::begin) a turn for each, and binds its release to that turn. The
+/// release then answers questions only until the next turn begins. Everything in turns happens
+/// under one lock, so all threads see the same order.
 #[derive(Clone)]
 pub struct Turns(Arc<Lock<u64>>);
 
-/// Permission to answer, as long as no later turn has begun.
+/// Permission to answer until a later turn begins.
 #[derive(Clone)]
 pub struct Turn {
     turns: Turns,
@@ -23,18 +23,18 @@ pub struct Turn {
 }
 
 impl Turns {
-    /// Make a sequence that has not begun.
+    /// Make a sequence in which no turn has begun.
     #[allow(clippy::new_without_default, reason = "a new sequence is an act, and not a value")]
     pub fn new() -> Self {
         Turns(Arc::new(Lock::new(0)))
     }
-    /// If `admit` succeeds, begin the next turn, and run with it.
+    /// If `admit` succeeds, begin the next turn and call `run` with it.
     ///
-    /// Earlier turns are over, whether `run` succeeds or not. When `admit` fails nothing changes.
+    /// Earlier turns then end, even if `run` fails. If `admit` fails, nothing changes.
     ///
     /// # Errors
-    /// Those of `admit` and of `run`; `FailedFunction` when called from inside of a turn of the
-    /// sequence, or after something in one panicked.
+    /// Those of `admit` and of `run`; `FailedFunction` when called from inside a turn of the
+    /// sequence, or after a panic in a turn.
     pub fn begin<R>(
         &self,
         admit: impl FnOnce() -> Result<()>,
@@ -49,7 +49,7 @@ impl Turns {
 }
 
 impl Turn {
-    /// Run, if the turn is on; no other begins before this is done.
+    /// Call `run` if the turn is active. No other turn begins before it returns.
     ///
     /// # Errors
     /// `FailedFunction` when a later turn has begun, and as for [`Turns::begin`].
@@ -83,7 +83,7 @@ fn over() -> Error {
 pub(crate) struct Bindings(Vec<Turn>);
 
 impl Bindings {
-    /// Add a turn outside of all others. Adding one twice is adding it once.
+    /// Add a turn outside of all others. Adding it again has no effect.
     pub(crate) fn bind(&mut self, turn: &Turn) {
         if !self.0.iter().any(|bound| bound.is(turn)) {
             self.0.push(turn.clone());
@@ -93,7 +93,7 @@ impl Bindings {
     pub(crate) fn turns(&self) -> &[Turn] {
         &self.0
     }
-    /// Run, if all turns are on.
+    /// Call `run` if all turns are active.
     pub(crate) fn run<R>(&self, run: impl FnOnce() -> Result<R>) -> Result<R> {
         nested(&self.0, run)
     }
@@ -101,7 +101,7 @@ impl Bindings {
 fn nested<R>(turns: &[Turn], run: impl FnOnce() -> Result<R>) -> Result<R> {
     match turns {
         [] => run(),
-        // All threads take these locks from the outermost inward, so that none waits in a circle.
+        // All threads take these locks from the outermost inward, so they cannot deadlock.
         [inner @ .., outermost] => outermost.run(|| nested(inner, run)),
     }
 }

@@ -14,9 +14,9 @@ use crate::{
 
 /// Spaces whose members can be drawn and whose distances can be computed, by their types.
 ///
-/// With them a transformation that is known only by its name and signature can be put to the test:
-/// members and neighbours are drawn, it is run on them, and the distance of its outputs is compared
-/// with its map. A crate adds the spaces of its own domains and metrics with
+/// They make it possible to test a transformation that is known only by its name and signature:
+/// members and neighbours are drawn, the transformation is run on them, and the distance of its
+/// outputs is compared with its map. A crate adds the spaces of its own domains and metrics with
 /// [`with`](Grounds::with).
 ///
 /// ```
@@ -37,7 +37,7 @@ use crate::{
 #[derive(Default)]
 pub struct Grounds(HashMap<(TypeId, TypeId), Ground>);
 
-/// What is known of one pair of types.
+/// The functions for one pair of types.
 #[derive(Clone, Copy)]
 struct Ground {
     few: fn(&AnyDomain, &mut Draw) -> Result<Vec<AnyValue>>,
@@ -46,17 +46,18 @@ struct Ground {
     distance: fn(&AnyMetric, &AnyValue, &AnyValue) -> Result<Option<AnyDistance>>,
 }
 
-/// What a test of a transformation tried.
+/// The cases that a test of a transformation tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tried {
     /// Inputs whose outputs were members of the output domain.
     pub members: usize,
-    /// Pairs of inputs whose outputs were as close as the map says.
+    /// Pairs of inputs whose outputs were as close as the map claims.
     pub pairs: usize,
-    /// Inputs that gave the same when they were divided into chunks.
+    /// Inputs that gave the same output when they were divided into chunks.
     pub divided: usize,
-    /// Whether some input gave different outputs when it was run again. On such an input the map is a
-    /// claim about distributions, which no pair of outputs can refute, so that no pair with it is tried.
+    /// Whether some input gave different outputs when it was run again. On such an input the map is
+    /// a claim about distributions, which no pair of outputs can refute, so pairs with it are
+    /// skipped.
     pub random: bool,
 }
 
@@ -66,7 +67,7 @@ impl fmt::Debug for Grounds {
     }
 }
 impl Grounds {
-    /// Begin without spaces.
+    /// Make an empty set of spaces.
     pub fn new() -> Self {
         Grounds::default()
     }
@@ -92,7 +93,7 @@ impl Grounds {
         self.0.insert((TypeId::of::<D>(), TypeId::of::<M>()), ground);
         self
     }
-    /// Add the spaces of data sets whose records are of a type, or are that and may be missing.
+    /// Add the spaces of data sets whose records have a given type, or may also be missing.
     #[must_use]
     pub fn records<T: SampleAtom>(self) -> Self {
         self.with::<VectorDomain<AtomDomain<T>>, SymmetricDistance>()
@@ -129,10 +130,10 @@ impl Grounds {
             .with::<VectorDomain<AtomDomain<T>>, RangeDistance<Q>>()
     }
     /// Draw members of the domain of a space: all small ones over a drawn alphabet, a few larger
-    /// ones, and changes of those.
+    /// ones, and variations of them.
     ///
     /// # Errors
-    /// Describes the space if it is not known here.
+    /// Describes the space if it is unknown.
     pub fn members(
         &self,
         space: &Space<AnyDomain, AnyMetric>,
@@ -154,7 +155,7 @@ impl Grounds {
     /// Find the distance of two members of a space, or `None` when no number is large enough.
     ///
     /// # Errors
-    /// Describes the space if it is not known here, or why the distance cannot be computed.
+    /// Describes the space if it is unknown, or the reason why the distance cannot be computed.
     pub fn distance(
         &self,
         space: &Space<AnyDomain, AnyMetric>,
@@ -164,16 +165,17 @@ impl Grounds {
         let ground = self.of(space)?;
         (ground.distance)(space.metric(), left, right).map_err(|error| error.to_string())
     }
-    /// Put a transformation to the test: on all small inputs over a drawn alphabet, on a few larger
-    /// ones, and on changes of those.
+    /// Test a transformation on all small inputs over a drawn alphabet, on a few larger ones, and
+    /// on variations of them.
     ///
-    /// Checked are that it gives no error on a member, which would tell of the data; that outputs
-    /// are members of the output domain; that the outputs of any two inputs are at most as far
-    /// apart as the map says; and that dividing the input into chunks changes nothing. A pair at
-    /// which the map gives an error is passed over, since no claim is made there.
+    /// This checks that it gives no error on a member, which would reveal information about the
+    /// data; that outputs are members of the output domain; that the outputs of any two inputs are
+    /// at most as far apart as the map claims; and that dividing the input into chunks changes
+    /// nothing. A pair at which the map gives an error is skipped, since the map makes no claim
+    /// there.
     ///
     /// # Errors
-    /// Describes the first case that breaks a law, or the space that is not known here.
+    /// Describes the first case that breaks a law, or the unknown space.
     pub fn check(
         &self,
         transformation: &AnyTransformation,
@@ -201,7 +203,7 @@ impl Grounds {
         tried.random = cases.iter().any(|case| case.random);
         Ok(tried)
     }
-    /// Compare the outputs with those of divided inputs, and with each other, where they do not vary.
+    /// Compare the outputs with those of divided inputs, and with each other, unless they vary.
     fn compare(
         &self,
         transformation: &AnyTransformation,
@@ -232,7 +234,8 @@ impl Grounds {
         }
         Ok(())
     }
-    /// Check that two outputs are at most as far apart as the map says. Gives 0 where it says nothing.
+    /// Check that two outputs are at most as far apart as the map claims. Return 0 where it claims
+    /// nothing.
     fn close(
         &self,
         transformation: &AnyTransformation,
@@ -269,20 +272,21 @@ impl Grounds {
 fn run(transformation: &AnyTransformation, input: &AnyValue) -> Result<AnyValue, Broken> {
     transformation.invoke(input).map_err(|error| format!("{}: {error}", input.to_json()))
 }
-/// An input, the output that it gave, and whether it gave another one when it was run again.
+/// An input, its output, and whether another run gave another output.
 struct Case<'a> {
     input: &'a AnyValue,
     output: &'a AnyValue,
     random: bool,
 }
 impl Case<'_> {
-    /// Whether it varies after all: a random function of few outcomes may repeat itself by chance.
+    /// Check again whether the output varies: a random function with few outcomes may repeat by
+    /// chance.
     fn turns_out_random(&mut self, transformation: &AnyTransformation) -> Result<bool, Broken> {
         self.random = self.random || varies(transformation, self.input, self.output, 64)?;
         Ok(self.random)
     }
 }
-/// Whether an input gives another output when it is run again so many times.
+/// Whether an input gives another output in this many repeated runs.
 fn varies(
     transformation: &AnyTransformation,
     input: &AnyValue,
@@ -297,7 +301,7 @@ fn varies(
     }
     Ok(false)
 }
-/// Check that chunks of one row and of two give what the whole gives.
+/// Check that chunks of one row and of two rows give the same output as the whole.
 fn divided(
     transformation: &AnyTransformation,
     input: &AnyValue,

@@ -17,8 +17,8 @@ impl Draw {
     pub fn new(seed: u64) -> Self {
         Draw(Seeded::new(seed))
     }
-    /// Choose a number below `count`, or 0 when there is none. Slightly uneven, which tests do not
-    /// mind.
+    /// Choose a number below `count`, or 0 when there is none. It is slightly uneven, which is
+    /// irrelevant for tests.
     pub fn below(&mut self, count: usize) -> usize {
         let word = self.0.word().unwrap_or(0);
         (word % (count.max(1) as u64)) as usize
@@ -29,28 +29,28 @@ impl Draw {
     }
 }
 
-/// A domain from which tests can draw members, extremes before all others.
+/// A domain from which tests can draw members, extremes first.
 ///
-/// Implement it for a domain of yours, and [`Grounds`](crate::laws::Grounds) can test each
+/// Implement it for your own domain, and [`Grounds`](crate::laws::Grounds) can test each
 /// transformation that starts from it.
 pub trait Sample: Domain {
-    /// Draw a few members that are likely to break something: the ends of types and of bounds,
-    /// signed zeros, subnormals, infinities, NaN, missing values, empty and repeated data; for
-    /// small data, all there is over an alphabet.
+    /// Draw a few members that are likely to break a transformation: the ends of types and of
+    /// bounds, signed zeros, subnormals, infinities, NaN, missing values, empty and repeated data;
+    /// for small data, all members over an alphabet.
     fn few(&self, draw: &mut Draw) -> Vec<Self::Carrier>;
     /// Draw a larger member.
     fn one(&self, draw: &mut Draw) -> Option<Self::Carrier> {
         let few = self.few(draw);
         draw.pick(&few).cloned()
     }
-    /// Change a member a little: by a few records, keys or steps. The change may leave the domain,
-    /// or change nothing.
+    /// Change a member slightly: by a few records, keys or steps. The result may be outside of the
+    /// domain, or unchanged.
     fn vary(&self, member: &Self::Carrier, draw: &mut Draw) -> Self::Carrier {
         self.one(draw).unwrap_or_else(|| member.clone())
     }
 }
 
-/// An atomic type with values that are likely to break something.
+/// An atomic type with values that are likely to break a transformation.
 pub trait SampleAtom: Atom {
     /// List extreme and ordinary values.
     fn hostile() -> Vec<Self>;
@@ -141,7 +141,7 @@ impl Sample for BitVectorDomain {
         let of = |length: usize| {
             let bits =
                 move |bit: fn(usize, usize) -> bool| (0..length).map(|i| bit(i, length)).collect();
-            // None, all, every other one, the first, the last, and what is in the middle.
+            // No bit, all bits, every other bit, the first, the last, and the middle ones.
             [
                 bits(|_, _| false),
                 bits(|_, _| true),
@@ -221,7 +221,7 @@ impl<K: SampleAtom + HashableAtom, V: SampleAtom> Sample
     }
 }
 
-/// Run a block for the type of which a column's cells are, atoms that may be missing included.
+/// Run a block with the type of a column's cells, including atoms that may be missing.
 macro_rules! of_cells {
     ($found:expr, $t:ident => $run:expr) => {
         of_cells!(@each $found, $t => $run;
@@ -242,7 +242,7 @@ macro_rules! of_cells {
         }
     )*};
 }
-/// Draw a cell that is likely to break something, as a column of one row.
+/// Draw a cell that is likely to break a transformation, as a column of one row.
 fn cell(domain: &ColumnDomain, draw: &mut Draw) -> Column {
     of_cells!(domain.cell_type(), T => {
         let one = domain.cell::<T>().and_then(|cells| cells.one(draw));
@@ -250,12 +250,12 @@ fn cell(domain: &ColumnDomain, draw: &mut Draw) -> Column {
     });
     domain.empty()
 }
-/// All cells of the type that a column has.
+/// The domain of all cells of a column's type.
 fn any_cell(column: &Column) -> Option<ColumnDomain> {
     of_cells!(column.cell_type(), T => Some(ColumnDomain::new(<T as crate::Cell>::Domain::default())));
     None
 }
-/// Frames of the columns `a` and `b`, of a drawn type each, or of only one of them.
+/// Frames with the columns `a` and `b`, each of a drawn type, or with only one of them.
 fn some_schema(draw: &mut Draw) -> Option<DataFrameDomain<String>> {
     let types = [
         ColumnDomain::new(AtomDomain::<bool>::default()),
@@ -278,7 +278,7 @@ impl DataFrameDomain<String> {
 impl Sample for DataFrameDomain<String> {
     fn few(&self, draw: &mut Draw) -> Vec<DataFrame<String>> {
         if self.schema().is_none() {
-            // Frames of several schemas, which are members of one domain.
+            // Frames with several schemas, all members of one domain.
             let schemas: Vec<_> = (0..3).filter_map(|_| some_schema(draw)).collect();
             let sized = |schema: DataFrameDomain<String>| match self.size() {
                 Some(size) => schema.with_size(size),

@@ -62,7 +62,7 @@ fn a_random_output_that_repeated_itself_is_not_held_to_the_map() {
     let members = Grounds::new().records::<f64>();
     let members = members.members(&rows(all.clone()).erase(), &mut Draw::new(7)).unwrap().len();
     let calls = AtomicUsize::new(0);
-    // The first two runs on each input agree, and break the map, which claims `d_in` apart.
+    // The first two runs on each input agree. They break the map, which claims `d_in`.
     let rare = move |rows: &Vec<f64>| {
         let late = calls.fetch_add(1, Ordering::SeqCst) >= 2 * members;
         Ok(if late { vec![] } else { [&rows[..], &rows[..]].concat() })
@@ -73,7 +73,8 @@ fn a_random_output_that_repeated_itself_is_not_held_to_the_map() {
 #[test]
 fn a_transformation_that_varies_on_one_input_is_held_to_its_map_on_the_others() {
     use std::sync::atomic::{AtomicU32, Ordering};
-    // It counts its calls on no rows. It copies others, or doubles them, which is too far.
+    // Without rows it counts its calls. Otherwise it copies the rows, or doubles them, which is too
+    // far.
     let varies_on_none = |copies: usize| {
         let calls = AtomicU32::new(0);
         move |rows: &Vec<f64>| match rows.is_empty() {
