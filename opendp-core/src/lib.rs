@@ -1,4 +1,4 @@
-//! Differential privacy in types: spaces, functions, maps, and the objects made of them.
+//! The language of differential privacy: spaces, functions, maps, and the objects made of them.
 //!
 //! - [`Domain`]: a set of values. [`Metric`]: a distance on it. [`Space`]: a checked pair of both.
 //! - [`Measure`]: a distance between distributions, which is a privacy loss.
@@ -33,8 +33,8 @@
     )
 )]
 
-/// Offer a function to the registry. Unit tests are compiled without registrations; what looks at
-/// them is tested in `tests/registrations.rs`.
+/// Offer a function to the registry. Unit tests are compiled without registrations;
+/// `tests/registrations.rs` tests the code that reads them.
 #[cfg(not(test))]
 macro_rules! register {
     ($($registration:tt)*) => { $crate::register! { $($registration)* } };
@@ -118,8 +118,8 @@ pub use type_name::{Named, TypeName};
 pub mod descriptors {
     //! The functions by which documents name domains, metrics and measures.
     //!
-    //! In Rust the types' own constructors are shorter; these are what `"atom_domain"` and its
-    //! like resolve to.
+    //! In Rust the types' own constructors are shorter; names such as `"atom_domain"` resolve to
+    //! these functions.
     pub use crate::domains::{
         atom_domain, bitvector_domain, dataframe_domain, map_domain, option_domain, pair_domain,
         user_domain, vector_domain,

@@ -93,7 +93,7 @@ impl Grounds {
         self.0.insert((TypeId::of::<D>(), TypeId::of::<M>()), ground);
         self
     }
-    /// Add the spaces of data sets whose records have a given type, or may also be missing.
+    /// Add the spaces of data sets whose records have a given type or its optional type.
     #[must_use]
     pub fn records<T: SampleAtom>(self) -> Self {
         self.with::<VectorDomain<AtomDomain<T>>, SymmetricDistance>()
