@@ -105,9 +105,9 @@ pub fn exp(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig) 
 
 /// Enclose `exp(numerator / 2^fraction_bits)` relative to its magnitude.
 ///
-/// Return `(lo, hi, k)` with `lo <= 2^(bits - k) * exp(x) <= hi`, `hi - lo <= 2` and `2^(k - 1) <
-/// exp(x) < 2^(k + 2)`, where `x` is the argument. The domain is `|x| < 2^40`, so `k` is found
-/// exactly.
+/// Return `(lo, hi, k)` with `lo <= 2^(bits - k) * exp(x) <= hi`, `hi - lo <= 2` and
+/// `2^(k - 1) < exp(x) < 2^(k + 2)`, where `x` is the argument. The domain is `|x| < 2^40`, so `k`
+/// is found exactly.
 pub fn exp_scaled(numerator: &IBig, fraction_bits: usize, bits: usize) -> (UBig, UBig, i64) {
     if numerator.is_zero() {
         let one = UBig::ONE << bits;
@@ -163,8 +163,8 @@ pub fn ceil_shift(value: &IBig, drop: usize) -> IBig {
     -(-value >> drop)
 }
 
-/// The number of steps of the table, which holds logarithms of `1 + j / STEPS` for `0 <= j <=
-/// STEPS`.
+/// The number of steps of the table, which holds logarithms of `1 + j / STEPS` for
+/// `0 <= j <= STEPS`.
 const STEPS: usize = 128;
 
 /// The largest working precision that the table serves.

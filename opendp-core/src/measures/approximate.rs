@@ -10,8 +10,8 @@ use crate::{Interaction, Measure, Result, TheMeasure, named};
 
 /// The loss of `M`, except with probability delta.
 ///
-/// The loss is the pair `(d, delta)`: each data set has an event of probability at least `1 -
-/// delta`, and conditioned on these events the loss in `M` is at most `d`.
+/// The loss is the pair `(d, delta)`: each data set has an event of probability at least
+/// `1 - delta`, and conditioned on these events the loss in `M` is at most `d`.
 /// `Approximate<MaxDivergence>` is (epsilon, delta)-differential privacy at one fixed pair; its
 /// older name is `fixed_smoothed_max_divergence`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -50,8 +50,8 @@ pub trait ComposableLoss: Any + Send + Sync {
     /// Compose profiles, at least one of which carries a loss of this type. Others may carry
     /// another loss, or no loss.
     ///
+    /// # Errors
     /// Errors of the computation.
-    /// Those of the computation.
     fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile>;
 }
 

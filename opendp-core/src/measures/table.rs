@@ -7,11 +7,11 @@ use crate::{Error, Result};
 impl PrivacyProfile {
     /// Make the profile of a mechanism that is known to be (epsilon, delta)-DP at these points.
     ///
-    /// As a function of `e^epsilon` a profile is convex: it is the largest of the lines `P(S) -
-    /// e^epsilon Q(S)` over all events `S` and neighbours. So between two points it is not above
-    /// the chord in `(e^epsilon, delta)`, and this function uses that chord. Beyond the last point
-    /// delta stays constant, because a profile does not increase. Before the first point, delta is
-    /// on the chord to the mirror of that point, since the complements of events give
+    /// As a function of `e^epsilon` a profile is convex: it is the largest of the lines
+    /// `P(S) - e^epsilon Q(S)` over all events `S` and neighbours. So between two points it is not
+    /// above the chord in `(e^epsilon, delta)`, and this function uses that chord. Beyond the last
+    /// point delta stays constant, because a profile does not increase. Before the first point,
+    /// delta is on the chord to the mirror of that point, since the complements of events give
     /// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. Without points it is 1. All of this
     /// is rounded up. No smaller bound holds for every mechanism with these points.
     ///

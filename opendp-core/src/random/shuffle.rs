@@ -13,8 +13,8 @@ use super::{NoEntropy, RandomSource, uniform_below};
 /// The sequence of these draws has `n (n - 1) ... 2 = n!` values, all equally likely. Different
 /// sequences give different orders. The first draw decides which item ends at the last place,
 /// because no later step touches it; given that, the second draw decides the second to last place,
-/// and so on. There are `n!` orders, so each comes from exactly one sequence and has probability `1
-/// / n!`.
+/// and so on. There are `n!` orders, so each comes from exactly one sequence and has probability
+/// `1 / n!`.
 ///
 /// The draws depend only on the number of items, never on the items.
 ///
