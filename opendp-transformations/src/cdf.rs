@@ -6,7 +6,7 @@ use opendp_core::{Atom, Function, Result};
 /// Make the cumulative distribution function of noisy counts of neighbouring bins.
 ///
 /// # Arguments
-/// None but the type `TA` of the counts.
+/// Only the type `TA` of the counts.
 ///
 /// # Precondition
 /// The input is a release, or a function of one: it has no more to hide.
@@ -19,11 +19,11 @@ use opendp_core::{Atom, Function, Result};
 /// output.
 ///
 /// # Map
-/// This is post-processing: the loss stays what it was.
+/// This is post-processing: the loss does not change.
 ///
 /// # Proof
-/// A function of a release, and of nothing else that is private, reveals nothing more. (Dwork and
-/// Roth, "The algorithmic foundations of differential privacy", 2014, proposition 2.1.)
+/// A function of a release that reads no other private data reveals nothing more. (Dwork and Roth,
+/// "The algorithmic foundations of differential privacy", 2014, proposition 2.1.)
 ///
 /// # Errors
 /// None.

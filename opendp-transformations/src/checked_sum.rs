@@ -11,9 +11,8 @@ use crate::{Pairwise, Sequential, Summand, Summation, make_sum};
 
 /// Add up a known number of bounded integers that cannot overflow.
 ///
-/// This is [`make_sum`] under a name that programs have long used, over data sets that it describes
-/// itself. The sum is exact while it is computed and rounded once, so that no order of the records
-/// matters.
+/// This is [`make_sum`] under an older name, on an input space that it builds itself. The sum is
+/// computed exactly and rounded once, so the order of the records does not matter.
 ///
 /// # Arguments
 /// * `size` - the number of records
@@ -32,7 +31,8 @@ use crate::{Pairwise, Sequential, Summand, Summation, make_sum};
 /// That of `make_sum`.
 ///
 /// # Errors
-/// `MakeTransformation` when a sum may not fit `T`. The map gives `Overflow` when the bound does not.
+/// `MakeTransformation` when a sum may not fit `T`. The map gives `Overflow` when the bound does
+/// not fit `T`.
 ///
 /// ```
 /// # use opendp_transformations::*;
@@ -70,22 +70,21 @@ register! {
 
 /// Add up an unknown number of bounded floats.
 ///
-/// This is [`make_sum`] under a name that programs have long used, over data sets that it describes
-/// itself. The sum is exact while it is computed and rounded once, so that no order of the records
-/// matters.
+/// This is [`make_sum`] under an older name, on an input space that it builds itself. The sum is
+/// computed exactly and rounded once, so the order of the records does not matter.
 ///
 /// # Arguments
-/// * `size_limit` - the number of records that are expected at most, which has no effect on the
-///   sum: no record is left out
+/// * `size_limit` - the largest expected number of records. It has no effect on the sum: no record
+///   is left out
 /// * `bounds` - a pair `[lower, upper]`
 ///
-/// The type argument `S` is the name of a way to add floats, and has no effect.
+/// The type argument `S` names a summation algorithm and has no effect.
 ///
 /// # Precondition
 /// The records are within the bounds.
 ///
 /// # Postcondition
-/// The output is the sum; it is never NaN nor infinite.
+/// The output is the sum; it is never NaN or infinite.
 ///
 /// # Map
 /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`, rounded up as by `make_sum`.
@@ -94,8 +93,8 @@ register! {
 /// That of `make_sum`.
 ///
 /// # Errors
-/// `MakeTransformation` when a bound is infinite, or when the sum of `size_limit` records may exceed
-/// the largest `f64`. The map gives `Overflow` when the bound does.
+/// `MakeTransformation` when a bound is infinite, or when the sum of `size_limit` records may
+/// exceed the largest `f64`. The map gives `Overflow` when the bound exceeds the largest `f64`.
 ///
 /// ```
 /// # use opendp_transformations::*;
@@ -129,21 +128,20 @@ register! {
 
 /// Add up a known number of bounded floats.
 ///
-/// This is [`make_sum`] under a name that programs have long used, over data sets that it describes
-/// itself. The sum is exact while it is computed and rounded once, so that no order of the records
-/// matters.
+/// This is [`make_sum`] under an older name, on an input space that it builds itself. The sum is
+/// computed exactly and rounded once, so the order of the records does not matter.
 ///
 /// # Arguments
 /// * `size` - the number of records
 /// * `bounds` - a pair `[lower, upper]`
 ///
-/// The type argument `S` is the name of a way to add floats, and has no effect.
+/// The type argument `S` names a summation algorithm and has no effect.
 ///
 /// # Precondition
 /// The records are within the bounds.
 ///
 /// # Postcondition
-/// The output is the sum; it is never NaN nor infinite.
+/// The output is the sum; it is never NaN or infinite.
 ///
 /// # Map
 /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`, rounded up as by `make_sum`.
@@ -153,7 +151,7 @@ register! {
 ///
 /// # Errors
 /// `MakeTransformation` when a bound is infinite, or when the sum of `size` records may exceed the
-/// largest `f64`. The map gives `Overflow` when the bound does.
+/// largest `f64`. The map gives `Overflow` when the bound exceeds the largest `f64`.
 ///
 /// ```
 /// # use opendp_transformations::*;

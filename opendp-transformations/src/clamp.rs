@@ -26,7 +26,7 @@ use crate::each::{call, each};
 /// # Proof
 /// A record that is not NaN is either below `lower`, above `upper`, or between them, and becomes
 /// `lower`, `upper`, or itself, all of which are in the output domain. The output of a record
-/// depends on that record alone, so that each record added, removed or replaced in the input is at
+/// depends only on that record, so that each record added, removed or replaced in the input is at
 /// most one added, removed or replaced, at the same place, in the output.
 ///
 /// # Errors

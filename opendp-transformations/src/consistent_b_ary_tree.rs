@@ -26,7 +26,7 @@ use opendp_core::{Atom, Error, Function, Result};
 /// consistent, the leaves are theirs, but for rounding.
 ///
 /// # Map
-/// This is post-processing: the loss stays what it was.
+/// This is post-processing: the loss does not change.
 ///
 /// # Proof
 /// Upward, each node is the average of its own count and the sum of its children, weighted by the

@@ -11,7 +11,7 @@ use crate::tally::{Tally, tally};
 /// Count the records.
 ///
 /// # Arguments
-/// None but the type `TO` of the count.
+/// Only the type `TO` of the count.
 ///
 /// # Precondition
 /// The input is a space of data sets in which records are added and removed.

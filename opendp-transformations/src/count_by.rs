@@ -14,7 +14,7 @@ use crate::{Key, Tally};
 /// Count the records of each value that occurs.
 ///
 /// # Arguments
-/// None but the type `TV` of the counts.
+/// Only the type `TV` of the counts.
 ///
 /// # Precondition
 /// The input is a space of data sets in which records are added and removed.

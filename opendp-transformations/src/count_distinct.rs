@@ -12,7 +12,7 @@ use crate::{Key, distinct, table};
 /// Count the distinct values among the records.
 ///
 /// # Arguments
-/// None but the type `TO` of the count.
+/// Only the type `TO` of the count.
 ///
 /// # Precondition
 /// The input is a space of data sets in which records are added and removed.

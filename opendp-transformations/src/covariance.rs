@@ -20,14 +20,14 @@ type Pairs<T> = VectorDomain<PairDomain<AtomDomain<T>, AtomDomain<T>>>;
 
 /// Measure the covariance of a known number of bounded pairs.
 ///
-/// The sums are exact while they are computed, in one pass, and the covariance is rounded once, so
-/// that it does not depend on the order of the records nor on how they are divided.
+/// The sums are computed exactly, in one pass, and the covariance is rounded once, so it does not
+/// depend on the order of the records or on how they are split into chunks.
 ///
 /// # Arguments
 /// * `ddof` - the delta degrees of freedom: what is subtracted from the number of records before
 ///   the sum of products of deviations is divided by it
 ///
-/// The type argument `S` is the name of a way to add floats, and has no effect.
+/// The type argument `S` names a summation algorithm and has no effect.
 ///
 /// # Precondition
 /// The number of records is known and greater than `ddof`. Both parts of the records are within
@@ -40,11 +40,11 @@ type Pairs<T> = VectorDomain<PairDomain<AtomDomain<T>, AtomDomain<T>>>;
 /// covariance.
 ///
 /// # Postcondition
-/// The output is the covariance, within the precision above; it is never NaN nor infinite.
+/// The output is the covariance, within the precision above; it is never NaN or infinite.
 ///
 /// # Map
 /// With `n` records, bounds of widths `W` and `W'`, and `k = floor(d / 2)` for a symmetric distance
-/// `d`, which is `d_in`, or twice as much when the metric counts replaced records:
+/// `d`, which is `d_in`, or `2 * d_in` when the metric counts replaced records:
 /// `min(k (n - 1), 2 floor(n / 2) ceil(n / 2)) / (n (n - ddof)) * W W'`, computed exactly and
 /// rounded up to a multiple of `g`, then to a float.
 ///
@@ -143,13 +143,13 @@ register! {
 /// * `ddof` - what is subtracted from the number of records before the sum of products of
 ///   deviations is divided by it
 ///
-/// The type argument `S` is the name of a way to add floats, and has no effect.
+/// The type argument `S` names a summation algorithm and has no effect.
 ///
 /// # Precondition
 /// `size` is greater than `ddof`, and the bounds are finite.
 ///
 /// # Postcondition
-/// The output is the covariance, never NaN nor infinite.
+/// The output is the covariance, never NaN or infinite.
 ///
 /// # Map
 /// That of `make_covariance`.

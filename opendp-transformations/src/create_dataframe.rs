@@ -19,19 +19,19 @@ use crate::split_records::Fields;
 /// # Postcondition
 /// The output has one row for each record, in order, and a column of text for each name. A field
 /// that a record does not have is the empty text; a record's fields beyond the names are left out.
-/// The size is that of the input. The domain of the output states the schema, so that what follows
-/// is checked when it is built.
+/// The size does not change. The domain of the output states the schema, so that what follows is
+/// checked when it is built.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The row of a record depends on that record alone; see
+/// The row of a record depends only on that record; see
 /// [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
 /// `MakeDomain` when there is no name, or one twice; `MetricSpace` when the metric does not fit the
-/// output, which no dataset metric of this project does.
+/// output. Every dataset metric of this project fits.
 ///
 /// ```
 /// # use opendp_core::*;

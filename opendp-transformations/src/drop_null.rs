@@ -19,7 +19,7 @@ use crate::each::call;
 ///
 /// # Postcondition
 /// The output holds the records that are neither null nor NaN, in order, under the metric of the
-/// input. Its size is not known, even if that of the input is.
+/// input. Its size is unknown, even if the size of the input is known.
 ///
 /// # Map
 /// `d_out = d_in`.

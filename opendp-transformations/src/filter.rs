@@ -22,7 +22,7 @@ use opendp_core::{
 ///
 /// # Postcondition
 /// The output holds the records for which `keep` is true, in order, in the element domain of the
-/// input and under its metric. Its size is not known, even if that of the input is.
+/// input and under its metric. Its size is unknown, even if the size of the input is known.
 ///
 /// # Map
 /// `d_out = d_in`.

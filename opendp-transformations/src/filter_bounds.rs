@@ -20,13 +20,14 @@ use crate::filter::filtered;
 ///
 /// # Postcondition
 /// The output holds the records within `bounds`, in order, under the metric of the input. None is
-/// NaN, and the element domain has the bounds. The size is not known, even if that of the input is.
+/// NaN, and the element domain has the bounds. The size is unknown, even if the size of the input
+/// is known.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// Whether a record is kept depends on that record alone; see [`make_filter`](crate::make_filter).
+/// Whether a record is kept depends only on that record; see [`make_filter`](crate::make_filter).
 /// Those that are kept are members of the domain with these bounds by the test that keeps them.
 ///
 /// # Errors

@@ -21,14 +21,14 @@ use crate::each::{call, each, rows};
 /// record. With `n` edges there are `n + 1` bins: those below the first edge are in bin 0, and
 /// those from the last edge on in bin `n`. A record that is NaN, if the input has any, is in bin
 /// `n`, together with the largest: use `make_impute_constant` or `make_drop_null` before, if that
-/// is not wanted. The size is that of the input.
+/// is not wanted. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The output of a record depends on that record alone, and is the same for zero of either sign;
-/// see [`make_row_by_row`](crate::make_row_by_row).
+/// The output of a record depends only on that record, and is the same for zero of either sign; see
+/// [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
 /// `MakeTransformation` when the edges do not increase, or one is NaN.

@@ -21,13 +21,13 @@ use crate::each::{call, each, rows};
 /// The output has one record for each record, in order: the record, or `constant` if it is null,
 /// NaN, or a NaN that is not null in a domain of values that may be null. No record of the output
 /// is NaN, and it has no null. Bounds of the element domain are not kept, as `constant` may lie out
-/// of them: use `make_clamp` afterwards. The size is that of the input.
+/// of them: use `make_clamp` afterwards. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The output of a record depends on that record alone; see
+/// The output of a record depends only on that record; see
 /// [`make_row_by_row`](crate::make_row_by_row). It is a value that was tested not to be NaN, or the
 /// constant, which is not NaN either.
 ///

@@ -26,8 +26,8 @@ use crate::uniform::Uniform;
 /// # Postcondition
 /// The output has one record for each record, in order: the record itself, or if it is NaN a number
 /// within `bounds`. No record of the output is NaN. Bounds of the element domain are not kept, as
-/// `bounds` may exceed them. The size is that of the input. Two runs give different outputs, and a
-/// run takes longer the more records are NaN.
+/// `bounds` may exceed them. The size does not change. Two runs give different outputs, and a run
+/// takes longer the more records are NaN.
 ///
 /// # Map
 /// `d_out = d_in`, between outputs of coupled draws.

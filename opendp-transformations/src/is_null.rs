@@ -36,19 +36,19 @@ impl<T: Atom> Nullable for OptionDomain<AtomDomain<T>> {
 /// The input is any space of data sets whose records may be null or NaN.
 ///
 /// # Postcondition
-/// The output has one truth value for each record, in order, and the size of the input if known,
-/// under the metric of the input.
+/// The output has one truth value for each record, in order. Its metric, and its size if known, are
+/// those of the input.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The output of a record depends on that record alone; see
+/// The output of a record depends only on that record; see
 /// [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
-/// `MetricSpace` when the metric does not fit the output, which no dataset metric of this project
-/// does.
+/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
+/// fits.
 ///
 /// ```
 /// # use opendp_core::*;

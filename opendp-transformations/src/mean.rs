@@ -15,8 +15,8 @@ use crate::symmetric::{Aggregate, Records, through_symmetric};
 
 /// Average a known number of bounded records.
 ///
-/// The sum is exact while it is computed; its quotient by the number of records is rounded once, so
-/// that the mean does not depend on the order of the records nor on how they are divided.
+/// The sum is computed exactly; its quotient by the number of records is rounded once, so the mean
+/// does not depend on the order of the records or on how they are split into chunks.
 ///
 /// # Arguments
 /// None.
@@ -31,11 +31,11 @@ use crate::symmetric::{Aggregate, Records, through_symmetric};
 /// of `g`, the spacing of floats of type `T` at the larger bound.
 ///
 /// # Postcondition
-/// The output is the mean, within the precision above; it is never NaN nor infinite.
+/// The output is the mean, within the precision above; it is never NaN or infinite.
 ///
 /// # Map
-/// With `n` records, bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or twice as
-/// much when the metric counts replaced records: `floor(d / 2) * (U - L) / n`, computed exactly and
+/// With `n` records, bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or `2 * d_in`
+/// when the metric counts replaced records: `floor(d / 2) * (U - L) / n`, computed exactly and
 /// rounded up to a multiple of `g`, then to a float.
 ///
 /// # Proof

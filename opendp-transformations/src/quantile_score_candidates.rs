@@ -41,7 +41,7 @@ use crate::symmetric::Records;
 /// The output holds the score of each candidate, in order.
 ///
 /// # Map
-/// Let `d` be the symmetric distance, which is `d_in`, or twice as much when the metric counts
+/// Let `d` be the symmetric distance, which is `d_in`, or `2 * d_in` when the metric counts
 /// replaced records. The largest change of a score is at most
 ///
 /// - unknown size: `d * max(a, b - a)`;

@@ -53,11 +53,11 @@ named!(Interpolation as "Interpolation");
 /// because counts are negative, gives the last edge. For integers it is cut toward zero.
 ///
 /// # Map
-/// This is post-processing: the loss stays what it was.
+/// This is post-processing: the loss does not change.
 ///
 /// # Proof
-/// A function of a release, and of nothing else that is private, reveals nothing more. (Dwork and
-/// Roth, "The algorithmic foundations of differential privacy", 2014, proposition 2.1.)
+/// A function of a release that reads no other private data reveals nothing more. (Dwork and Roth,
+/// "The algorithmic foundations of differential privacy", 2014, proposition 2.1.)
 ///
 /// # Errors
 /// `MakeTransformation` when there is no edge, or an edge is NaN or infinite, when edges or shares

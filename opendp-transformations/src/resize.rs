@@ -38,8 +38,8 @@ use crate::sample::Sample;
 /// input.
 ///
 /// # Map
-/// `d_out = 2 * d`, where `d` is `d_in`, or twice as much when the metric of the input counts
-/// replaced records. Random outputs are compared at coupled draws, as in
+/// `d_out = 2 * d`, where `d` is `d_in`, or `2 * d_in` when the metric of the input counts replaced
+/// records. Random outputs are compared at coupled draws, as in
 /// [`make_ordered_random`](crate::make_ordered_random).
 ///
 /// # Proof

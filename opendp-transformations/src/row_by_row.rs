@@ -24,18 +24,18 @@ use crate::each::{each, rows};
 /// * does not panic, and does not take a time that tells records apart, if anyone can see it.
 ///
 /// # Postcondition
-/// The output has one record for each record, in order, and the size of the input if known, under
-/// the metric of the input.
+/// The output has one record for each record of the input, in order. Its metric, and its size if
+/// known, are those of the input.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The output of a record depends on that record alone. Adding, inserting, removing, deleting or
-/// replacing a record of the input therefore does the same, at the same place, to one record of
-/// the output, or nothing if a record is replaced by one with the same output. A shortest way
-/// from one input to another becomes a way between the outputs that is no longer, in each of the
-/// dataset metrics.
+/// The output of a record depends only on that record. Adding, inserting, removing, deleting or
+/// replacing a record of the input therefore does the same, at the same place, to one record of the
+/// output, or nothing if a record is replaced by one with the same output. In each dataset metric,
+/// a shortest sequence of changes from one input to another therefore gives a sequence of changes
+/// between the outputs that is at most as long.
 ///
 /// # Errors
 /// `MetricSpace` when the metric does not fit the output.

@@ -19,7 +19,7 @@ use crate::each::call;
 /// The output has one record for each row, in order: its cell in the column. The element domain is
 /// that of the schema. If the schema is not known, any value of the type may be in the output, and
 /// a row without such a cell, or with one of another type, gives the type's default value: zero,
-/// `false`, the empty text, or missing. The size is that of the input.
+/// `false`, the empty text, or missing. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
@@ -30,8 +30,8 @@ use crate::each::call;
 ///
 /// # Errors
 /// `MakeTransformation` when the schema is known and has no such column, or one of another type;
-/// `MetricSpace` when the metric does not fit the output, which no dataset metric of this project
-/// does.
+/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
+/// fits.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -11,8 +11,8 @@ use crate::{Alpha, ScoreDistance, make_quantile_score_candidates};
 
 /// Score how far each candidate is from a quantile of a known number of records.
 ///
-/// This is [`make_quantile_score_candidates`] for data sets whose size is public, under the name
-/// that proofs and programs have long used.
+/// This is [`make_quantile_score_candidates`] for data sets whose size is public, under its older
+/// name.
 ///
 /// # Arguments
 /// * `size` - the number of records; that of the input when absent
@@ -31,7 +31,7 @@ use crate::{Alpha, ScoreDistance, make_quantile_score_candidates};
 /// The output holds the score of each candidate, in order.
 ///
 /// # Map
-/// Let `d` be the symmetric distance, which is `d_in`, or twice as much when the metric counts
+/// Let `d` be the symmetric distance, which is `d_in`, or `2 * d_in` when the metric counts
 /// replaced records. It is `floor(d / 2) * b` for `LInfDistance`, and for `RangeDistance` twice as
 /// much, or the same if `alpha` is 0 or 1.
 ///

@@ -22,7 +22,7 @@ use crate::select_column::{absent, column};
 /// The output has the rows whose cell in the indicator is true, in order, with the kept columns
 /// only. If the schema is not known, a row without an indicator, or with one of another type, is
 /// left out; a kept column that a row does not have is not in the output, and a row that has none
-/// of them is left out. The size is not known, even if that of the input is.
+/// of them is left out. The size is unknown, even if the size of the input is known.
 ///
 /// # Map
 /// `d_out = d_in`.

@@ -11,8 +11,8 @@ use crate::{float_sum, integer_sum};
 
 /// Add up the records.
 ///
-/// The sum is exact while it is computed, and rounded once when it is complete, so that it does not
-/// depend on the order of the records nor on how they are divided between cores and machines.
+/// The sum is computed exactly and rounded once at the end, so it does not depend on the order of
+/// the records or on how they are split between cores and machines.
 ///
 /// # Arguments
 /// None. The sum of integers of type `T` is a `T`; the sum of floats is an `f64`, since an `f32`
@@ -30,10 +30,10 @@ use crate::{float_sum, integer_sum};
 /// is above `10^13`.
 ///
 /// # Postcondition
-/// The output is the sum, never NaN nor infinite.
+/// The output is the sum, never NaN or infinite.
 ///
 /// # Map
-/// With bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or twice as much when the
+/// With bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or `2 * d_in` when the
 /// metric counts replaced records:
 ///
 /// - unknown size: `d * max(|L|, |U|)`;

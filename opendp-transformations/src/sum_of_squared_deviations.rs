@@ -12,11 +12,11 @@ use crate::{Pairwise, Sequential, Summation};
 
 /// Add up the squared deviations of the records from their mean.
 ///
-/// The sums are exact while they are computed, in one pass, and the result is rounded once, so that
-/// it does not depend on the order of the records nor on how they are divided.
+/// The sums are computed exactly, in one pass, and the result is rounded once, so it does not
+/// depend on the order of the records or on how they are split into chunks.
 ///
 /// # Arguments
-/// None. The type argument `S` is the name of a way to add floats, and has no effect.
+/// None. The type argument `S` names a summation algorithm and has no effect.
 ///
 /// # Precondition
 /// The number of records is known and not zero: use `make_resize` first. The records are within
@@ -34,9 +34,9 @@ use crate::{Pairwise, Sequential, Summation};
 ///
 /// # Map
 /// With `n` records, bounds `[L, U]`, and `k = floor(d / 2)` for a symmetric distance `d`, which is
-/// `d_in`, or twice as much when the metric counts replaced records:
-/// `a (n - a) / n * (U - L)^2`, where `a = min(k, floor(n / 2))`, computed exactly and rounded up to
-/// a multiple of `g`. For one replaced record this is `(n - 1) / n * (U - L)^2`.
+/// `d_in`, or `2 * d_in` when the metric counts replaced records: `a (n - a) / n * (U - L)^2`,
+/// where `a = min(k, floor(n / 2))`, computed exactly and rounded up to a multiple of `g`. For one
+/// replaced record this is `(n - 1) / n * (U - L)^2`.
 ///
 /// # Proof
 /// Two data sets of the same size at symmetric distance `d` differ in at most `k` replaced records.

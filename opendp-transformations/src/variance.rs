@@ -13,14 +13,14 @@ use crate::{Pairwise, Sequential, Summation};
 
 /// Measure the variance of a known number of bounded records.
 ///
-/// The sums are exact while they are computed, in one pass, and the variance is rounded once, so
-/// that it does not depend on the order of the records nor on how they are divided.
+/// The sums are computed exactly, in one pass, and the variance is rounded once, so it does not
+/// depend on the order of the records or on how they are split into chunks.
 ///
 /// # Arguments
 /// * `ddof` - the delta degrees of freedom: what is subtracted from the number of records before
 ///   the sum of squared deviations is divided by it; 1 for a sample, 0 for a population
 ///
-/// The type argument `S` is the name of a way to add floats, and has no effect.
+/// The type argument `S` names a summation algorithm and has no effect.
 ///
 /// # Precondition
 /// The number of records is known and greater than `ddof`: use `make_resize` first. The records are
@@ -36,7 +36,7 @@ use crate::{Pairwise, Sequential, Summation};
 ///
 /// # Map
 /// With `n` records, bounds `[L, U]`, and `k = floor(d / 2)` for a symmetric distance `d`, which is
-/// `d_in`, or twice as much when the metric counts replaced records:
+/// `d_in`, or `2 * d_in` when the metric counts replaced records:
 /// `a (n - a) / (n (n - ddof)) * (U - L)^2`, where `a = min(k, floor(n / 2))`, computed exactly and
 /// rounded up to a multiple of `g`. For one replaced record this is
 /// `(n - 1) / (n (n - ddof)) * (U - L)^2`.
@@ -91,7 +91,7 @@ register! {
 
 /// Measure the variance of a known number of bounded records, by the older name.
 ///
-/// This is [`make_variance`] under the name that proofs and programs have long used.
+/// This is [`make_variance`] under its older name.
 ///
 /// # Arguments
 /// * `size` - the number of records; that of the input when absent
@@ -104,8 +104,8 @@ register! {
 /// NaN; or they are not NaN, and `bounds` are given.
 ///
 /// # Function
-/// If the input has no bounds, records are first moved into `bounds`, as by `make_clamp`. Then
-/// their variance is measured, as by `make_variance`.
+/// If the input has no bounds, the records are first clamped to `bounds`, as by `make_clamp`. Then
+/// their variance is computed, as by `make_variance`.
 ///
 /// # Postcondition
 /// The output is the variance, never negative, NaN or infinite.
@@ -114,12 +114,13 @@ register! {
 /// That of `make_variance`.
 ///
 /// # Proof
-/// That of `make_variance`, after that of `make_clamp` if the input has no bounds.
+/// The proof of `make_variance` applies, after the proof of `make_clamp` if the input has no
+/// bounds.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is not known, or when there are no bounds, or when `size` or
-/// `bounds` are not those of the input; `FailedFunction` when a record may be NaN; and those of
-/// `make_variance`.
+/// `MakeTransformation` when the size is not known, when there are no bounds, or when `size` or
+/// `bounds` differ from those of the input; `FailedFunction` when a record may be NaN; and the
+/// errors of `make_variance`.
 ///
 /// ```
 /// # use opendp_core::*;
