@@ -1,4 +1,4 @@
-//! The sum of bounded records, of unknown number, by its older name.
+//! The sum of an unknown number of bounded records, under its older name.
 
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Bounds, DatasetMetric, Error, MetricOn, Result, Space,
@@ -16,8 +16,8 @@ use crate::{Summand, make_sum};
 /// * `bounds` - a pair `[lower, upper]`; the bounds of the input when absent
 ///
 /// # Precondition
-/// The size of the input is unknown. Its records are within bounds and not NaN; or they are not
-/// NaN, and `bounds` are given.
+/// The size of the input is unknown. Its records are not NaN. They are within bounds, or `bounds`
+/// are given.
 ///
 /// # Function
 /// If the input has no bounds, the records are first clamped to `bounds`, as by `make_clamp`. Then

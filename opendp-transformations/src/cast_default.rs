@@ -1,4 +1,4 @@
-//! Records of another type, and its default value where there is none.
+//! Casts each record to another type, or to its default value.
 
 use opendp_core::{
     Atom, AtomDomain, DatasetMetric, Function, MetricOn, Result, Space, Transformation,
@@ -18,8 +18,8 @@ use crate::round_cast::{RoundCast, defaults};
 ///
 /// # Postcondition
 /// The output has one record for each record of the input, in order: its cast as in [`RoundCast`],
-/// or the default value of `TOA` when there is none: zero, `false` or the empty text. A float may
-/// be NaN. The size does not change.
+/// or the default value of `TOA` when the cast has no result: zero, `false` or the empty text. A
+/// float may be NaN. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.

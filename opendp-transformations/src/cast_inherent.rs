@@ -1,4 +1,4 @@
-//! Records as floats, and NaN where there is none.
+//! Casts each record to a float, or to NaN.
 
 use opendp_core::arith::Float;
 use opendp_core::{
@@ -18,7 +18,7 @@ use crate::each::{call, each, rows};
 ///
 /// # Postcondition
 /// The output has one record for each record of the input, in order: its cast as in [`RoundCast`],
-/// or NaN when there is none. The size does not change.
+/// or NaN when the cast has no result. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.

@@ -1,4 +1,4 @@
-//! Sums that are checked not to overflow, by their older names.
+//! Sums that are checked for overflow, under their older names.
 
 use opendp_core::arith::{Directed, InfCast, Integer};
 use opendp_core::{
@@ -28,7 +28,7 @@ use crate::{Pairwise, Sequential, Summand, Summation, make_sum};
 /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// `MakeTransformation` when a sum may not fit `T`. The map gives `Overflow` when the bound does
@@ -90,7 +90,7 @@ register! {
 /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`, rounded up as by `make_sum`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// `MakeTransformation` when a bound is infinite, or when the sum of `size_limit` records may
@@ -147,7 +147,7 @@ register! {
 /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`, rounded up as by `make_sum`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// `MakeTransformation` when a bound is infinite, or when the sum of `size` records may exceed the
@@ -182,7 +182,7 @@ register! {
         for S in [Pairwise<f32>, Pairwise<f64>, Sequential<f32>, Sequential<f64>] = Pairwise<f64>;
 }
 
-/// Check that so many records have a sum that is a float.
+/// Check that the sum of this many records is a float.
 pub(crate) fn fits<T: Summand<Total = f64>>(size: usize, bounds: &Bounds<T>) -> Result<()> {
     for bound in [bounds.lower(), bounds.upper()] {
         let bound = bound.to_f64().unwrap_or(f64::NAN).abs();

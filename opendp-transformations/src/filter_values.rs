@@ -1,4 +1,4 @@
-//! The records that are one of some values.
+//! Keeps the records that are in a list of values.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::each::call;
 use crate::filter::filtered;
 use foldhash::fast::RandomState;
 
-/// Keep the records that are one of some values.
+/// Keep the records that are in a list of values.
 ///
 /// # Arguments
 /// * `values` - the values to keep, in any order

@@ -17,7 +17,7 @@ use crate::each::{call, each, rows};
 ///
 /// # Postcondition
 /// The output has one value for each record, in order: the category at that index, or `null` when
-/// there is none. The size does not change.
+/// the index is beyond the last category. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
@@ -53,7 +53,7 @@ where
     each(input, AtomDomain::default(), rows(look).labelled(label))
 }
 
-// An absent type argument means the one type that the categories read as.
+// If the type argument is absent, the type is the one as which the categories parse.
 register! {
     "index.rs": make_index(input, categories, null)
         for M in dataset_metrics,

@@ -6,7 +6,7 @@ use opendp_core::{
 
 use crate::each::{call, each, rows};
 
-/// Tell of each record whether it equals a value.
+/// Test whether each record equals a value.
 ///
 /// # Arguments
 /// * `value` - the value to compare with

@@ -7,11 +7,11 @@ use opendp_core::{
 
 use crate::each::{call, each, rows};
 
-/// A domain of values some of which stand for none: null, or NaN.
+/// A domain in which some values mean "missing": null, or NaN.
 pub trait Nullable: Domain {
     /// The type of the values that are present.
     type Present: Atom;
-    /// The value, unless it is null or NaN.
+    /// Return the value, unless it is null or NaN.
     fn present(value: &Self::Carrier) -> Option<&Self::Present>;
 }
 impl<T: Atom> Nullable for AtomDomain<T> {
@@ -27,7 +27,7 @@ impl<T: Atom> Nullable for OptionDomain<AtomDomain<T>> {
     }
 }
 
-/// Tell of each record whether it is null or NaN.
+/// Test whether each record is null or NaN.
 ///
 /// # Arguments
 /// None.

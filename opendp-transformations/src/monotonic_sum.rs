@@ -1,4 +1,4 @@
-//! Sums of integers of one sign, by their older names.
+//! Sums of integers of one sign, under their older names.
 
 use opendp_core::arith::Integer;
 use opendp_core::{
@@ -18,7 +18,7 @@ use crate::{Summand, make_sum};
 /// * `bounds` - a pair `[lower, upper]`
 ///
 /// # Precondition
-/// The bounds are not of different signs; either may be zero.
+/// The bounds do not have different signs; either may be zero.
 ///
 /// # Postcondition
 /// The output is the sum; a sum beyond the range of `T` is the nearest `T`.
@@ -27,7 +27,7 @@ use crate::{Summand, make_sum};
 /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// `MakeTransformation` when the bounds have different signs. The map gives `Overflow` when the
@@ -71,7 +71,7 @@ register! {
 /// * `bounds` - a pair `[lower, upper]`
 ///
 /// # Precondition
-/// The bounds are not of different signs; either may be zero.
+/// The bounds do not have different signs; either may be zero.
 ///
 /// # Postcondition
 /// The output is the sum; a sum beyond the range of `T` is the nearest `T`.
@@ -80,7 +80,7 @@ register! {
 /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// `MakeTransformation` when the bounds have different signs. The map gives `Overflow` when the

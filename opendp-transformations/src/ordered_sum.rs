@@ -1,4 +1,4 @@
-//! Sums of records in order, by their older names.
+//! Sums of records in order, under their older names.
 
 use opendp_core::arith::Integer;
 use opendp_core::{
@@ -28,7 +28,7 @@ use crate::{Pairwise, Sequential, Summand, Summation, make_sum};
 /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// The map gives `Overflow` when the bound does not fit `T`.
@@ -79,7 +79,7 @@ register! {
 /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// The map gives `Overflow` when the bound does not fit `T`.
@@ -134,7 +134,7 @@ register! {
 /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`, rounded up as by `make_sum`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// `MakeTransformation` when a bound is infinite, or when the sum of `size_limit` records may
@@ -191,7 +191,7 @@ register! {
 /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`, rounded up as by `make_sum`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// `MakeTransformation` when a bound is infinite, or when the sum of `size` records may exceed the

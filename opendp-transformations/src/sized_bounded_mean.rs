@@ -1,4 +1,4 @@
-//! The mean of bounded records, of known number, by its older name.
+//! The mean of a known number of bounded records, under its older name.
 
 use opendp_core::arith::Float;
 use opendp_core::{
@@ -9,17 +9,17 @@ use opendp_core::{
 use crate::make_mean;
 use crate::stated::{known_size, within_bounds};
 
-/// Average a known number of bounded records, by the older name.
+/// Average a known number of bounded records, under the older name.
 ///
 /// This is [`make_mean`] under its older name.
 ///
 /// # Arguments
-/// * `size` - the number of records; that of the input when absent
+/// * `size` - the number of records; the size of the input when absent
 /// * `bounds` - a pair `[lower, upper]`; the bounds of the input when absent
 ///
 /// # Precondition
-/// The size of the input is known and not zero. Its records are within bounds and not NaN; or they
-/// are not NaN, and `bounds` are given.
+/// The size of the input is known and not zero. Its records are not NaN. They are within bounds, or
+/// `bounds` are given.
 ///
 /// # Function
 /// If the input has no bounds, the records are first clamped to `bounds`, as by `make_clamp`. Then

@@ -1,4 +1,4 @@
-//! The sum of bounded records, of known number, by its older name.
+//! The sum of a known number of bounded records, under its older name.
 
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Bounds, DatasetMetric, MetricOn, Result, Space, Transformation,
@@ -13,12 +13,12 @@ use crate::{Summand, make_sum};
 /// This is [`make_sum`] for data sets whose size is public, under its older name.
 ///
 /// # Arguments
-/// * `size` - the number of records; that of the input when absent
+/// * `size` - the number of records; the size of the input when absent
 /// * `bounds` - a pair `[lower, upper]`; the bounds of the input when absent
 ///
 /// # Precondition
-/// The size of the input is known. Its records are within bounds and not NaN; or they are not NaN,
-/// and `bounds` are given.
+/// The size of the input is known. Its records are not NaN. They are within bounds, or `bounds` are
+/// given.
 ///
 /// # Function
 /// If the input has no bounds, the records are first clamped to `bounds`, as by `make_clamp`. Then

@@ -1,4 +1,4 @@
-//! Sums of integers of both signs, by their older names.
+//! Sums of integers of both signs, under their older names.
 
 use opendp_core::arith::Integer;
 use opendp_core::{
@@ -27,7 +27,7 @@ use crate::{Summand, make_sum};
 /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// The map gives `Overflow` when the bound does not fit `T`.
@@ -78,7 +78,7 @@ register! {
 /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// The map gives `Overflow` when the bound does not fit `T`.

@@ -23,10 +23,10 @@ use crate::{Pairwise, Sequential, Summation};
 /// bounds that are finite, and not NaN: use `make_clamp` first.
 ///
 /// # Function
-/// Each record is rounded to a multiple of about `2^-51` of the width of the bounds, above the
-/// lower bound. The sum of squared deviations of these multiples is a quotient of integers. It is
-/// cut, toward zero, to a multiple of `g`, the spacing of floats of type `T` at the largest
-/// possible result.
+/// The distance of each record from the lower bound is rounded to a multiple of about `2^-51` of
+/// the width of the bounds. The sum of squared deviations of these multiples is a quotient of
+/// integers. It is rounded toward zero to a multiple of `g`, the spacing of floats of type `T` at
+/// the largest possible result.
 ///
 /// # Postcondition
 /// The output is the sum of squared deviations, within the precision above; it is never negative,
@@ -41,9 +41,9 @@ use crate::{Pairwise, Sequential, Summation};
 /// # Proof
 /// Two data sets of the same size at symmetric distance `d` differ in at most `k` replaced records.
 /// The source `deviations.rs` proves that the results for the multiples then differ by at most
-/// `a (n - a) / n` times the square of their range, which is the width of the bounds rounded up, and
-/// that no smaller bound is true; `grid.rs` proves that cutting moves no two results further apart
-/// than a multiple of `g` that bounds their difference.
+/// `a (n - a) / n` times the square of their range, which is the width of the bounds rounded up,
+/// and that no smaller bound holds; `grid.rs` proves that if a multiple of `g` bounds the
+/// difference of two results, it still bounds it after rounding.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown or zero, when the records have no bounds or may be
