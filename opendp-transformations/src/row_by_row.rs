@@ -6,9 +6,9 @@ use crate::each::{each, rows};
 
 /// Apply a function of your own to each record alone.
 ///
-/// It is for Rust programs, not for documents: a closure has no name. Nothing can check what it
-/// does, so that whoever calls this vouches for the closure, as one vouches for a proof. An
-/// auditor searches a program for this name.
+/// It is for Rust programs, not for documents: a closure has no name. No check can verify the
+/// closure, so the caller is responsible for it, as for a proof. Auditors can search a program for
+/// this name.
 ///
 /// # Arguments
 /// * `element` - the domain of the records of the output
@@ -17,11 +17,11 @@ use crate::each::{each, rows};
 /// # Precondition
 /// For members `a`, `b` of the element domain of the input, `row`
 /// * gives a member of `element`;
-/// * gives the same whenever it is called with the same record: it draws nothing, remembers
-///   nothing, and looks at nothing else;
-/// * gives equal records for equal records. The metrics take `0.0` and `-0.0` for equal, and NaN
-///   for equal to NaN; so must the outputs be.
-/// * does not panic, and does not take a time that tells records apart, if anyone can see it.
+/// * gives the same result for each call with the same record: it uses no randomness, keeps no
+///   state, and reads nothing else;
+/// * gives equal records for equal records. In the metrics `0.0` equals `-0.0`, and NaN equals NaN.
+///   Their outputs must be equal too.
+/// * does not panic. If its running time can be observed, the time does not depend on the record.
 ///
 /// # Postcondition
 /// The output has one record for each record of the input, in order. Its metric, and its size if
