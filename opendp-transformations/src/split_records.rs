@@ -8,7 +8,7 @@ use opendp_core::{
 use crate::each::{call, each, rows};
 use crate::split_lines::Texts;
 
-/// Fields of text, as many as each record has.
+/// Fields of text, any number per record.
 pub(crate) type Fields = VectorDomain<Texts>;
 
 /// Split each text into fields.

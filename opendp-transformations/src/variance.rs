@@ -24,7 +24,7 @@ use crate::{Pairwise, Sequential, Summation};
 ///
 /// # Precondition
 /// The number of records is known and greater than `ddof`: use `make_resize` first. The records are
-/// within bounds that are finite, and not NaN: use `make_clamp` first.
+/// within finite bounds and not NaN: use `make_clamp` first.
 ///
 /// # Function
 /// The distance of each record from the lower bound is rounded to a multiple of about `2^-51` of
