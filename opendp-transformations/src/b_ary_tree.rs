@@ -40,8 +40,8 @@ use opendp_core::{
 /// Vectors at a finite distance have the same length, and so have their trees. Let `v` be the
 /// difference of the leaves, zero where there are none; dropping leaves does not increase the
 /// distance of two vectors. Without saturation, the difference of the layer whose nodes have
-/// `k = b^j` leaves each, is `w = S v`, where each leaf is counted in one node. In L1,
-/// `|w| <= |v|`: a sum is at most the sum of the absolute values. There are `layers` layers. In L2,
+/// `k = b^j` leaves each is `w = S v`, where each leaf is counted in one node. In L1, `|w| <= |v|`:
+/// a sum is at most the sum of the absolute values. There are `layers` layers. In L2,
 /// `|w|^2 <= k |v|^2`: by Cauchy and Schwarz `(v_1 + ... + v_k)^2 <= k (v_1^2 + ... + v_k^2)`. The
 /// squares of the layers add up to `1 + b + ... + b^(layers - 1) = (b^layers - 1) / (b - 1)` times
 /// `|v|^2`, and leaves that all move together attain it. Saturation is applied to each exact sum

@@ -9,7 +9,7 @@ use opendp_core::{
 use crate::stated::bounded;
 use crate::{Pairwise, Sequential, Summand, Summation, make_sum};
 
-/// Add up a known number of bounded integers that cannot overflow.
+/// Add up a known number of bounded integers whose sum cannot overflow.
 ///
 /// This is [`make_sum`] under an older name, on an input space that it builds itself. The sum is
 /// computed exactly and rounded once, so the order of the records does not matter.

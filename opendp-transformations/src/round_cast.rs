@@ -6,12 +6,12 @@ use opendp_core::{Atom, Result};
 ///
 /// | from | to | result |
 /// |---|---|---|
-/// | number | integer | cut toward zero; none when that is out of range, or NaN |
+/// | number | integer | rounded toward zero; none if that is out of range, or NaN |
 /// | number | float | the nearest float, ties to even, which may be infinite; NaN stays NaN |
 /// | number | `bool` | whether it is not zero: NaN is not |
 /// | number | `String` | the shortest decimal digits that read as the number, without an exponent; `NaN`, `inf`, `-inf`; zero of either sign is `0` |
 /// | `bool` | number, `String` | `0` or `1`; `false` or `true` |
-/// | `String` | number | what the whole text reads as, without spaces around it; none when it does not read |
+/// | `String` | number | the number that the whole text parses as, without spaces around it; none if it does not parse |
 /// | `String` | `bool` | whether it is not empty |
 ///
 /// Equal values have equal results: `0.0` and `-0.0` are one value to a metric, and so are all NaN.

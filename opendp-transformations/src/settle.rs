@@ -1,8 +1,8 @@
 //! Rounds an exact sum of unlimited size to a float without increasing its sensitivity.
 //!
-//! Truncating numbers to their leading `p` bits can increase the distance of two numbers beyond
-//! their distance `s`, and the map of a sum must include this increase. The rounding here does not
-//! increase the distance `s`.
+//! Truncating two numbers at distance `s` to their leading `p` bits can increase their distance,
+//! and the map of a sum must include this increase. With the rounding here, the distance stays at
+//! most `s`.
 //!
 //! **Setting.** All numbers are integers, which stand for multiples of the spacing of a lattice.
 //! Let `g` be a power of two, `B` a multiple of `g`, and `s = d * B` for an integer `d >= 1`. `T`
@@ -10,11 +10,11 @@
 //! `2^p`, then two up to `2^(p+1)`, and so on. Let `R = 2^p * g`, below which the spacing is at
 //! most `g`.
 //!
-//! **Lemma.** If `|S|, |S'| <= R` and `|S - S'| <= s`, then `|T(S) - T(S')| <= s`. *Proof.* Let
-//! `S' <= S`. `T` is monotone, so `T(S') <= T(S)`. If `S' < 0 <= S`, then `T` moves both toward
-//! zero and brings them closer. If `0 <= S'`, let `a = T(S)`, a multiple of the spacing `h` below
-//! it, where `h` divides `g` and so `s`. If `a <= s`, then `T(S') >= 0 >= a - s`. If not, then
-//! `a - s` is a multiple of `h` between zero and `a`, so it is on the grid, and
+//! **Lemma.** If `|S|, |S'| <= R` and `|S - S'| <= s`, then `|T(S) - T(S')| <= s`.
+//! *Proof.* Let `S' <= S`. `T` is monotone, so `T(S') <= T(S)`. If `S' < 0 <= S`, then `T` moves
+//! both toward zero and brings them closer. If `0 <= S'`, let `a = T(S)`, a multiple of the spacing
+//! `h` below it, where `h` divides `g` and so `s`. If `a <= s`, then `T(S') >= 0 >= a - s`. If not,
+//! then `a - s` is a multiple of `h` between zero and `a`, so it is on the grid, and
 //! `a - s <= S - s <= S'`. Since `T` is monotone, `a - s <= T(S')`. Negative numbers follow by
 //! symmetry.
 //!
@@ -24,23 +24,24 @@
 //! let `phi` be odd and continuous, with slope one up to `R` and slope `1 - c_i` in zone `i`, where
 //! `c_i = min(1, 2^i g / B)`, and take `T(phi(S))`.
 //!
-//! **Theorem.** If `|S - S'| <= s`, then `|T(phi(S)) - T(phi(S'))| <= s`. *Proof.* `phi` does not
-//! increase distances, so opposite signs are as before; let `0 <= S' <= S`. *If `S' <= R < S`:*
-//! `a = T(phi(S))` is at least `R`, so a multiple of `g`, and `a <= S`. Then `a - s <= S'` is a
-//! multiple of `g` below `R`, so it is on the grid if it is positive, and `a - s <= T(S')`. *If
-//! `S'` is in zone `j >= 1`:* all slopes from there on are at most `1 - c_j`, so
+//! **Theorem.** If `|S - S'| <= s`, then `|T(phi(S)) - T(phi(S'))| <= s`.
+//! *Proof.* `phi` does not increase distances, so opposite signs are as before; let `0 <= S' <= S`.
+//! *If `S' <= R < S`:* `a = T(phi(S))` is at least `R`, so a multiple of `g`, and `a <= S`. Then
+//! `a - s <= S'` is a multiple of `g` below `R`, so it is on the grid if it is positive, and
+//! `a - s <= T(S')`.
+//! *If `S'` is in zone `j >= 1`:* all slopes from there on are at most `1 - c_j`, so
 //! `phi(S) - phi(S') <= (1 - c_j) s`. If `c_j = 1`, both are equal. Otherwise `T` lowers `phi(S')`
 //! by less than `2^j g = c_j B <= c_j s`, and does not raise `phi(S)`; the difference is less than
 //! `s`.
 //!
 //! **Corollary.** Let `B` be some `M` rounded up to a multiple of `g`. If `|S - S'| <= d * M`, then
-//! `|T(phi(S)) - T(phi(S'))| <= d * M + g`, which for `d >= 2` may be less than `d * B`. *Proof.*
-//! Opposite signs are as before; let `0 <= S' <= S`. *If `S' <= R`:* `T(phi(S)) <= S`, and `T`
-//! lowers `S'` by less than `g`. *If `S'` is in zone `j >= 1`:* after truncation to multiples of
-//! `g`, the two differ by a multiple `t` of `g` below `d * M + g`. So `t` is at most the smallest
-//! multiple of `g` that is at least `d * M`, which is at least `B`. As in the theorem, their images
-//! are less than `(1 - c_j) t + c_j B` apart, which grows with `t` and is at most `t` where
-//! `t >= B`.
+//! `|T(phi(S)) - T(phi(S'))| <= d * M + g`, which for `d >= 2` may be less than `d * B`.
+//! *Proof.* Opposite signs are as before; let `0 <= S' <= S`.
+//! *If `S' <= R`:* `T(phi(S)) <= S`, and `T` lowers `S'` by less than `g`.
+//! *If `S'` is in zone `j >= 1`:* after truncation to multiples of `g`, the two differ by a
+//! multiple `t` of `g` below `d * M + g`. So `t` is at most the smallest multiple of `g` that is at
+//! least `d * M`, which is at least `B`. As in the theorem, their images are less than
+//! `(1 - c_j) t + c_j B` apart, which grows with `t` and is at most `t` where `t >= B`.
 //!
 //! In zones where `c_i = 1` the sum saturates. `phi` is rounded down to a multiple of `g`, which
 //! changes nothing: above `R`, the grid of `T` has only multiples of `g`.

@@ -128,7 +128,8 @@ impl Whole {
     fn new<T: Number>(numbers: &[T], buckets: usize) -> Option<Self> {
         let (lowest, highest) = ends(numbers)?;
         let width = highest.abs_diff(lowest).checked_add(1)?;
-        // At most 2^64 times as many as fit a table, less one: the last bucket stays below `buckets`.
+        // The factor is below 2^64 times `buckets / width`, so the last bucket stays below
+        // `buckets`.
         let factor = ((u128::try_from(buckets).ok()? << 64) - 1) / u128::from(width);
         let factor = u64::try_from(factor).unwrap_or(u64::MAX);
         Some(Whole { origin: lowest.wrapping_sub(1).cast_unsigned(), lowest, highest, factor })

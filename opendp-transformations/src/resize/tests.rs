@@ -112,7 +112,7 @@ fn a_size_that_no_memory_holds_is_an_error_and_not_the_end_of_the_process() {
             }
         }
         assert_eq!(any.map(&1), Ok(2));
-        // Merging holds as many records as there are.
+        // A merge holds only the existing records.
         let (mut state, mut other) = (any.start().unwrap(), any.start().unwrap());
         state.absorb(&vec![1]).unwrap();
         other.absorb(&vec![2]).unwrap();
