@@ -11,7 +11,7 @@
 //! | cell | `AtomDomain` | `OptionDomain` |
 //! |---|---|---|
 //! | parses as the type, and is a member | the value | the value |
-//! | is missing, or does not parse | NaN, or the default if the type has no NaN | `None` |
+//! | is missing, or does not parse | NaN, or the default if the domain has no NaN | `None` |
 //! | is out of the domain's bounds | the nearest bound | `None` |
 //!
 //! An integer may be written as any number without a fraction, such as `47.0`. The default is 0,
