@@ -1,8 +1,8 @@
 //! Ask the linker for a smaller command.
 
 fn main() {
-    // Constants that hold addresses, of which the catalogue has a hundred thousand, take 24 bytes
-    // more each unless their relocations are packed. A linker that cannot do it ignores this.
+    // The catalogue has a hundred thousand constants that hold addresses. Each takes 24 more bytes
+    // unless its relocation is packed. A linker without this feature ignores the option.
     let target = |what: &str| std::env::var(format!("CARGO_CFG_TARGET_{what}")).unwrap_or_default();
     if target("OS") == "linux" && target("ENV") == "gnu" {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");

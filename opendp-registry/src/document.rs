@@ -18,15 +18,15 @@ use crate::{Registry, json};
 /// The newest version of the document format that is read.
 const VERSION: u64 = 1;
 
-/// A pipeline as a text: what to build, from which space, with which arguments.
+/// A pipeline as text: what to build, from which space, with which arguments.
 ///
 /// The native form names a space and a chain. A link is a constructor's name, with or without
 /// `make_`, and its arguments; `input` is the space that the chain has reached. Anywhere in the
 /// arguments, `{"constructor": NAME, "types": {...}, "args": {...}}` stands for one call,
 /// `{"chain": [...]}` for a chain that starts from the space reached so far (in a list, with
-/// `"repeat": N` beside, for N of them), and
-/// `{"param": "NAME"}` for a number that is given, or solved for, later. The serialization of
-/// OpenDP 0.16 (`{"__function__": ...}`) is read too.
+/// `"repeat": N` beside, for N of them), and `{"param": "NAME"}` for a number that is given or
+/// solved for later. A document may also be a serialization of OpenDP 0.16
+/// (`{"__function__": ...}`).
 ///
 /// ```
 /// use opendp_registry::{Document, Registry};
@@ -57,7 +57,7 @@ impl Document {
     pub fn parse(text: &str) -> Result<Self> {
         Document::new(json::parse_request(text)?)
     }
-    /// Take a document that is JSON already.
+    /// Take a document that is already JSON.
     ///
     /// # Errors
     /// `Argument` when the document has a newer version.
@@ -72,11 +72,11 @@ impl Document {
         }
         Ok(Document { json })
     }
-    /// The document as JSON.
+    /// Return the document as JSON.
     pub fn json(&self) -> &Json {
         &self.json
     }
-    /// The names of the parameters that stand in the place of numbers, in order.
+    /// Return the names of the parameters that stand for numbers, in order.
     pub fn parameters(&self) -> Vec<String> {
         let mut names = BTreeSet::new();
         collect(&self.json, &mut names);
@@ -85,14 +85,14 @@ impl Document {
     /// Build what the document describes.
     ///
     /// # Errors
-    /// Those of resolving and calling each constructor, with the place in the document.
+    /// The errors of resolving and calling each constructor, with the place in the document.
     pub fn build(&self, registry: &Registry) -> Result<Constructed> {
         self.build_with(registry, &BTreeMap::new())
     }
     /// Build what the document describes, with values for its parameters.
     ///
     /// # Errors
-    /// `Argument` when a parameter has no value or a value has no parameter; those of
+    /// `Argument` when a parameter has no value or a value has no parameter; the errors of
     /// [`build`](Document::build).
     pub fn build_with(
         &self,
@@ -110,7 +110,7 @@ impl Document {
     }
 }
 
-/// The name of the parameter that a node is, if it is one.
+/// Return the name of a parameter, if the node is a parameter.
 fn parameter(json: &Json) -> Option<&str> {
     let object = json.as_object().filter(|object| object.len() == 1)?;
     object.get("param")?.as_str()

@@ -35,48 +35,48 @@ enum Build {
 }
 
 impl Entry {
-    /// The name under which the constructor is listed.
+    /// Return the name under which the constructor is listed.
     pub fn name(&self) -> &str {
         self.names.first().map_or("", |name| name)
     }
-    /// All names of the constructor.
+    /// Return all names of the constructor.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(|name| &**name)
     }
-    /// The type arguments: names and types.
+    /// Return the type arguments: names and types.
     pub fn generics(&self) -> impl Iterator<Item = (&str, &TypeName)> {
         self.generics.iter().map(|generic| (generic.name, &generic.type_name))
     }
-    /// The parameters, in order.
+    /// Return the parameters, in order.
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
     }
-    /// The kind of thing that the constructor makes.
+    /// Return the kind of object that the constructor makes.
     pub fn kind(&self) -> Kind {
         self.kind
     }
-    /// The name of the type that the constructor makes.
+    /// Return the name of the type that the constructor makes.
     pub fn output(&self) -> &TypeName {
         &self.output
     }
-    /// The package that registered the signature, its version, and the module.
+    /// Return the package that registered the signature, its version, and the module.
     pub fn origin(&self) -> (&str, &str, &str) {
         (&self.package, &self.version, &self.module)
     }
-    /// The documentation of the constructor.
+    /// Return the documentation of the constructor.
     pub fn documentation(&self) -> String {
         match &self.documentation {
             Documentation::Linked(registration) => registration.documentation(),
             Documentation::Text(text) => text.clone(),
         }
     }
-    /// Whether the claims of what the constructor makes are proved in its documentation, rather
-    /// than trusted.
+    /// Whether the documentation proves the claims of the constructed object. Otherwise they are
+    /// trusted.
     ///
-    /// What is added while the program runs, such as a user's own closure, is trusted. What is
-    /// linked is proved if its documentation has a section `# Proof`; domains, metrics, measures and
-    /// functions of a release have nothing to prove. What has a section `# Trust` says there what
-    /// its user vouches for.
+    /// A constructor that is added while the program runs, such as a user's closure, is trusted. A
+    /// linked constructor is proved if its documentation has a section `# Proof`; domains, metrics,
+    /// measures and functions of a release need no proof. A section `# Trust` states what the user
+    /// must guarantee.
     pub fn proved(&self) -> bool {
         match (&self.documentation, self.kind) {
             (Documentation::Text(_), _) => false,
@@ -85,14 +85,14 @@ impl Entry {
             _ => true,
         }
     }
-    /// Whether the documentation has a section of this title.
+    /// Whether the documentation has a section with this title.
     fn has(&self, title: &str) -> bool {
         self.documentation().lines().any(|line| line == title)
     }
     /// Decode the arguments and call the constructor.
     ///
     /// # Errors
-    /// Those of decoding the arguments, and of the constructor.
+    /// The errors of decoding the arguments, and of the constructor.
     pub fn construct(&self, args: &Args) -> Result<Constructed> {
         match &self.construct {
             Build::Linked(registration) => registration.construct(args),
@@ -132,7 +132,7 @@ impl Entry {
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
-        // The erased types of a combinator say nothing.
+        // The erased types of a combinator carry no information.
         let erased = |generic: &&Generic| generic.type_name.head().starts_with("Any");
         let mut open = "<";
         for generic in self.generics.iter().filter(|generic| !erased(generic)) {
@@ -158,7 +158,7 @@ impl fmt::Debug for Entry {
 
 /// A constructor that is added while the program runs, such as a closure of a binding.
 ///
-/// Nobody has proved what it makes: its claims are [trusted](Entry::proved), and listings say so.
+/// Its claims have no proof: they are [trusted](Entry::proved), and listings say so.
 ///
 /// ```
 /// use opendp_core::{Kind, Made, Named, SymmetricDistance, TheMetric};
@@ -175,7 +175,7 @@ impl fmt::Debug for Entry {
 /// ```
 pub struct Addition(Entry);
 impl Addition {
-    /// Begin an addition: a name, the package that answers for it, and what it makes.
+    /// Begin an addition: a name, the package responsible for it, and the kind of object it makes.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         package: impl Into<Cow<'static, str>>,
@@ -206,13 +206,13 @@ impl Addition {
         self.0.parameters.push(parameter);
         self
     }
-    /// Say what the constructor does.
+    /// Set the documentation of the constructor.
     #[must_use]
     pub fn documentation(mut self, text: impl Into<String>) -> Self {
         self.0.documentation = Documentation::Text(text.into());
         self
     }
-    /// Say how it is called.
+    /// Set the function that builds the object.
     #[must_use]
     pub fn constructs(
         mut self,

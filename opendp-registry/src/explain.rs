@@ -1,4 +1,4 @@
-//! Errors that help: what was asked, what failed, and what is near.
+//! Errors that help: the request, the failure, and near matches.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -7,9 +7,9 @@ use opendp_core::{Args, Error};
 use crate::registry::{Family, Refusal};
 use crate::{Entry, Request};
 
-/// The most names, types or signatures that an error lists.
+/// The largest number of names, types or signatures that an error lists.
 const LISTED: usize = 12;
-/// The types that most data have. They are listed first.
+/// The most common types. They are listed first.
 const USUAL: [&str; 5] = ["f64", "i32", "i64", "bool", "String"];
 
 #[cold]
@@ -46,7 +46,7 @@ pub(crate) fn two_functions(name: &str, [a, b]: [&Entry; 2]) -> Error {
 
 #[cold]
 pub(crate) fn ambiguous(request: &Request, left: &[&Arc<Entry>]) -> Error {
-    // Name the type parameters on which the signatures differ, and what each may be.
+    // Name the type parameters in which the signatures differ, and the types of each.
     let mut open = Vec::new();
     for (i, generic) in left.iter().take(1).flat_map(|entry| entry.generics.iter().enumerate()) {
         let at = |entry: &&Arc<Entry>| entry.generics.get(i).map(|g| g.type_name.to_string());
@@ -64,17 +64,17 @@ pub(crate) fn ambiguous(request: &Request, left: &[&Arc<Entry>]) -> Error {
     ))
 }
 
-/// Tell which parameter failed, by the signatures that came nearest.
+/// Report the parameter that failed, from the nearest signatures.
 #[cold]
 pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> Error {
-    // A name that no signature has is wrong whatever the other arguments are.
+    // A name that no signature has is always wrong.
     if let Some(error) = unknown_name(request, args, family) {
         return error;
     }
     let refusals: Vec<Refusal> =
         family.entries.iter().filter_map(|entry| entry.refuses(request, args)).collect();
-    // A signature that refuses an argument has accepted all type arguments of the request, and is
-    // nearer than one that refused a type. An unknown name is wrong everywhere.
+    // A signature that refuses an argument has accepted all type arguments of the request, so it is
+    // nearer than one that refused a type. An unknown name is wrong in every signature.
     let rank = |refusal: &Refusal| match refusal {
         Refusal::Argument(..) => 0,
         Refusal::Type(..) => 1,
@@ -133,7 +133,7 @@ pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> E
     Error::argument(name, format!("{reason} (no signature of `{}` fits)", request.name))
 }
 
-/// The names of all parameters and of all type parameters.
+/// List the names of all parameters and of all type parameters.
 fn names(family: &Family) -> BTreeSet<String> {
     let entries = family.entries.iter();
     let of_entry = |entry: &Arc<Entry>| -> Vec<String> {
@@ -148,7 +148,7 @@ fn unknown_name(request: &Request, args: &Args, family: &Family) -> Option<Error
     let reason = format!("{} (no signature of `{}` fits)", no_such(name, &known), request.name);
     Some(Error::argument(name, reason))
 }
-/// Say that there is no argument of a name, which one may be meant, and which there are.
+/// Report an unknown argument name, the likely intended name, and all known names.
 fn no_such(name: &str, known: &BTreeSet<String>) -> String {
     let likeness = |known: &String| strsim::jaro_winkler(name, known);
     let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
@@ -159,7 +159,7 @@ fn no_such(name: &str, known: &BTreeSet<String>) -> String {
     format!("there is no such argument; {meant}there is {}", list(known.iter().cloned()))
 }
 
-/// Join with commas, and leave out the end of a long list.
+/// Join with commas, and omit the end of a long list.
 fn list(items: impl Iterator<Item = String>) -> String {
     let items: Vec<String> = items.collect();
     let shown = items.iter().take(LISTED).map(|item| format!("`{item}`")).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! JSON as pipelines and data write it: bounded, exact, and with Python's names for non-numbers.
+//! JSON of pipelines and data: bounded, exact, and with Python's names for non-finite numbers.
 
 use std::{borrow::Cow, fmt};
 
@@ -6,13 +6,13 @@ use opendp_core::{Error, Result};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json, error::Category};
 
-/// The longest text that is read, in bytes.
+/// The largest length of a text, in bytes.
 pub const MAX_BYTES: usize = 1 << 30;
 
 /// Read JSON, and the bare tokens `NaN`, `Infinity` and `-Infinity` as if they were strings.
 ///
-/// Numbers keep every digit. Nesting beyond 128 levels is an error, and so are text after the end
-/// and a key that occurs twice in one object. No error shows what was read.
+/// Numbers keep every digit. Nesting beyond 128 levels is an error. So is text after the end, and a
+/// key that occurs twice in one object. No error shows the text.
 ///
 /// ```
 /// # use opendp_registry::json;
@@ -22,13 +22,13 @@ pub const MAX_BYTES: usize = 1 << 30;
 /// ```
 ///
 /// # Errors
-/// `Argument` that tells the line and column at which the text is not JSON.
+/// `Argument`, with the line and column at which the text is not JSON.
 pub fn parse(text: &str) -> Result<Json> {
     read(text, Node { names: false })
 }
-/// Read JSON as [`parse`] does, where the text holds no data: a document, or a request.
+/// Read JSON as [`parse`] does, for a text without data: a document, or a request.
 ///
-/// An error names a key that occurs twice, except within `arg`, where a request has its data.
+/// An error names a key that occurs twice, except within `arg`, which holds the data of a request.
 ///
 /// ```
 /// # use opendp_registry::json;
@@ -37,7 +37,7 @@ pub fn parse(text: &str) -> Result<Json> {
 /// ```
 ///
 /// # Errors
-/// Those of [`parse`].
+/// The errors of [`parse`].
 pub fn parse_request(text: &str) -> Result<Json> {
     read(text, Node { names: true })
 }
@@ -52,7 +52,7 @@ fn read(text: &str, node: Node) -> Result<Json> {
         let message = error.to_string();
         let reason = match error.classify() {
             Category::Eof => "the text ends too early",
-            // What `Node` says ends before the place, which the error has, too.
+            // Cut the place from the message of `Node`, because the error has it too.
             Category::Data => message.split(" at line ").next().unwrap_or_default(),
             _ if message.contains("recursion limit") => "nested more than 128 levels deep",
             _ => "not JSON",
@@ -64,7 +64,7 @@ fn read(text: &str, node: Node) -> Result<Json> {
     })
 }
 
-/// A value of any kind, in whose objects no key occurs twice.
+/// A JSON value without duplicate keys in its objects.
 #[derive(Clone, Copy)]
 struct Node {
     /// Whether errors name keys.
@@ -76,7 +76,7 @@ impl<'de> DeserializeSeed<'de> for Node {
         reader.deserialize_any(self)
     }
 }
-/// The key under which the reader hands over a number, whose digits it keeps.
+/// The key under which the reader passes a number with all its digits.
 const NUMBER: &str = "$serde_json::private::Number";
 impl<'de> Visitor<'de> for Node {
     type Value = Json;
@@ -89,7 +89,7 @@ impl<'de> Visitor<'de> for Node {
     fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
         Ok(Json::Bool(value))
     }
-    // Integers of 64 bits come like this, and all other numbers as a map.
+    // Integers of 64 bits arrive here, all other numbers as a map.
     fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
         Ok(value.into())
     }
@@ -125,7 +125,7 @@ impl<'de> Visitor<'de> for Node {
         Ok(Json::Object(object))
     }
 }
-/// Quote the beginning of a text of a document for a message, without what a terminal would obey.
+/// Quote the beginning of a text of a document for a message, without terminal control characters.
 pub fn short(text: &str) -> String {
     format!("`{}`", text.chars().take(60).collect::<String>().escape_debug())
 }
@@ -148,7 +148,7 @@ fn quote_non_finite(text: &str) -> Cow<'_, str> {
             rest = &rest[token.len()..];
             continue;
         }
-        // Inside a string, a backslash takes the next character with it.
+        // Inside a string, a backslash escapes the next character.
         let length = match (in_string, c) {
             (true, '\\') => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
             (_, '"') => {
@@ -195,7 +195,7 @@ mod tests {
             assert!(error.contains("twice") && !error.contains("`a`"), "{error}");
         }
         assert!(parse_request(r#"{"a": {"a": 1}, "b": [{"a": 1}, {"a": 1}]}"#).is_ok());
-        // What a request has in its data is not shown.
+        // The data of a request are not shown.
         let error = parse_request(r#"{"arg": [{"Ada": 1, "Ada": 1}]}"#).unwrap_err().to_string();
         assert!(error.contains("twice") && !error.contains("Ada"), "{error}");
         let error =

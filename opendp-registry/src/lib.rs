@@ -1,7 +1,7 @@
 //! Finds constructors by name and type signature, and reads pipeline documents.
 //!
-//! A program links the crates whose constructors it wants, and names each once in code
-//! (`use opendp_transformations as _;`); [`Registry::global`] then holds what they registered.
+//! A program links the crates whose constructors it needs, and names each crate once in code
+//! (`use opendp_transformations as _;`). [`Registry::global`] then holds their constructors.
 //!
 //! ```
 //! use opendp_core::{Args, AtomDomain, Space, SymmetricDistance, VectorDomain};
@@ -15,7 +15,7 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
-//! A pipeline document does the same from a text alone: see [`Document`].
+//! A pipeline document builds the same objects from text: see [`Document`].
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]

@@ -1,4 +1,4 @@
-//! What a request resolved to, kept with all that decided it.
+//! A cache of resolved requests.
 
 use std::{any::TypeId, sync::Arc};
 
@@ -7,21 +7,21 @@ use serde_json::Value as Json;
 
 use crate::Entry;
 
-/// A request that was resolved, kept with all that decided it.
+/// A resolved request, with all facts that determined the result.
 pub(crate) struct Memo {
     pub(crate) epoch: u64,
     request: String,
     args: Vec<(String, Key)>,
     pub(crate) entry: Arc<Entry>,
 }
-/// What decides between signatures about one argument: its kind, not its content.
+/// The property of an argument that selects the signature: its kind, not its content.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
     Json,
     Space(TypeId, TypeId),
     Descriptor(Kind, TypeId),
-    /// The types of the domain and the metric that it starts from, and of its measure: a conversion
-    /// is another function for each measure.
+    /// The types of its input domain, input metric and measure: each measure has its own
+    /// conversion.
     Measurement([TypeId; 3]),
     Object(Kind),
     Value(TypeId),
@@ -30,8 +30,8 @@ pub(crate) enum Key {
 impl Key {
     pub(crate) fn of(arg: &Arg) -> Option<Key> {
         Some(match arg {
-            // The text of a type argument decides, and so does its absence: such a request is
-            // resolved anew each time.
+            // The text of a type argument, or its absence, affects the result: such a request is
+            // resolved again each time.
             Arg::Json(Json::String(_) | Json::Null) => return None,
             Arg::Json(_) => Key::Json,
             Arg::Space(space) => Key::Space(space.domain().inner_id(), space.metric().inner_id()),

@@ -1,4 +1,4 @@
-//! Constructors by name, and the one that a request means.
+//! Finds constructors by name and resolves requests.
 
 use std::{
     collections::BTreeMap,
@@ -21,36 +21,36 @@ use crate::{Addition, Entry, Request};
 
 /// The constructors that a program can name.
 ///
-/// It resolves names from many threads at once and remembers what a request resolved to. Nothing
-/// depends on the order in which crates register.
+/// It resolves names from many threads at once and remembers what a request resolved to. The
+/// results do not depend on the order in which crates register.
 pub struct Registry {
     families: DashMap<String, Arc<Family>>,
     memo: DashMap<u64, Vec<Memo>>,
-    /// What the name of a type alone makes.
+    /// The objects made from the name of a type alone.
     pub(crate) plain: DashMap<TypeName, Constructed>,
     hasher: RandomState,
-    /// Counts additions: what was remembered before the last one may no longer be right.
+    /// Counts additions. A result remembered before the last addition may be outdated.
     epoch: AtomicU64,
 }
-/// All signatures under one name, in the order of their texts.
+/// All signatures under one name, sorted by their texts.
 #[derive(Clone, Default)]
 pub(crate) struct Family {
     pub(crate) entries: Vec<Arc<Entry>>,
 }
 impl Registry {
-    /// Every constructor linked into this program.
+    /// Return the registry of every constructor linked into this program.
     pub fn global() -> &'static Registry {
         static GLOBAL: LazyLock<Registry> = LazyLock::new(Registry::new);
         &GLOBAL
     }
-    /// Collect every constructor linked into this program into a registry of its own.
+    /// Collect every constructor linked into this program into a new registry.
     pub fn new() -> Self {
         Registry::collect(|_| true)
     }
     /// Collect only what these packages registered.
     ///
-    /// A package that is not trusted can neither be called nor stand in the way: its names are as
-    /// if they were not there.
+    /// A package that is not trusted cannot be called and cannot hide others: its names are
+    /// ignored.
     pub fn trusting(packages: &[&str]) -> Self {
         Registry::collect(|registration| packages.contains(&registration.family.origin.package))
     }
@@ -73,11 +73,11 @@ impl Registry {
             epoch: AtomicU64::new(0),
         }
     }
-    /// Check that constructors are there, for a program to call when it starts: a crate that is
-    /// linked but never named in code registers nothing.
+    /// Check that constructors are registered. Call this at program start: a crate that is linked
+    /// but never named in code registers nothing.
     ///
     /// # Errors
-    /// `NotFound` that lists the missing names.
+    /// `NotFound`, with the missing names.
     pub fn expecting(&self, names: &[&str]) -> Result<&Self> {
         let missing: Vec<&str> =
             names.iter().copied().filter(|name| !self.families.contains_key(*name)).collect();
@@ -123,7 +123,8 @@ impl Registry {
         names.sort();
         names
     }
-    /// The signatures of a constructor, in order, by any of its names, with or without `make_`.
+    /// Return the signatures of a constructor, in order, by any of its names, with or without
+    /// `make_`.
     ///
     /// # Errors
     /// `NotFound` with the nearest names; `Ambiguous` when the name stands for two functions.
@@ -132,17 +133,18 @@ impl Registry {
     }
     /// Find the one signature that a request and its arguments mean.
     ///
-    /// A request is a name, with or without `make_`, and maybe type arguments: `make_clamp<T=i32>`,
-    /// `make_clamp<i32, SymmetricDistance>`. An argument named for a type parameter, such as
-    /// `"MO": "L1Distance<i32>"`, is a type argument too. Signatures that an argument does not fit
-    /// fall away. If several are left, type parameters take their defaults; then JSON is decoded
-    /// by each where it stands for different types, and `i32`, `i64`, `f64`, `bool` and `String` are
-    /// preferred in this order; `f64` comes first where a number has a point or an exponent. JSON
-    /// that means the same to all of them decides nothing.
+    /// A request is a name, with or without `make_`, and optional type arguments:
+    /// `make_clamp<T=i32>`, `make_clamp<i32, SymmetricDistance>`. An argument named for a type
+    /// parameter, such as `"MO": "L1Distance<i32>"`, is a type argument too. Signatures that do not
+    /// fit an argument are excluded. If several remain, type parameters take their defaults. Then
+    /// each remaining signature decodes JSON that means different types in them. The preferred
+    /// types are `i32`, `i64`, `f64`, `bool` and `String`, in this order; `f64` is first if a
+    /// number has a point or an exponent. JSON with the same meaning in all signatures has no
+    /// effect.
     ///
     /// # Errors
-    /// `NotFound` with the nearest names; `Argument` that tells which parameter failed;
-    /// `Ambiguous` when several signatures are left.
+    /// `NotFound` with the nearest names; `Argument`, with the parameter that failed; `Ambiguous`
+    /// when several signatures remain.
     pub fn resolve(&self, request: &str, args: &Args) -> Result<Arc<Entry>> {
         let epoch = self.epoch.load(Ordering::SeqCst);
         let hash = self.hash(request, args);
@@ -167,7 +169,8 @@ impl Registry {
     /// Find the one signature that a request means, and call it.
     ///
     /// # Errors
-    /// Those of [`resolve`](Registry::resolve), of decoding the arguments, and of the constructor.
+    /// The errors of [`resolve`](Registry::resolve), of decoding the arguments, and of the
+    /// constructor.
     pub fn make(&self, request: &str, args: &Args) -> Result<Constructed> {
         self.resolve(request, args)?.construct(args)
     }
@@ -187,7 +190,7 @@ impl Registry {
     pub(crate) fn knows(&self, name: &str) -> bool {
         self.families.contains_key(name) || self.families.contains_key(&full_name(name))
     }
-    /// The kind of thing that a name makes.
+    /// Return the kind of object that a name makes.
     pub(crate) fn kind(&self, name: &str) -> Option<Kind> {
         let family = self.family(name).ok()?;
         family.entries.first().map(|entry| entry.kind)
@@ -197,7 +200,7 @@ impl Registry {
         let all = self.families.iter().flat_map(|family| family.entries.clone());
         all.filter(|entry| entry.kind == kind).collect()
     }
-    /// Find a signature, and tell whether kinds of arguments alone decided.
+    /// Find a signature, and return whether the kinds of the arguments alone determined it.
     pub(crate) fn find(&self, request: &Request, args: &Args) -> Result<(Arc<Entry>, bool)> {
         let family = self.family(&request.name)?;
         let mut left: Vec<&Arc<Entry>> =
@@ -207,7 +210,7 @@ impl Registry {
             return Err(no_candidate(request, args, &family));
         }
         if 1 < left.len() {
-            // A default decides only what nothing else has decided.
+            // A default applies only to a type parameter that is still open.
             let open = |i: usize, name: &str| {
                 let named = |given: &Option<String>| given.as_deref() == Some(name);
                 let by_place = request.types.get(i).is_some_and(|(given, _)| given.is_none());
@@ -231,7 +234,7 @@ impl Registry {
                 if left.len() == 1 {
                     break;
                 }
-                // Between one type and all others the JSON cannot tell: take the usual one.
+                // The JSON does not distinguish one type from all others: take the usual one.
                 let one = left.iter().filter(|entry| entry.names_type(name)).count();
                 if one == 1 && left.iter().all(|entry| entry.generics.len() == 1) {
                     left.retain(|entry| entry.names_type(name));
@@ -266,7 +269,7 @@ impl fmt::Debug for Registry {
     }
 }
 
-/// Keep what a condition keeps, unless it keeps nothing.
+/// Keep the signatures that satisfy a condition, unless there are none.
 fn narrow(left: &mut Vec<&Arc<Entry>>, keep: impl Fn(&Entry) -> bool) {
     if left.iter().any(|entry| keep(entry)) {
         left.retain(|entry| keep(entry));
@@ -282,7 +285,7 @@ fn full_name(name: &str) -> String {
 }
 
 impl Family {
-    /// Two signatures that belong to different functions.
+    /// Return two signatures that belong to different functions.
     fn conflict(&self) -> Option<[&Entry; 2]> {
         let first = self.entries.first()?;
         let other = self.entries.iter().find(|entry| entry.identity != first.identity)?;
@@ -291,7 +294,7 @@ impl Family {
 }
 
 impl Entry {
-    /// Why a request does not mean this signature, or `None` when it may.
+    /// Return the reason why a request does not mean this signature, or `None` if it may.
     pub(crate) fn refuses(&self, request: &Request, args: &Args) -> Option<Refusal> {
         for (i, (name, wanted)) in request.types.iter().enumerate() {
             let found = match name {
@@ -347,14 +350,14 @@ impl crate::entry::Generic {
         }
     }
 }
-/// Why a signature falls away.
+/// The reason why a signature is excluded.
 pub(crate) enum Refusal {
     /// It has no such type parameter.
     NoGeneric(String),
-    /// A type parameter is another type.
+    /// A type parameter has another type.
     Type(String, TypeName),
     /// It has no such parameter.
     NoParameter(String),
-    /// An argument is not of a kind that fits the parameter.
+    /// The kind of an argument does not fit the parameter.
     Argument(String, TypeName),
 }

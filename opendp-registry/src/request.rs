@@ -1,4 +1,4 @@
-//! What a caller asks for: a name, and some type arguments.
+//! A request: a name, and optional type arguments.
 
 use opendp_core::{Error, Result, TypeName};
 

@@ -1,4 +1,4 @@
-//! Search for the value of a document's parameter.
+//! Searches for the value of a document's parameter.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use serde_json::Value as Json;
 use crate::{Document, Registry};
 
 impl Document {
-    /// Find the value of a parameter at which the map begins to meet a bound.
+    /// Find the value of a parameter at the boundary where the map meets a bound.
     ///
-    /// The answer is the value on the side where `map(d_in) <= d_out` holds that is nearest to the
-    /// boundary: the smallest scale, or the largest size, that the budget allows. Values at which
-    /// the document cannot be built, or the map fails, count as ones that do not meet it. A parameter
-    /// that only takes whole numbers is searched among these.
+    /// The answer is the value nearest to the boundary where `map(d_in) <= d_out` holds: the
+    /// smallest scale, or the largest size, that the budget allows. If the document cannot be built
+    /// at a value, or the map fails, the value does not meet the bound. A parameter that takes only
+    /// whole numbers is searched among whole numbers.
     ///
     /// # Errors
     /// `Argument` when the document has no such parameter; `Search` when the map meets the bound
-    /// for all values, down to the one that means no noise, or for none; the document's own error
+    /// for no value, or for all values, including the value without noise; the document's own error
     /// when no value can be built.
     pub fn solve(
         &self,
@@ -37,8 +37,9 @@ impl Document {
         let build = |value: Json| {
             self.build_with(registry, &BTreeMap::from([(parameter.to_owned(), value)]))
         };
-        // A bad distance would look like a budget that no value meets. The map itself may fail here:
-        // it does not meet the budget at this value, and may at another.
+        // Without this check, a bad distance would look like a budget that no value meets. The map
+        // itself may fail here: it does not meet the budget at this value, but may meet it at
+        // another.
         if let Some(made) = [0.5, 1.0, 2.0, 100.0].iter().find_map(|x| build(x.to_json()).ok()) {
             made.check_distances(d_in, d_out)?;
             made.check_neighbours(d_in)?;
@@ -48,8 +49,8 @@ impl Document {
             return search::<i64>(build, d_in, d_out);
         }
         let found = search::<f64>(&build, d_in, d_out)?;
-        // Where below there is nothing, and no map says that what is above does not meet the bound,
-        // this is where the values end, and no boundary of the map.
+        // If the next value below gives an error, and the map at the next value above does not
+        // exceed the bound, then this is the end of the valid values and not a boundary of the map.
         let end = f64::from_json(&found)?;
         let meets = |x: f64| build(x.to_json()).and_then(|made| made.check(d_in, d_out));
         if end.abs() <= f64::MIN_POSITIVE

@@ -1,4 +1,4 @@
-//! What stands for a type in a request, and what JSON tells of types.
+//! Types in requests, and the types that JSON implies.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl Registry {
         }
         entry.construct(&args)
     }
-    /// Check that what stands for a type says no more than its type: the rest would be lost.
+    /// Check that an object given for a type has no arguments of its own: they would be lost.
     pub(crate) fn check_type_arguments(&self, entry: &Entry, args: &Args) -> Result<()> {
         for (name, arg) in args.iter() {
             let Arg::Made(made) = arg else { continue };
@@ -34,7 +34,7 @@ impl Registry {
             let plain = match self.plain.get(&generic.type_name) {
                 Some(plain) => plain.value().clone(),
                 None => {
-                    // A type that takes more than its name to make is compared with nothing.
+                    // A type that cannot be made from its name alone is not compared.
                     let Ok(plain) = self.of_type(&generic.type_name) else { continue };
                     self.plain.insert(generic.type_name.clone(), plain.clone());
                     plain
@@ -59,7 +59,8 @@ impl Registry {
     }
 }
 
-/// The JSON that stands for different types in different signatures, and so can tell between them.
+/// Return the JSON arguments that have different types in different signatures and so can select
+/// one.
 pub(crate) fn telling<'a>(left: &[&Arc<Entry>], args: &'a Args) -> Vec<&'a Json> {
     let type_of = |entry: &Entry, name: &str| {
         entry.parameters.iter().find(|p| p.name == name).map(|p| p.type_name.clone())

@@ -1,11 +1,11 @@
-//! Which quantile: a number from zero to one.
+//! A quantile level: a number from zero to one.
 
 use opendp_core::arith::cast::dyadic;
 use opendp_core::codec::{items, unexpected};
 use opendp_core::{Codec, Error, Result, named};
 use serde_json::Value as Json;
 
-/// Which quantile: a number from zero to one, where one half is the median.
+/// A quantile level: a number from zero to one, where one half is the median.
 ///
 /// It is read from a number, or from a pair of integers `[numerator, denominator]`.
 ///
@@ -45,7 +45,7 @@ impl Alpha {
             "alpha: expected a fraction in [0, 1], found {numerator}/{denominator}"
         )))
     }
-    /// The unit of quantile scores at this alpha: a score is a distance of ranks times this.
+    /// Return the unit of quantile scores at this alpha: a score is a distance of ranks times this.
     ///
     /// It is the denominator of alpha, as [`make_quantile_score_candidates`] rounds it for data of
     /// this size, or of unknown size.
@@ -68,8 +68,8 @@ impl Alpha {
             None => DENOMINATORS,
         })
     }
-    /// The fraction itself if its denominator is below a limit, or else the multiple of one by the
-    /// limit below it.
+    /// Return the fraction itself if its denominator is below a limit. Otherwise, round it down to
+    /// a multiple of one divided by the limit.
     fn fraction(&self, limit: u64) -> Fraction {
         let exact = match self.0 {
             Kind::Number(number) => exact_fraction(number),
@@ -79,7 +79,7 @@ impl Alpha {
             return fraction;
         }
         let numerator = match self.0 {
-            // A float of at least zero becomes the integer below it, as this cast does.
+            // This cast rounds a nonnegative float down to an integer.
             Kind::Number(number) => (number * limit as f64) as u64,
             Kind::Fraction(numerator, denominator) => {
                 let product = u128::from(numerator) * u128::from(limit);
@@ -100,7 +100,7 @@ pub(crate) struct Fraction {
     pub(crate) denominator: u64,
 }
 
-/// The fraction with the smallest denominator that equals a float, if that fits.
+/// Return the fraction with the smallest denominator that equals a float, if it fits.
 fn exact_fraction(number: f64) -> Option<Fraction> {
     let (mantissa, exponent) = dyadic(number)?;
     let numerator = u64::try_from(mantissa).ok()?;

@@ -1,4 +1,4 @@
-//! Counts of leaves, summed up a tree.
+//! Sums of leaf counts in every node of a tree.
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Integer, Number};
 use opendp_core::erased::AnyDistance;
@@ -7,11 +7,11 @@ use opendp_core::{
     OfAnyNumber, Result, Space, StabilityMap, Transformation, VectorDomain,
 };
 
-/// Sum the counts of leaves up a tree, in which each node has as many children.
+/// Compute the nodes of a tree from the counts of its leaves: each node is the sum of its children.
 ///
-/// Ranges of leaves are sums of few nodes, so that noise added to the nodes answers all ranges
-/// well. [`make_consistent_b_ary_tree`](crate::make_consistent_b_ary_tree) makes the best leaves of
-/// the noisy nodes. (Hay, Rastogi, Miklau and Suciu, "Boosting the accuracy of differentially
+/// A range of leaves is the sum of a few nodes, so noisy nodes answer every range with little
+/// noise. [`make_consistent_b_ary_tree`](crate::make_consistent_b_ary_tree) estimates the leaves
+/// from the noisy nodes. (Hay, Rastogi, Miklau and Suciu, "Boosting the accuracy of differentially
 /// private histograms through consistency", 2010.)
 ///
 /// # Arguments
@@ -22,15 +22,15 @@ use opendp_core::{
 /// The input is a space of vectors of integers under a norm, `L1Distance` or `L2Distance`.
 ///
 /// # Function
-/// The counts given are the first leaves; counts beyond `leaf_count` are dropped, and the leaves up
-/// to `b^(layers - 1)`, where `b = branching_factor` and `layers` is the smallest number that makes
-/// room for `leaf_count`, are zero. Each other node is the exact sum of the leaves below it, or the
-/// nearest value of the type of the counts.
+/// The tree has `layers` layers and `b^(layers - 1)` leaves, where `b = branching_factor` and
+/// `layers` is the smallest number with `b^(layers - 1) >= leaf_count`. The input counts are the
+/// first leaves. Counts beyond `leaf_count` are dropped, and the other leaves are zero. Each other
+/// node is the exact sum of the leaves below it, or the nearest value of the type of the counts.
 ///
 /// # Postcondition
 /// The output holds the layers from the root down, each from left to right, without the leaves
-/// after the last one given. Its length depends on that of the input alone, and is public when that
-/// is.
+/// after the last one given. Its length depends only on the length of the input, and is public when
+/// that length is public.
 ///
 /// # Map
 /// For `L1Distance` `d_out = layers * d_in`; for `L2Distance`
@@ -38,20 +38,21 @@ use opendp_core::{
 ///
 /// # Proof
 /// Vectors at a finite distance have the same length, and so have their trees. Let `v` be the
-/// difference of the leaves, zero where there are none; dropping leaves brings no two vectors
-/// further apart. Without saturation, the difference of the layer whose nodes have `k = b^j` leaves
-/// each, is `w = S v`, where each leaf counts in one node. In L1, `|w| <= |v|`: a sum is at most the
-/// sum of the absolute values. There are `layers` layers. In L2, `|w|^2 <= k |v|^2`: by
-/// Cauchy and Schwarz `(v_1 + ... + v_k)^2 <= k (v_1^2 + ... + v_k^2)`. The squares of the layers
-/// add up to `1 + b + ... + b^(layers - 1) = (b^layers - 1) / (b - 1)` times `|v|^2`, and leaves
-/// that all move together attain it. Saturation is applied to each exact sum on its own and brings
-/// no two numbers further apart, so that it shrinks every entry of the difference, and its norm.
-/// (Saturating on the way up would do as well; wrapping around would not.)
+/// difference of the leaves, zero where there are none; dropping leaves does not increase the
+/// distance of two vectors. Without saturation, the difference of the layer whose nodes have
+/// `k = b^j` leaves each is `w = S v`, where each leaf is counted in one node. In L1, `|w| <= |v|`:
+/// a sum is at most the sum of the absolute values. There are `layers` layers. In L2,
+/// `|w|^2 <= k |v|^2`: by Cauchy and Schwarz `(v_1 + ... + v_k)^2 <= k (v_1^2 + ... + v_k^2)`. The
+/// squares of the layers add up to `1 + b + ... + b^(layers - 1) = (b^layers - 1) / (b - 1)` times
+/// `|v|^2`, and leaves that all move together attain it. Saturation is applied to each exact sum
+/// separately and does not increase the distance of two numbers, so it increases neither the
+/// absolute value of any entry of the difference nor its norm. (Saturating at each layer would also
+/// be correct; wrapping around would not.)
 ///
 /// # Errors
 /// `MakeTransformation` when `leaf_count` is 0, when `branching_factor` is below 2, and when the
-/// tree has more nodes than fit memory addresses. The map gives `Overflow` or `FailedCast` when the
-/// bound does not fit its type.
+/// number of nodes does not fit `usize`. The map gives `Overflow` or `FailedCast` when the bound
+/// does not fit its type.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -93,9 +94,9 @@ register! {
             ] as OfAnyNumber<L2Distance<f64>>;
 }
 
-/// A norm of the nodes of a tree, in terms of that of its leaves.
+/// A norm that can be bounded for all nodes of a tree, given a bound for its leaves.
 pub trait TreeNorm: Metric {
-    /// Bound the norm of all nodes, given one on the norm of the leaves.
+    /// Bound the norm of all nodes, given a bound on the norm of the leaves.
     ///
     /// # Errors
     /// `Overflow` or `FailedCast` when the bound does not fit its type.
@@ -150,7 +151,7 @@ norms_of_any_number! {
     L2Distance: i32 i64 u32 u64 f64;
 }
 
-/// How the leaves and the other nodes of a tree are laid out.
+/// The layout of the leaves and the other nodes of a tree.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     leaf_count: usize,
@@ -191,7 +192,7 @@ impl Shape {
     fn map<M: TreeNorm>(self) -> StabilityMap<M, M> {
         StabilityMap::new(move |d_in| M::in_tree(d_in, self.branching_factor, self.layers))
     }
-    /// Count the nodes of the tree over that many counts.
+    /// Count the nodes of the tree over this many counts.
     fn nodes(&self, counts: usize) -> usize {
         self.inner + counts.min(self.leaf_count)
     }
@@ -221,7 +222,7 @@ impl Shape {
         Ok(nodes)
     }
 }
-/// The sum of each group of so many children.
+/// Sum each group of this many children.
 fn each_sum<C: Copy>(children: &[C], group: usize, value: impl Fn(C) -> i128) -> Vec<i128> {
     let sum = |group: &[C]| group.iter().fold(0, |sum: i128, x| sum.wrapping_add(value(*x)));
     children.chunks(group).map(sum).collect()

@@ -1,4 +1,4 @@
-//! The sum of bounded records, of unknown number, by its older name.
+//! The sum of an unknown number of bounded records, under its older name.
 
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Bounds, DatasetMetric, Error, MetricOn, Result, Space,
@@ -10,32 +10,32 @@ use crate::{Summand, make_sum};
 
 /// Add up an unknown number of bounded records.
 ///
-/// This is [`make_sum`] for data sets whose size is not public, under the name that proofs and
-/// programs have long used.
+/// This is [`make_sum`] for data sets whose size is not public, under its older name.
 ///
 /// # Arguments
 /// * `bounds` - a pair `[lower, upper]`; the bounds of the input when absent
 ///
 /// # Precondition
-/// The size of the input is unknown. Its records are within bounds and not NaN; or they are not
-/// NaN, and `bounds` are given.
+/// The size of the input is unknown. Its records are not NaN. They are within bounds, or `bounds`
+/// are given.
 ///
 /// # Function
-/// If the input has no bounds, records are first moved into `bounds`, as by `make_clamp`. Then they
-/// are added up, as by `make_sum`.
+/// If the input has no bounds, the records are first clamped to `bounds`, as by `make_clamp`. Then
+/// they are added up, as by `make_sum`.
 ///
 /// # Postcondition
-/// The output is the sum, never NaN nor infinite.
+/// The output is the sum, never NaN or infinite.
 ///
 /// # Map
 /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`, rounded up as by `make_sum`.
 ///
 /// # Proof
-/// That of `make_sum`, after that of `make_clamp` if the input has no bounds.
+/// The proof of `make_sum` applies, after the proof of `make_clamp` if the input has no bounds.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is known, or when there are no bounds, or when `bounds` are
-/// not those of the input; `FailedFunction` when a record may be NaN; and those of `make_sum`.
+/// `MakeTransformation` when the size is known, when there are no bounds, or when `bounds` differ
+/// from those of the input; `FailedFunction` when a record may be NaN; and the errors of
+/// `make_sum`.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -1,4 +1,4 @@
-//! Records of another type, and null where there is none.
+//! Casts each record to another type, or to null.
 
 use opendp_core::{
     Atom, AtomDomain, DatasetMetric, Function, MetricOn, OptionDomain, Result, Space,
@@ -8,30 +8,30 @@ use opendp_core::{
 use crate::each::{call, each};
 use crate::round_cast::{RoundCast, casts};
 
-/// Cast each record to another type, or to null when no value of that type stands for it.
+/// Cast each record to another type, or to null when the cast has no result.
 ///
 /// # Arguments
-/// None but the type `TOA` to cast to.
+/// Only the type `TOA` to cast to.
 ///
 /// # Precondition
 /// The input is any space of data sets.
 ///
 /// # Postcondition
-/// The output has one record for each record, in order: its cast as in [`RoundCast`], or null when
-/// there is none or it is NaN. No record of the output is NaN, and any number may be. The size is
-/// that of the input.
+/// The output has one record for each record of the input, in order: its cast as in [`RoundCast`],
+/// or null when the cast has no result or is NaN. No record of the output is NaN; any other number
+/// may occur. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The cast of a record depends on that record alone, and equal records have equal casts; see
-/// [`make_row_by_row`](crate::make_row_by_row). It cannot fail: what does not cast is null, which
-/// is a member of the output's element domain, as is any value that is not NaN.
+/// The cast of a record depends only on that record, and equal records have equal casts; see
+/// [`make_row_by_row`](crate::make_row_by_row). The cast cannot fail: a record that does not cast
+/// becomes null. Null and every value that is not NaN are members of the output's element domain.
 ///
 /// # Errors
-/// `MetricSpace` when the metric does not fit the output, which no dataset metric of this project
-/// does.
+/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
+/// fits.
 ///
 /// ```
 /// # use opendp_core::*;

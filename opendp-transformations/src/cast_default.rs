@@ -1,4 +1,4 @@
-//! Records of another type, and its default value where there is none.
+//! Casts each record to another type, or to its default value.
 
 use opendp_core::{
     Atom, AtomDomain, DatasetMetric, Function, MetricOn, Result, Space, Transformation,
@@ -11,27 +11,27 @@ use crate::round_cast::{RoundCast, defaults};
 /// Cast each record to another type, or to the default value of that type.
 ///
 /// # Arguments
-/// None but the type `TOA` to cast to.
+/// Only the type `TOA` to cast to.
 ///
 /// # Precondition
 /// The input is any space of data sets.
 ///
 /// # Postcondition
-/// The output has one record for each record, in order: its cast as in [`RoundCast`], or the
-/// default value of `TOA` when there is none: zero, `false` or the empty text. A float may be NaN.
-/// The size is that of the input.
+/// The output has one record for each record of the input, in order: its cast as in [`RoundCast`],
+/// or the default value of `TOA` when the cast has no result: zero, `false` or the empty text. A
+/// float may be NaN. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The cast of a record depends on that record alone, and equal records have equal casts; see
+/// The cast of a record depends only on that record, and equal records have equal casts; see
 /// [`make_row_by_row`](crate::make_row_by_row). Every value of `TOA` is in the output's element
 /// domain.
 ///
 /// # Errors
-/// `MetricSpace` when the metric does not fit the output, which no dataset metric of this project
-/// does.
+/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
+/// fits.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -1,4 +1,4 @@
-//! Records as floats, and NaN where there is none.
+//! Casts each record to a float, or to NaN.
 
 use opendp_core::arith::Float;
 use opendp_core::{
@@ -11,26 +11,26 @@ use crate::each::{call, each, rows};
 /// Cast each record to a float type, or to its inherent null, NaN.
 ///
 /// # Arguments
-/// None but the float type `TOA` to cast to.
+/// Only the float type `TOA` to cast to.
 ///
 /// # Precondition
 /// The input is any space of data sets.
 ///
 /// # Postcondition
-/// The output has one record for each record, in order: its cast as in [`RoundCast`], or NaN when
-/// there is none. The size is that of the input.
+/// The output has one record for each record of the input, in order: its cast as in [`RoundCast`],
+/// or NaN when the cast has no result. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The cast of a record depends on that record alone, and equal records have equal casts; see
+/// The cast of a record depends only on that record, and equal records have equal casts; see
 /// [`make_row_by_row`](crate::make_row_by_row). Every float is in the output's element domain, NaN
 /// included.
 ///
 /// # Errors
-/// `MetricSpace` when the metric does not fit the output, which no dataset metric of this project
-/// does.
+/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
+/// fits.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -3,27 +3,27 @@
 use opendp_core::arith::Float;
 use opendp_core::{Atom, Function, Result};
 
-/// Make the cumulative distribution function of noisy counts of neighbouring bins.
+/// Compute the cumulative distribution function of noisy counts of adjacent bins.
 ///
 /// # Arguments
-/// None but the type `TA` of the counts.
+/// Only the type `TA` of the counts.
 ///
 /// # Precondition
-/// The input is a release, or a function of one: it has no more to hide.
+/// The input is a release, or a function of one: it needs no further protection.
 ///
 /// # Postcondition
-/// The output has, for each bin, the sum of the counts up to that bin divided by the sum of all.
-/// Where that is no number, because the counts add up to zero, or to infinity, or one is NaN,
-/// nothing is known of the distribution, and the output is that of equal counts. Noisy counts may
-/// be negative: the output need not increase, nor stay within 0 and 1. No bins have an empty
-/// output.
+/// The output has, for each bin, the sum of the counts up to that bin divided by the sum of all. If
+/// that quotient is undefined, because the counts add up to zero or to infinity, or one is NaN,
+/// nothing is known of the distribution, and the output is the same as for equal counts. Noisy
+/// counts may be negative, so the output may decrease, and may leave the interval from 0 to 1.
+/// Without bins the output is empty.
 ///
 /// # Map
-/// This is post-processing: the loss stays what it was.
+/// This is post-processing: the loss does not change.
 ///
 /// # Proof
-/// A function of a release, and of nothing else that is private, reveals nothing more. (Dwork and
-/// Roth, "The algorithmic foundations of differential privacy", 2014, proposition 2.1.)
+/// A function of a release that reads no other private data reveals nothing more. (Dwork and Roth,
+/// "The algorithmic foundations of differential privacy", 2014, proposition 2.1.)
 ///
 /// # Errors
 /// None.
@@ -46,7 +46,8 @@ register! {
     "cdf.rs": make_cdf() for TA in [f32, f64] = f64;
 }
 
-/// The cumulative sums divided by the total; those of equal counts if there is no such number.
+/// Return the cumulative sums divided by the total, or those of equal counts if a quotient is
+/// undefined.
 pub(crate) fn cumulative(counts: &[f64]) -> Vec<f64> {
     let mut total = 0.0;
     let sums = counts.iter().map(|count| {

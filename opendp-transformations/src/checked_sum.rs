@@ -1,4 +1,4 @@
-//! Sums that are checked not to overflow, by their older names.
+//! Sums that are checked for overflow, under their older names.
 
 use opendp_core::arith::{Directed, InfCast, Integer};
 use opendp_core::{
@@ -9,11 +9,10 @@ use opendp_core::{
 use crate::stated::bounded;
 use crate::{Pairwise, Sequential, Summand, Summation, make_sum};
 
-/// Add up a known number of bounded integers that cannot overflow.
+/// Add up a known number of bounded integers whose sum cannot overflow.
 ///
-/// This is [`make_sum`] under a name that programs have long used, over data sets that it describes
-/// itself. The sum is exact while it is computed and rounded once, so that no order of the records
-/// matters.
+/// This is [`make_sum`] under an older name, on an input space that it builds itself. The sum is
+/// computed exactly and rounded once, so the order of the records does not matter.
 ///
 /// # Arguments
 /// * `size` - the number of records
@@ -29,10 +28,11 @@ use crate::{Pairwise, Sequential, Summand, Summation, make_sum};
 /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
-/// `MakeTransformation` when a sum may not fit `T`. The map gives `Overflow` when the bound does not.
+/// `MakeTransformation` when a sum may not fit `T`. The map gives `Overflow` when the bound does
+/// not fit `T`.
 ///
 /// ```
 /// # use opendp_transformations::*;
@@ -70,32 +70,31 @@ register! {
 
 /// Add up an unknown number of bounded floats.
 ///
-/// This is [`make_sum`] under a name that programs have long used, over data sets that it describes
-/// itself. The sum is exact while it is computed and rounded once, so that no order of the records
-/// matters.
+/// This is [`make_sum`] under an older name, on an input space that it builds itself. The sum is
+/// computed exactly and rounded once, so the order of the records does not matter.
 ///
 /// # Arguments
-/// * `size_limit` - the number of records that are expected at most, which has no effect on the
-///   sum: no record is left out
+/// * `size_limit` - the largest expected number of records. It has no effect on the sum: no record
+///   is left out
 /// * `bounds` - a pair `[lower, upper]`
 ///
-/// The type argument `S` is the name of a way to add floats, and has no effect.
+/// The type argument `S` names a summation algorithm and has no effect.
 ///
 /// # Precondition
 /// The records are within the bounds.
 ///
 /// # Postcondition
-/// The output is the sum; it is never NaN nor infinite.
+/// The output is the sum; it is never NaN or infinite.
 ///
 /// # Map
 /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`, rounded up as by `make_sum`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
-/// `MakeTransformation` when a bound is infinite, or when the sum of `size_limit` records may exceed
-/// the largest `f64`. The map gives `Overflow` when the bound does.
+/// `MakeTransformation` when a bound is infinite, or when the sum of `size_limit` records may
+/// exceed the largest `f64`. The map gives `Overflow` when the bound exceeds the largest `f64`.
 ///
 /// ```
 /// # use opendp_transformations::*;
@@ -129,31 +128,30 @@ register! {
 
 /// Add up a known number of bounded floats.
 ///
-/// This is [`make_sum`] under a name that programs have long used, over data sets that it describes
-/// itself. The sum is exact while it is computed and rounded once, so that no order of the records
-/// matters.
+/// This is [`make_sum`] under an older name, on an input space that it builds itself. The sum is
+/// computed exactly and rounded once, so the order of the records does not matter.
 ///
 /// # Arguments
 /// * `size` - the number of records
 /// * `bounds` - a pair `[lower, upper]`
 ///
-/// The type argument `S` is the name of a way to add floats, and has no effect.
+/// The type argument `S` names a summation algorithm and has no effect.
 ///
 /// # Precondition
 /// The records are within the bounds.
 ///
 /// # Postcondition
-/// The output is the sum; it is never NaN nor infinite.
+/// The output is the sum; it is never NaN or infinite.
 ///
 /// # Map
 /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`, rounded up as by `make_sum`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// `MakeTransformation` when a bound is infinite, or when the sum of `size` records may exceed the
-/// largest `f64`. The map gives `Overflow` when the bound does.
+/// largest `f64`. The map gives `Overflow` when the bound exceeds the largest `f64`.
 ///
 /// ```
 /// # use opendp_transformations::*;
@@ -184,7 +182,7 @@ register! {
         for S in [Pairwise<f32>, Pairwise<f64>, Sequential<f32>, Sequential<f64>] = Pairwise<f64>;
 }
 
-/// Check that so many records have a sum that is a float.
+/// Check that the sum of this many records is a float.
 pub(crate) fn fits<T: Summand<Total = f64>>(size: usize, bounds: &Bounds<T>) -> Result<()> {
     for bound in [bounds.lower(), bounds.upper()] {
         let bound = bound.to_f64().unwrap_or(f64::NAN).abs();

@@ -1,4 +1,4 @@
-//! Checks that several tests share.
+//! Checks shared by several tests.
 
 use std::fmt::Debug;
 
@@ -13,7 +13,7 @@ pub(crate) mod metrics {
     };
 }
 
-/// Check that `f(x ++ y) = f(x) ++ f(y)`, which is what a function of each record alone obeys.
+/// Check that `f(x ++ y) = f(x) ++ f(y)`, which holds for a function of each record alone.
 pub(crate) fn row_law<DI, MI, DO, MO, I, O>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[Vec<I>],
@@ -69,7 +69,7 @@ pub(crate) fn check_rows<D, M, E, MO>(
     }
 }
 
-/// List all orders of some items, each place of an item counted apart: `n!` of them.
+/// List all `n!` orders of the items. Equal items at different places count as different.
 pub(crate) fn orders<T: Clone>(items: &[T]) -> Vec<Vec<T>> {
     let Some((first, rest)) = items.split_first() else { return vec![Vec::new()] };
     let insert = |order: Vec<T>| {
@@ -82,10 +82,11 @@ pub(crate) fn orders<T: Clone>(items: &[T]) -> Vec<Vec<T>> {
     orders(rest).into_iter().flat_map(insert).collect()
 }
 
-/// Check the map of a random transformation: for close inputs, the outputs can be drawn together so
-/// that they are always as close as the map says. `outputs` lists them, all equally likely.
+/// Check the map of a random transformation: for close inputs, the outputs have a joint
+/// distribution in which they are always as close as the map says. `outputs` lists them, all
+/// equally likely.
 ///
-/// Such a joint draw exists exactly if the lists, each repeated until they have one length, match.
+/// Such a distribution exists exactly if the lists, repeated to a common length, can be matched.
 pub(crate) fn couples<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[DI::Carrier],

@@ -1,16 +1,16 @@
-//! The number of children that makes the best tree of counts.
+//! The best number of children for a tree of counts.
 
 use opendp_core::arith::DirectedFloat;
 
 /// Choose the branching factor of a tree over about `size_guess` leaves.
 ///
-/// It is the one, from 2 up to `size_guess`, that makes the average variance of all ranges of
-/// leaves least once a noisy tree is made consistent: the least `(b - 1) h^3 - 2 (b + 1) h^2 / 3`,
-/// where `h` is the logarithm of the size to the base `b`. (Qardaji, Yang and Li, "Understanding
-/// hierarchical methods for differentially private histograms", 2013.) Below two leaves there is
-/// nothing to choose, and the answer is the size.
+/// It is the factor, from 2 to `size_guess`, that minimizes the average variance of all ranges of
+/// leaves after a noisy tree is made consistent. That is the minimum of
+/// `(b - 1) h^3 - 2 (b + 1) h^2 / 3`, where `h` is the logarithm of the size to the base `b`.
+/// (Qardaji, Yang and Li, "Understanding hierarchical methods for differentially private
+/// histograms", 2013.) For fewer than two leaves the answer is the size.
 ///
-/// The guess must not depend on private data, or else the choice does.
+/// The guess must not depend on private data, because the choice depends on the guess.
 ///
 /// ```
 /// # use opendp_transformations::choose_branching_factor;
@@ -24,7 +24,7 @@ pub fn choose_branching_factor(size_guess: u32) -> u32 {
     let size = ln(size_guess);
     let (mut best, mut least) = (2, f64::INFINITY);
     for b in 2..=size_guess {
-        // The height is at least one, so that no larger factor does better than this.
+        // The height is at least one, so no larger factor does better than this.
         if least < (f64::from(b) - 5.0) / 3.0 {
             break;
         }

@@ -1,4 +1,4 @@
-//! Records moved into bounds.
+//! Clamps records to bounds.
 
 use opendp_core::arith::Number;
 use opendp_core::{
@@ -26,12 +26,11 @@ use crate::each::{call, each};
 /// # Proof
 /// A record that is not NaN is either below `lower`, above `upper`, or between them, and becomes
 /// `lower`, `upper`, or itself, all of which are in the output domain. The output of a record
-/// depends on that record alone, so that each record added, removed or replaced in the input is at
-/// most one added, removed or replaced, at the same place, in the output.
+/// depends only on that record, so each record added, removed or replaced in the input is at most
+/// one added, removed or replaced, at the same place, in the output.
 ///
 /// # Errors
-/// `FailedFunction` when a record may be NaN. (Bounds that are reversed or NaN do not exist; see
-/// `Bounds`.)
+/// `FailedFunction` when a record may be NaN. (The type `Bounds` excludes reversed and NaN bounds.)
 ///
 /// ```
 /// # use opendp_core::*;

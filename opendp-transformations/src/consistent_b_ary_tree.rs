@@ -1,38 +1,38 @@
-//! The best leaves of a noisy tree of counts.
+//! Estimates of the leaves of a noisy tree of counts.
 
 use opendp_core::arith::{Float, Number};
 use opendp_core::{Atom, Error, Function, Result};
 
-/// Make the leaves that fit a noisy tree of counts best.
+/// Estimate the leaves of a noisy tree of counts by least squares.
 ///
-/// The nodes of a tree from [`make_b_ary_tree`](crate::make_b_ary_tree) say the same many times
-/// over: each count, and again as a part of every sum above it. This is the post-processing that
-/// weighs them all, by least squares, so that the leaves have the least variance, and so have all
-/// sums of leaves. (Hay, Rastogi, Miklau and Suciu, "Boosting the accuracy of differentially
-/// private histograms through consistency", 2010, theorem 3; here also for trees in which some
-/// leaves are missing, where the weights are those of the variances.)
+/// The nodes of a tree from [`make_b_ary_tree`](crate::make_b_ary_tree) are redundant: each count
+/// is also a part of every sum above it. This post-processing combines all nodes by least squares.
+/// The leaves, and all sums of leaves, then have the least variance. (Hay, Rastogi, Miklau and
+/// Suciu, "Boosting the accuracy of differentially private histograms through consistency", 2010,
+/// theorem 3; extended here to trees in which some leaves are missing, with weights from the
+/// variances.)
 ///
 /// # Arguments
 /// * `branching_factor` - the number of children of each node, at least 2
 ///
 /// # Precondition
 /// The input lists the layers of a tree from the root down, each from left to right, with
-/// independent noise of one variance in each node. Leaves that are missing at the end are zero, and
-/// known to be so.
+/// independent noise of one variance in each node. Missing leaves at the end are known to be zero.
 ///
 /// # Postcondition
-/// The output has one number for each leaf of the input. It is a function of its input alone,
-/// defined for every length: a tree without nodes has no leaves. Where the noisy nodes are already
-/// consistent, the leaves are theirs, but for rounding.
+/// The output has one number for each leaf of the input. It depends only on the input and is
+/// defined for every length: a tree without nodes has no leaves. If the noisy nodes are already
+/// consistent, the leaves do not change, except for rounding.
 ///
 /// # Map
-/// This is post-processing: the loss stays what it was.
+/// This is post-processing: the loss does not change.
 ///
 /// # Proof
 /// Upward, each node is the average of its own count and the sum of its children, weighted by the
-/// inverse of their variances, and so the least squares estimate from the nodes below it. Downward,
-/// what a node differs from the sum of its children is given to them in proportion to their
-/// variances, which is the least squares solution under the constraint of that sum.
+/// inverse of their variances. It is thus the least squares estimate from itself and the nodes
+/// below it. Downward, the difference between a node and the sum of its children is distributed to
+/// the children in proportion to their variances, which is the least squares solution under the
+/// constraint of that sum.
 ///
 /// # Errors
 /// `MakeTransformation` when `branching_factor` is below 2.
@@ -64,10 +64,10 @@ register! {
             TOA in [f32, f64] = f64;
 }
 
-/// One layer: its nodes, and their variances once they know of those below them.
+/// One layer: its nodes, and their variances after the nodes below them are included.
 ///
-/// The nodes whose leaves are all there have one variance, and those without leaves none. In
-/// between there is at most one node with some leaves.
+/// The nodes with all their leaves have the same variance. Those without leaves have variance zero.
+/// Between them is at most one node with only some of its leaves.
 #[derive(Clone, Copy)]
 struct Layer {
     start: usize,
@@ -99,7 +99,7 @@ fn consistent<O: Float>(nodes: &[f64], b: usize) -> Vec<O> {
     let leaf_count = given - inner;
     let mut below = Layer { start: inner, width, full: leaf_count, variance: 1.0, partial: 0.0 };
     let mut layers = vec![below];
-    // The variances, from those of the leaves up.
+    // The variances, from the leaves up.
     for width in widths.into_iter().rev() {
         let full = below.full / b;
         let children = below.full - full * b;
@@ -115,7 +115,7 @@ fn consistent<O: Float>(nodes: &[f64], b: usize) -> Vec<O> {
         };
         layers.push(below);
     }
-    // The leaves, which are nearly all nodes, stay where they are and are written once, as results.
+    // Most nodes are leaves. They stay in place and are written once, as results.
     let (above, leaves) = nodes.split_at(inner);
     let mut above = above.to_vec();
     for (depth, pair) in layers.windows(2).enumerate() {
@@ -132,7 +132,7 @@ fn consistent<O: Float>(nodes: &[f64], b: usize) -> Vec<O> {
         let leaves = leaves.iter().map(|leaf| O::from_f64_toward_zero(*leaf));
         result.iter_mut().zip(leaves).for_each(|(x, leaf)| *x = leaf);
     }
-    // The layer whose nodes are final, from the root down.
+    // The layer with final nodes, from the root down.
     let mut own = above[..inner.min(1)].to_vec();
     for (depth, pair) in layers.windows(2).enumerate().rev() {
         let [below, layer] = pair else { continue };
@@ -148,7 +148,7 @@ fn consistent<O: Float>(nodes: &[f64], b: usize) -> Vec<O> {
     result
 }
 
-/// The nearest floats. Every number has one.
+/// Convert to the nearest floats. Every number has one.
 pub(crate) fn floats<T: Number>(numbers: &[T]) -> Vec<f64> {
     numbers.iter().map(|x| x.to_f64().unwrap_or(0.0)).collect()
 }
@@ -156,14 +156,14 @@ fn sum(children: &[f64]) -> f64 {
     children.iter().sum()
 }
 
-/// Make each node the average of its own number and of the sum of its children.
+/// Replace each node by the weighted average of its own number and the sum of its children.
 fn upward(own: &mut [f64], layer: &Layer, children: &[f64], below: &Layer, b: usize) {
     let full = own.iter_mut().zip(children.chunks_exact(b)).take(layer.full);
     for (node, children) in full {
         let sum = sum(children);
         *node = sum + layer.variance * (*node - sum);
     }
-    // The others: at most one has leaves, and those without are zero.
+    // The other nodes: at most one has leaves, and those without leaves are zero.
     for (node, own) in own.iter_mut().enumerate().take(layer.width).skip(layer.full) {
         let first = (node * b).min(children.len());
         let last = first.saturating_add(b).min(children.len()).min(below.width);
@@ -172,7 +172,8 @@ fn upward(own: &mut [f64], layer: &Layer, children: &[f64], below: &Layer, b: us
     }
 }
 
-/// Give each node's children what it differs from their sum. Nodes without leaves are zero.
+/// Distribute the difference between a node and the sum of its children to them. Nodes without
+/// leaves are zero.
 fn downward<O: Float>(
     own: &[f64],
     layer: &Layer,
@@ -258,7 +259,7 @@ mod tests {
                 near(&leaves(b, &nodes), &least_squares(b, &exact));
             }
         }
-        // A control: the leaves alone are another answer.
+        // A control: the leaves alone give another answer.
         let nodes = [7, 5, 1, 2];
         assert!((leaves(2, &nodes)[0] - 2.0).abs() > 1.0);
     }

@@ -11,7 +11,7 @@ use crate::tally::{Tally, tally};
 /// Count the records.
 ///
 /// # Arguments
-/// None but the type `TO` of the count.
+/// Only the type `TO` of the count.
 ///
 /// # Precondition
 /// The input is a space of data sets in which records are added and removed.
@@ -25,9 +25,9 @@ use crate::tally::{Tally, tally};
 ///
 /// # Proof
 /// One record added or removed changes the number of records by one, and no other change of the
-/// data does. Taking the minimum with a constant brings no two numbers further apart. The symmetric
-/// distance `d` of two data sets therefore bounds the difference of their counts. (A known size
-/// is not used: the count is computed, and costs the same.)
+/// data does. Taking the minimum with a constant does not increase the distance of two numbers. The
+/// symmetric distance `d` of two data sets therefore bounds the difference of their counts. (A
+/// known size is not used: the count is computed, with the same sensitivity.)
 ///
 /// # Errors
 /// The map gives `FailedCast` when `d_in` does not fit `TO`.

@@ -1,4 +1,4 @@
-//! The number of records of each value.
+//! The number of records with each value.
 
 use std::collections::HashMap;
 
@@ -11,30 +11,30 @@ use crate::symmetric::one_in_one;
 use crate::table::Table;
 use crate::{Key, Tally};
 
-/// Count the records of each value that occurs.
+/// Count the records with each value that occurs.
 ///
 /// # Arguments
-/// None but the type `TV` of the counts.
+/// Only the type `TV` of the counts.
 ///
 /// # Precondition
 /// The input is a space of data sets in which records are added and removed.
 ///
 /// # Postcondition
-/// The output has a key for each value that occurs among the records, and no other. Which keys it
-/// has is private: it may be released only by a measurement that accounts for it. The value of a
-/// key is the number of records, or the largest number up to which `TV` holds every integer,
-/// whichever is smaller.
+/// The output has a key for each value that occurs among the records, and no other. The set of keys
+/// is private: only a measurement that accounts for it may release it. The value of a key is the
+/// number of records, or the largest number up to which `TV` holds every integer, whichever is
+/// smaller.
 ///
 /// # Map
 /// `d_out = (d_in, d_in, d_in)`: the number of counts that change, the sum of their changes, and
 /// the largest of them; the last two are cast to `TV` and rounded up.
 ///
 /// # Proof
-/// A record added or removed changes the count of its value by one, and no other, where a value
-/// without a key counts zero. By `d` such steps at most `d` counts change, by at most `d` together,
-/// so that none changes by more than `d`. Saturation brings no two counts further apart, and leaves
-/// equal ones equal. Each of the three bounds is attained: by `d` records of `d` values, and by `d`
-/// records of one.
+/// Adding or removing a record changes the count of its value by one and no other count; a value
+/// without a key has count zero. In `d` such steps at most `d` counts change, their changes add up
+/// to at most `d`, and each changes by at most `d`. Saturation does not increase the distance of
+/// two counts and keeps equal counts equal. Each of the three bounds is attained: by `d` records of
+/// `d` different values, and by `d` records of one value.
 ///
 /// # Errors
 /// The map gives `FailedCast` when `d_in` does not fit `TV`.

@@ -14,26 +14,26 @@ use crate::{Key, Tally};
 /// Count the records in each of some categories.
 ///
 /// # Arguments
-/// * `categories` - the values to count, all different
+/// * `categories` - the different values to count
 /// * `null_category` - whether to count, in a last cell, the records that are in no category
 ///
 /// # Precondition
 /// No category occurs twice. `MO` is a norm, `L1Distance` or `L2Distance`.
 ///
 /// # Postcondition
-/// The output holds the count of each category, in the order given, and then that of all other
-/// records if `null_category` is set. A count that exceeds the largest number up to which `TOA`
-/// holds every integer is that number. The number of cells is part of the output domain: it is
-/// public, since it depends on the arguments alone.
+/// The output holds the count of each category, in the order given, and then the count of all other
+/// records if `null_category` is set. Let `m` be the largest number up to which `TOA` holds every
+/// integer: a count above `m` is given as `m`. The number of cells is part of the output domain: it
+/// is public, since it depends only on the arguments.
 ///
 /// # Map
 /// `d_out = d_in` in both norms, cast to the type of the distance and rounded up.
 ///
 /// # Proof
-/// Categories are distinct, so that a record counts in one cell at most. Adding or removing it
-/// changes that cell by one and no other; saturation brings no two counts further apart. The sum of
-/// the changes of all cells is thus at most the symmetric distance `d_in`, and the Euclidean length
-/// of a vector is at most the sum of its absolute values.
+/// Categories are distinct, so a record is counted in at most one cell. Adding or removing it
+/// changes that cell by one and no other; saturation does not increase the distance of two counts.
+/// The sum of the changes of all cells is thus at most the symmetric distance `d_in`, and the
+/// Euclidean length of a vector is at most the sum of its absolute values.
 ///
 /// # Errors
 /// `MakeTransformation` when a category occurs twice. The map gives `FailedCast` when `d_in` does
@@ -109,7 +109,7 @@ where
     Ok((Space::new(domain, MO::default())?, one_each(metric)))
 }
 
-/// Its state is the count of all other records, and then that of each category.
+/// Its state is the count of all other records, then the count of each category.
 struct Histogram<T> {
     label: String,
     categories: usize,
@@ -148,7 +148,7 @@ impl<T: Key> Fold<Vec<T>, Vec<u64>> for Histogram<T> {
         state.merge(&other)
     }
     fn finish(&self, state: Counts) -> Result<Vec<u64>> {
-        // Of all the others' count, only the place changes.
+        // Only the place of the count of all other records changes.
         let mut state = Vec::from(state);
         let others = state.first().copied().unwrap_or(0);
         state.drain(..1.min(state.len()));
@@ -163,7 +163,7 @@ fn tallies<TOA: Tally>(counts: Vec<u64>) -> Result<Vec<TOA>> {
 
 /// The place of each category in the state, counted from one. Any other record has place zero.
 enum Places<T> {
-    /// Words of a short range have a place each, beginning with the word `first`.
+    /// Each word of a short range has a place, beginning with the word `first`.
     Range {
         first: u64,
         places: Vec<usize>,

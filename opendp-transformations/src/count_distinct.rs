@@ -12,7 +12,7 @@ use crate::{Key, distinct, table};
 /// Count the distinct values among the records.
 ///
 /// # Arguments
-/// None but the type `TO` of the count.
+/// Only the type `TO` of the count.
 ///
 /// # Precondition
 /// The input is a space of data sets in which records are added and removed.
@@ -25,12 +25,12 @@ use crate::{Key, distinct, table};
 /// `d_out = d_in`, cast to `TO` and rounded up.
 ///
 /// # Proof
-/// A record added brings at most one value that did not occur before, and one removed takes away at
-/// most one; neither touches any other value. Two data sets at symmetric distance `d` are joined by
-/// `d` such steps, so that their numbers of values differ by at most `d`. Taking the minimum with a
-/// constant brings no two numbers further apart. (When the size is known, `d` is even and `d / 2`
-/// records are replaced; replacing a record can still change the count only by one, but the map
-/// does not rely on the size. See `make_count`.)
+/// Adding a record adds at most one value that did not occur before, and removing a record removes
+/// at most one; neither affects any other value. Two data sets at symmetric distance `d` are `d`
+/// such steps apart, so their numbers of values differ by at most `d`. Taking the minimum with a
+/// constant does not increase the distance of two numbers. (When the size is known, `d` is even and
+/// `d / 2` records are replaced; replacing a record can still change the count only by one, but the
+/// map does not rely on the size. See `make_count`.)
 ///
 /// # Errors
 /// The map gives `FailedCast` when `d_in` does not fit `TO`.
@@ -63,7 +63,7 @@ register! {
             TO in [i32, i64, u32, u64, usize, f64] = i32;
 }
 
-/// Its state is the set of values seen. The seed is that of all its states, which are joined faster.
+/// Its state is the set of values seen. All its states share one seed, so they merge faster.
 struct Distinct {
     seed: u64,
     /// Names the type of the count.
@@ -144,7 +144,7 @@ mod tests {
         let domain = VectorDomain::new(AtomDomain::<i64>::default());
         let input = Space::new(domain, SymmetricDistance).unwrap();
         let count = make_count_distinct::<_, _, i64>(input).unwrap();
-        // 30 000 near zero and as many far from it, each about five times.
+        // 30 000 values near zero and 30 000 far from it, each about five times.
         let row = |i: i64| (i % 60_000 - 30_000) * if i % 2 == 0 { 1 } else { 1 << 40 };
         let data: Vec<i64> = (0..300_000).map(|i| row(i * 7 + i / 60_000)).collect();
         let expected = data.iter().collect::<std::collections::HashSet<_>>().len() as i64;

@@ -3,11 +3,11 @@
 use opendp_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// How many records are in each of some cells.
+/// The number of records in each cell.
 ///
-/// To raise one number twice in a row is to wait until the first is written, and records often come
-/// in runs of one cell. So each cell has two numbers, and the records take turns. Only their sum is
-/// ever told.
+/// Incrementing the same counter twice in a row stalls on the first store, and records of one cell
+/// often follow each other. So each cell has two counters, and the records alternate between them.
+/// Only their sum is visible.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(from = "Vec<u64>", into = "Vec<u64>")]
 pub(crate) struct Counts(Vec<[u64; 2]>);
@@ -17,7 +17,7 @@ impl Counts {
     pub(crate) fn new(cells: usize) -> Self {
         Counts(vec![[0; 2]; cells])
     }
-    /// Count records, given by their cells. It takes 2^64 records to leave the range.
+    /// Count records, given by their cells. Only 2^64 records would overflow a counter.
     #[inline]
     pub(crate) fn add(&mut self, cells: impl Iterator<Item = usize>) {
         for (turn, cell) in cells.enumerate() {
@@ -26,7 +26,7 @@ impl Counts {
             }
         }
     }
-    /// Add so many records of one cell.
+    /// Add this many records of one cell.
     pub(crate) fn raise(&mut self, cell: usize, records: u64) {
         if let Some(counts) = self.0.get_mut(cell) {
             counts[0] = counts[0].wrapping_add(records);

@@ -18,48 +18,48 @@ use crate::{Pairwise, Sequential, Summation};
 /// Data sets whose records are pairs of floats.
 type Pairs<T> = VectorDomain<PairDomain<AtomDomain<T>, AtomDomain<T>>>;
 
-/// Measure the covariance of a known number of bounded pairs.
+/// Compute the covariance of a known number of bounded pairs.
 ///
-/// The sums are exact while they are computed, in one pass, and the covariance is rounded once, so
-/// that it does not depend on the order of the records nor on how they are divided.
+/// The sums are computed exactly, in one pass, and the covariance is rounded once, so it does not
+/// depend on the order of the records or on how they are split into chunks.
 ///
 /// # Arguments
-/// * `ddof` - the delta degrees of freedom: what is subtracted from the number of records before
-///   the sum of products of deviations is divided by it
+/// * `ddof` - the delta degrees of freedom: the sum of products of deviations is divided by the
+///   number of records less `ddof`
 ///
-/// The type argument `S` is the name of a way to add floats, and has no effect.
+/// The type argument `S` names a summation algorithm and has no effect.
 ///
 /// # Precondition
 /// The number of records is known and greater than `ddof`. Both parts of the records are within
 /// bounds that are finite, and not NaN.
 ///
 /// # Function
-/// Each part of each record is rounded to a multiple of about `2^-51` of the width of its bounds,
-/// above its lower bound. The covariance of these multiples is a quotient of integers. It is cut,
-/// toward zero, to a multiple of `g`, the spacing of floats of type `T` at the largest possible
-/// covariance.
+/// The distance of each part of a record from its lower bound is rounded to a multiple of about
+/// `2^-51` of the width of its bounds. The covariance of these multiples is a quotient of integers.
+/// It is rounded toward zero to a multiple of `g`, the spacing of floats of type `T` at the largest
+/// possible covariance.
 ///
 /// # Postcondition
-/// The output is the covariance, within the precision above; it is never NaN nor infinite.
+/// The output is the covariance, within the precision above; it is never NaN or infinite.
 ///
 /// # Map
 /// With `n` records, bounds of widths `W` and `W'`, and `k = floor(d / 2)` for a symmetric distance
-/// `d`, which is `d_in`, or twice as much when the metric counts replaced records:
+/// `d`, which is `d_in`, or `2 * d_in` when the metric counts replaced records:
 /// `min(k (n - 1), 2 floor(n / 2) ceil(n / 2)) / (n (n - ddof)) * W W'`, computed exactly and
 /// rounded up to a multiple of `g`, then to a float.
 ///
 /// # Proof
-/// Let the parts be integers from `0` to `R` and from `0` to `R'`, the widths rounded up, and
-/// `C` the sum of the products of their deviations. For one replaced record let `(m, m')` be the
-/// mean of the others and `C'` their sum. Then `C = C' + (n - 1) / n * (x - m) (y - m')`. This
-/// product is bilinear, so that its extremes are at the corners: `m m'` and `(R - m)(R' - m')` above
-/// zero, `-m (R' - m')` and `-(R - m) m'` below. Any one above zero less any one below is one of
-/// `m R'`, `(R - m) R'`, `R m'`, `R (R' - m')`, so at most `R R'`. Replacing `k` records changes `C`
-/// by at most `k (n - 1) / n * R R'`. By Cauchy and Schwarz `C^2` is at most the product of the two
-/// sums of squared deviations, each of which is at most `floor(n / 2) ceil(n / 2) / n` times the
-/// square of its range (`deviations.rs`), so that no two values of `C` are further apart than
-/// twice that times `R R'`. `grid.rs` proves that cutting moves no two results further apart than
-/// a multiple of `g` that bounds their difference.
+/// Let the parts be integers from `0` to `R` and from `0` to `R'`, the widths rounded up, and `C`
+/// the sum of the products of their deviations. For one replaced record let `(m, m')` be the mean
+/// of the others and `C'` their sum. Then `C = C' + (n - 1) / n * (x - m) (y - m')`. This product
+/// is bilinear, so its extremes are at the corners: the positive ones are `m m'` and
+/// `(R - m)(R' - m')`, the negative ones `-m (R' - m')` and `-(R - m) m'`. The difference of a
+/// positive and a negative one is `m R'`, `(R - m) R'`, `R m'` or `R (R' - m')`, so at most `R R'`.
+/// Replacing `k` records changes `C` by at most `k (n - 1) / n * R R'`. By Cauchy and Schwarz `C^2`
+/// is at most the product of the two sums of squared deviations, each of which is at most
+/// `floor(n / 2) ceil(n / 2) / n` times the square of its range (`deviations.rs`), so the distance
+/// of two values of `C` is at most twice that times `R R'`. `grid.rs` proves that if a multiple of
+/// `g` bounds the difference of two results, it still bounds it after rounding.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown, or not above `ddof`, when a part has no bounds or
@@ -132,33 +132,32 @@ register! {
             S in [Pairwise<f32>, Sequential<f32>] as Pairwise<f32> = Pairwise<f32>;
 }
 
-/// Measure the covariance of a known number of bounded pairs, by the older name.
+/// Compute the covariance of a known number of bounded pairs, under the older name.
 ///
-/// This is [`make_covariance`] over data sets that it describes itself.
+/// This is [`make_covariance`] on an input space that it builds itself.
 ///
 /// # Arguments
 /// * `size` - the number of records
 /// * `bounds_0` - a pair `[lower, upper]` for the first parts
 /// * `bounds_1` - a pair `[lower, upper]` for the second parts
-/// * `ddof` - what is subtracted from the number of records before the sum of products of
-///   deviations is divided by it
+/// * `ddof` - the sum of products of deviations is divided by the number of records less `ddof`
 ///
-/// The type argument `S` is the name of a way to add floats, and has no effect.
+/// The type argument `S` names a summation algorithm and has no effect.
 ///
 /// # Precondition
 /// `size` is greater than `ddof`, and the bounds are finite.
 ///
 /// # Postcondition
-/// The output is the covariance, never NaN nor infinite.
+/// The output is the covariance, never NaN or infinite.
 ///
 /// # Map
-/// That of `make_covariance`.
+/// The same as for `make_covariance`.
 ///
 /// # Proof
-/// That of `make_covariance`.
+/// The same as for `make_covariance`.
 ///
 /// # Errors
-/// Those of `make_covariance`.
+/// The errors of `make_covariance`.
 ///
 /// ```
 /// # use opendp_core::Bounds;
@@ -202,7 +201,7 @@ struct Rule {
     offsets: (Offset, Offset),
 }
 impl Rule {
-    /// The sum of products of deviations times the number of records, as the result.
+    /// Convert the sum of products of deviations, times the number of records, to the result.
     fn result(&self, numerator: UBig) -> Exact {
         let denominator = UBig::from(self.size) * UBig::from(self.divisor);
         let exponent = self.offsets.0.exponent() + self.offsets.1.exponent();
@@ -226,7 +225,7 @@ fn overflow(d_in: u32) -> Error {
     ))
 }
 
-/// The exact sums of the parts, as multiples, and that of their products.
+/// The exact sums of the parts, as multiples, and the exact sum of their products.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Products {
     first: u128,

@@ -1,4 +1,4 @@
-//! A frame of fields of text.
+//! A frame made of fields of text.
 
 use opendp_core::{
     AtomDomain, Codec, Column, ColumnDomain, DataFrame, DataFrameDomain, DatasetMetric, Function,
@@ -8,7 +8,7 @@ use opendp_core::{
 use crate::each::call;
 use crate::split_records::Fields;
 
-/// Make a frame of the fields of each record.
+/// Make a frame from the fields of each record.
 ///
 /// # Arguments
 /// * `col_names` - the names of the columns, in the order of the fields
@@ -18,20 +18,20 @@ use crate::split_records::Fields;
 ///
 /// # Postcondition
 /// The output has one row for each record, in order, and a column of text for each name. A field
-/// that a record does not have is the empty text; a record's fields beyond the names are left out.
-/// The size is that of the input. The domain of the output states the schema, so that what follows
-/// is checked when it is built.
+/// that a record lacks becomes the empty text; fields beyond the names are dropped. The size does
+/// not change. The domain of the output states the schema, so later steps are checked when they are
+/// built.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The row of a record depends on that record alone; see
+/// The row of a record depends only on that record; see
 /// [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
-/// `MakeDomain` when there is no name, or one twice; `MetricSpace` when the metric does not fit the
-/// output, which no dataset metric of this project does.
+/// `MakeDomain` when there is no name, or a name occurs twice; `MetricSpace` when the metric does
+/// not fit the output. Every dataset metric of this project fits.
 ///
 /// ```
 /// # use opendp_core::*;

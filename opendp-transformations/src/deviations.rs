@@ -3,21 +3,22 @@
 //! **Function.** Each record is rounded, alone, to an integer `I` from `0` to `R`, a multiple of a
 //! power of two above the lower bound; see `offset.rs`. The sums `A` of these and `B` of their
 //! squares are integers, exact in any order. The sum of squared deviations of `n` records is
-//! `(n B - A^2) / n`, a quotient of integers, which is cut once to a float; see `grid.rs`.
+//! `(n B - A^2) / n`, a quotient of integers, which is rounded toward zero once, to a float; see
+//! `grid.rs`.
 //!
 //! **Sensitivity.** Let `V(x)` be the sum of squared deviations of `n >= 1` numbers `x` from `0` to
 //! `R`. **Lemma.** If `y` comes from `x` by replacing at most `k` of them, then
-//! `V(x) - V(y) <= a (n - a) / n * R^2`, where `a = min(k, floor(n / 2))`.
-//! *Proof.* Let `z` be the `n - k` numbers they share, and `u` the `k` others of `x`. If there are
-//! any in `z`, then `V(y) >= V(z)`, since the deviations of `z` from any point are least from its own
-//! mean; if not, `V(y) >= 0`, and we let `V(z) = 0` and `z` have any mean. The deviations of `x`
+//! `V(x) - V(y) <= a (n - a) / n * R^2`, where `a = min(k, floor(n / 2))`. *Proof.* Let `z` be the
+//! `n - k` numbers they share, and `u` the `k` others of `x`. If `z` is not empty, then
+//! `V(y) >= V(z)`, since the deviations of `z` from any point are least from its own mean; if `z`
+//! is empty, `V(y) >= 0`, and we let `V(z) = 0` and choose any mean of `z`. The deviations of `x`
 //! split into those within `u`, within `z`, and between both:
 //! `V(x) = V(u) + V(z) + k (n - k) / n * (mean(u) - mean(z))^2`. So the difference is at most
-//! `V(u) + k (n - k) / n * (mean(u) - mean(z))^2`, convex in each number of `u`, and in
-//! `mean(z)`; it is largest where all of these are `0` or `R`, and by symmetry where `mean(z) = 0`.
-//! If `j` of the numbers in `u` are `R` and the others `0`, then it is
+//! `V(u) + k (n - k) / n * (mean(u) - mean(z))^2`, convex in each number of `u`, and in `mean(z)`;
+//! it is largest where all of these are `0` or `R`, and, by symmetry, where `mean(z) = 0`. If `j`
+//! of the numbers in `u` are `R` and the others `0`, then it is
 //! `(j (k - j) / k + (n - k) j^2 / (n k)) R^2 = j (n - j) / n * R^2`, which grows with `j` up to
-//! `n / 2`, and `j <= k`. It is attained, by `z = 0` and `y = 0`, so that no smaller bound is true.
+//! `n / 2`, and `j <= k`. The bound is attained by `z = 0` and `y = 0`, so no smaller bound holds.
 //! The same holds with `x` and `y` exchanged.
 
 use std::marker::PhantomData;
@@ -34,7 +35,7 @@ use crate::offset::{Moments, Offset};
 use crate::stated::known_size;
 use crate::symmetric::{Aggregate, Records};
 
-/// Make the sum of squared deviations of a known number of bounded records, or that sum divided by
+/// Build the sum of squared deviations of a known number of bounded records, optionally divided by
 /// the number of records less `ddof`.
 pub(crate) fn deviations<T: Atom + Float + Distance + Into<f64>>(
     input: Space<Records<T>, SymmetricDistance>,
@@ -78,12 +79,13 @@ struct Rule {
     exponent: i64,
 }
 impl Rule {
-    /// The sum of squared deviations times the number of records, as the result.
+    /// Convert the sum of squared deviations, times the number of records, to the result.
     fn result(&self, numerator: UBig) -> Exact {
         let denominator = UBig::from(self.size) * UBig::from(self.divisor);
         Exact { numerator, denominator, exponent: self.exponent }
     }
-    /// The largest change when some records are replaced; if all are, the largest result.
+    /// Bound the change when this many records are replaced. For all records, this is the largest
+    /// result.
     fn sensitivity(&self, replaced: usize) -> Exact {
         let moved = replaced.min(self.size / 2);
         let range = UBig::from(self.range);
@@ -97,7 +99,7 @@ fn overflow(d_in: u32) -> Error {
     ))
 }
 
-/// Its state is the exact sum of the records, as multiples, and that of their squares.
+/// Its state is the exact sum of the records, as multiples, and the exact sum of their squares.
 struct Deviations<T> {
     offset: Offset,
     rule: Rule,

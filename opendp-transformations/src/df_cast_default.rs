@@ -1,4 +1,4 @@
-//! A column of a frame, cast to another type.
+//! Casts a column of a frame to another type.
 
 use opendp_core::{
     Atom, AtomDomain, Codec, ColumnDomain, DataFrameDomain, DatasetMetric, HashableAtom, MetricOn,
@@ -18,24 +18,24 @@ use crate::replaced::{cast_cells, replaced};
 /// The input is any space of frames. If its schema is known, it has the column, of type `TIA`.
 ///
 /// # Postcondition
-/// The output has one row for each row, in order. In place of the column it has one of type `TOA`:
-/// the cast of each cell as in [`RoundCast`], or the default value of `TOA` when there is none. If
-/// the schema is not known, a row without the column, or with one of another type, gets the default
-/// value of `TOA` there. The other columns stay as they are, and so does the size. What was known of
-/// the cells of the column, such as their bounds, is known no more.
+/// The output has one row for each row, in order. The column is replaced by one of type `TOA`: the
+/// cast of each cell as in [`RoundCast`], or the default value of `TOA` when the cast has no
+/// result. If the schema is not known, a row without the column, or with one of another type, gets
+/// the default value of `TOA`. The other columns and the size do not change. Facts about the cells
+/// of the column, such as their bounds, are dropped from the domain.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The row of the output depends on that of the input alone, and the casts of the same cells are
-/// the same; see [`make_row_by_row`](crate::make_row_by_row). Every value of `TOA` is in the domain
-/// of the new column.
+/// Each row of the output depends only on the same row of the input, and equal cells have equal
+/// casts; see [`make_row_by_row`](crate::make_row_by_row). Every value of `TOA` is in the domain of
+/// the new column.
 ///
 /// # Errors
 /// `MakeTransformation` when the schema is known and has no such column, or one of another type;
-/// `MetricSpace` when the metric does not fit the output, which no dataset metric of this project
-/// does.
+/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
+/// fits.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -153,7 +153,7 @@ mod tests {
             all.append(row);
             all
         });
-        // No other text of these is a number of the type.
+        // No other text among these is a number of the type.
         assert_eq!(sum.invoke(&whole.unwrap()).unwrap(), 7);
         assert_eq!(sum.invoke_chunks(data.into_iter().map(Ok)).unwrap(), 7);
     }

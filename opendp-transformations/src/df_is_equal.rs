@@ -1,4 +1,4 @@
-//! A column of a frame that tells whether its cells equal a value.
+//! Compares the cells of a column with a value.
 
 use opendp_core::{
     Atom, AtomDomain, Codec, Column, ColumnDomain, DataFrameDomain, DatasetMetric, HashableAtom,
@@ -8,7 +8,7 @@ use opendp_core::{
 use crate::each::call;
 use crate::replaced::replaced;
 
-/// Tell of each cell of a column whether it equals a value.
+/// Test whether each cell of a column equals a value.
 ///
 /// # Arguments
 /// * `column_name` - the name of the column
@@ -19,21 +19,21 @@ use crate::replaced::replaced;
 /// equals nothing, not even NaN.
 ///
 /// # Postcondition
-/// The output has one row for each row, in order. In place of the column it has one of truth
-/// values. If the schema is not known, a row without the column, or with one of another type, gets
-/// `false` there. The other columns stay as they are, and so does the size.
+/// The output has one row for each row, in order. The column is replaced by one of truth values. If
+/// the schema is not known, a row without the column, or with one of another type, gets `false`.
+/// The other columns and the size do not change.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The row of the output depends on that of the input alone; see
+/// Each row of the output depends only on the same row of the input; see
 /// [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
 /// `MakeTransformation` when the schema is known and has no such column, or one of another type;
-/// `MetricSpace` when the metric does not fit the output, which no dataset metric of this project
-/// does.
+/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
+/// fits.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -1,4 +1,4 @@
-//! Sets of keys, made to be filled by rows whose values are mostly new.
+//! Sets of keys, fast to fill with rows whose values are mostly new.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -6,36 +6,36 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::Key;
 use crate::table::{Table, mixed, seed};
 
-/// Keys up to which one table, which fits a cache, holds them all.
+/// Up to this many keys are held in one table, which fits a cache.
 const FEW: usize = 1 << 13;
-/// Words this close to zero, in two's complement, have a bit each.
+/// Words this close to zero, in two's complement, are stored as one bit each.
 const NEAR: u64 = 1 << 20;
-/// The other words are divided among so many lists.
+/// The other words are divided among this many lists.
 const LISTS: usize = 1 << 8;
-/// Words that a list has room for at first.
+/// The initial room of a list, in words.
 const FIRST: usize = 1 << 8;
-/// Lists that are joined drop what they hold twice when they hold so many times their room.
+/// Joined lists drop duplicates when they hold this many times their room.
 const JOINED: usize = 4;
-/// So many words are counted on all cores.
+/// From this many words on, counting uses all cores.
 const PARALLEL: usize = 1 << 17;
 
 /// A set of keys.
 ///
-/// What a large set costs is memory that is touched for the first time, or in no order. Few keys
-/// are in a [`Table`]. Of many, those that stand for small numbers have a bit in a field, and the
-/// others are appended to one of some lists, chosen by a seeded function, so that equal words meet
-/// in one list. A list that is full drops what it holds twice, by way of a table that all lists
-/// share; where this leaves less than half of its room free, the room doubles. So each row is
-/// looked at a few times, always in the cache, and a list has room for at most twice as many words
-/// as it needs, or the first few. Sets of one seed are joined list by list, without a look at the
-/// words, which are counted on all cores. What the set says does not depend on the seed.
+/// The cost of a large set is access to new memory, and access in random order. A few keys are held
+/// in a [`Table`]. Of many keys, those that stand for small numbers are bits of a bit field. The
+/// others are appended to one of several lists, which a seeded function chooses, so equal words are
+/// in the same list. A full list drops its duplicates, using a table that all lists share; if less
+/// than half of its room is then free, the room doubles. So each row is read a few times, always in
+/// the cache, and a list has room for at most twice as many words as it needs, or for its initial
+/// room. Sets with the same seed are joined list by list, without reading the words; counting uses
+/// all cores. The results do not depend on the seed.
 pub(crate) struct Set<K> {
     few: Table<K, ()>,
     many: Option<Box<Words>>,
     seed: u64,
 }
 impl<K: Key> Set<K> {
-    /// Make the set without keys.
+    /// Make an empty set.
     pub(crate) fn new(seed: u64) -> Self {
         Set { few: Table::new(), many: None, seed }
     }
@@ -75,7 +75,7 @@ impl<K: Key> Set<K> {
     pub(crate) fn count(self) -> usize {
         self.few.len() + self.many.map_or(0, |many| many.count())
     }
-    /// List the keys, some of them twice.
+    /// List the keys, with possible duplicates.
     fn keys(&self) -> Vec<K> {
         let mut keys = Vec::new();
         self.few.visit(&mut |key, ()| keys.push(key));
@@ -84,7 +84,7 @@ impl<K: Key> Set<K> {
         }
         keys
     }
-    /// Go over to many keys, if that has not been done.
+    /// Switch to the representation of many keys, if not done yet.
     fn spread(&mut self) -> &mut Words {
         let (few, seed) = (&mut self.few, self.seed);
         self.many.get_or_insert_with(|| {
@@ -94,7 +94,7 @@ impl<K: Key> Set<K> {
         })
     }
 }
-// A key may be written twice.
+// Duplicates of a key may be written.
 impl<K: Key> Serialize for Set<K> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.keys().serialize(serializer)
@@ -112,9 +112,9 @@ impl<'de, K: Key> Deserialize<'de> for Set<K> {
 struct Words {
     /// A bit for each word from `-NEAR` up to `NEAR`.
     near: Vec<u64>,
-    /// All others. Zero is none of them.
+    /// All other words. Zero is not among them.
     far: Vec<List>,
-    /// Memory for lists to find equal words in.
+    /// Memory in which lists find equal words.
     shared: Vec<u64>,
     seed: u64,
 }
@@ -162,7 +162,7 @@ impl Words {
         };
         near + far
     }
-    /// List the words, some of them twice.
+    /// List the words, with possible duplicates.
     fn iter(&self) -> impl Iterator<Item = u64> {
         let bit = |i: u64| self.near[(i >> 6) as usize] >> (i & 63) & 1 == 1;
         let near = (0..2 * NEAR).filter(move |i| bit(*i)).map(|i| i.wrapping_sub(NEAR));
@@ -170,15 +170,15 @@ impl Words {
     }
 }
 
-/// Words, some of them twice.
+/// Words, with possible duplicates.
 #[derive(Default)]
 struct List {
     words: Vec<u64>,
     /// The words of other lists.
     joined: Vec<Vec<u64>>,
-    /// How many words it may hold before it drops what it holds twice, unless lists are joined.
+    /// The number of words it may hold before it drops duplicates, unless lists are joined.
     room: usize,
-    /// How many of them `words` may hold: none until it has been made room for.
+    /// The number of words that `words` may hold: zero until memory is reserved.
     free: usize,
 }
 impl List {
@@ -195,7 +195,7 @@ impl List {
         self.joined.extend(other.joined);
         self.joined.extend(Some(other.words).filter(filled));
     }
-    /// Drop what is held twice, and make room.
+    /// Drop duplicates, and make room.
     #[inline(never)]
     fn settle(&mut self, shared: &mut Vec<u64>, seed: u64) {
         let mut seen = Seen::new(self.len(), shared, seed);
@@ -215,14 +215,14 @@ impl List {
     }
 }
 
-/// The words of one list that have been seen, in memory that lists share.
+/// The words of one list that have been seen, in memory shared by the lists.
 struct Seen<'a> {
     places: &'a mut [u64],
     shift: u32,
     seed: u64,
 }
 impl<'a> Seen<'a> {
-    /// No words yet, and room for so many.
+    /// Start empty, with room for this many words.
     fn new(words: usize, shared: &'a mut Vec<u64>, seed: u64) -> Self {
         let places = (2 * words).next_power_of_two().max(2);
         shared.clear();
@@ -298,7 +298,7 @@ mod tests {
     }
     #[test]
     fn a_word_far_away_is_not_taken_for_one_near() {
-        // A field that forgets the high bits would find these equal.
+        // A bit field that ignores the high bits would find these equal.
         let mut set = Set::new(seed());
         set.extend(&(0..2 * FEW as u64).collect::<Vec<_>>());
         set.extend(&[1 << 40, 5 + (1 << 40), u64::MAX << 21]);

@@ -1,4 +1,4 @@
-//! Without the missing records.
+//! Drops missing records.
 
 use opendp_core::{
     AtomDomain, DatasetMetric, Function, MetricOn, OptionDomain, Result, Space, StabilityMap,
@@ -14,20 +14,20 @@ use crate::each::call;
 /// None.
 ///
 /// # Precondition
-/// The metric counts records added and removed, or inserted and deleted: how many are dropped is a
-/// property of the data, so that the output has no known size.
+/// The metric counts records added and removed, or inserted and deleted: the number of dropped
+/// records depends on the data, so the size of the output is unknown.
 ///
 /// # Postcondition
 /// The output holds the records that are neither null nor NaN, in order, under the metric of the
-/// input. Its size is not known, even if that of the input is.
+/// input. Its size is unknown, even if the size of the input is known.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// A record adds one record to the output or none, and that depends on the record alone. A record
-/// added, inserted, removed or deleted in the input thus is at most one in the output, at the same
-/// place among those that are kept.
+/// Each record is kept or dropped, which depends only on that record. A record added, inserted,
+/// removed or deleted in the input thus changes at most one record of the output in the same way,
+/// at the same place among those that are kept.
 ///
 /// # Errors
 /// `MetricSpace` when the metric requires a known size.

@@ -1,4 +1,4 @@
-//! Transformations of each record alone, put together.
+//! Assembles transformations of each record alone.
 
 use opendp_core::{
     DatasetMetric, Domain, Function, MetricOn, Result, Space, StabilityMap, Transformation,
@@ -6,8 +6,8 @@ use opendp_core::{
 };
 use serde_json::Value as Json;
 
-/// The label of a function of rows, by which its partial results are told from those of others: the
-/// name of what makes it, and the arguments, to the bit.
+/// Make the label of a function of rows, which distinguishes its partial results from those of
+/// other functions. It is the name of the constructor and the exact arguments.
 pub(crate) fn call<const N: usize>(
     name: &'static str,
     arguments: [Json; N],
@@ -25,7 +25,7 @@ where
         Ok(())
     })
 }
-/// Assemble a transformation of which the function acts on each record alone.
+/// Assemble a transformation whose function acts on each record alone.
 pub(crate) fn each<D, E, M>(
     input: Space<VectorDomain<D>, M>,
     element: E,
@@ -41,7 +41,8 @@ where
         Err(error) => Err(error),
     }
 }
-/// The space of as many records of another domain, and the map of a function of each record.
+/// Return the space of the same number of records of another domain, and the map of a function of
+/// each record.
 fn alike<E, M>(
     element: E,
     size: Option<usize>,

@@ -1,4 +1,4 @@
-//! The records that a condition keeps.
+//! Keeps the records that satisfy a condition.
 
 use opendp_core::{
     DatasetMetric, Domain, Function, MetricOn, Result, Space, StabilityMap, Transformation,
@@ -7,30 +7,30 @@ use opendp_core::{
 
 /// Keep the records for which a condition of your own holds.
 ///
-/// It is for Rust programs: a closure has no name. Nothing can check what it does, so that whoever
-/// calls this vouches for the closure; see [`make_row_by_row`](crate::make_row_by_row). For
-/// documents there are [`make_filter_bounds`](crate::make_filter_bounds) and
+/// It is for Rust programs: a closure has no name. No check can verify the closure, so the caller
+/// is responsible for it; see [`make_row_by_row`](crate::make_row_by_row). In documents, use
+/// [`make_filter_bounds`](crate::make_filter_bounds) and
 /// [`make_filter_values`](crate::make_filter_values).
 ///
 /// # Arguments
 /// * `keep` - the condition
 ///
 /// # Precondition
-/// The metric counts records added and removed, or inserted and deleted. `keep` depends on nothing
-/// but the record, and says the same of equal records, of which `0.0` and `-0.0` are an example,
-/// and NaN and NaN another. It draws nothing, remembers nothing, and does not panic.
+/// The metric counts records added and removed, or inserted and deleted. `keep` depends only on the
+/// record and gives the same result for equal records; `0.0` equals `-0.0`, and NaN equals NaN. It
+/// uses no randomness, keeps no state, and does not panic.
 ///
 /// # Postcondition
 /// The output holds the records for which `keep` is true, in order, in the element domain of the
-/// input and under its metric. Its size is not known, even if that of the input is.
+/// input and under its metric. Its size is unknown, even if the size of the input is known.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// A record is itself in the output, or is not there, and that depends on the record alone. A
-/// record added, inserted, removed or deleted in the input thus is at most one in the output, at
-/// the same place among those that are kept.
+/// Each record is kept or dropped, which depends only on that record. A record added, inserted,
+/// removed or deleted in the input thus changes at most one record of the output in the same way,
+/// at the same place among those that are kept.
 ///
 /// # Errors
 /// `MetricSpace` when the metric requires a known size.
@@ -56,7 +56,8 @@ where
     filtered(input, element, keep)
 }
 
-/// Keep the records for which a condition holds, all of which are in another domain.
+/// Keep the records for which a condition holds. All kept records must be members of the given
+/// domain.
 pub(crate) fn filtered<D, E, M>(
     input: Space<VectorDomain<D>, M>,
     element: E,

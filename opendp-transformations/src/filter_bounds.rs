@@ -10,7 +10,7 @@ use crate::filter::filtered;
 
 /// Keep the records that lie within bounds.
 ///
-/// Unlike [`make_clamp`](crate::make_clamp), which moves outliers to a bound, this leaves them out.
+/// Unlike [`make_clamp`](crate::make_clamp), which moves outliers to a bound, this drops them.
 ///
 /// # Arguments
 /// * `bounds` - a pair `[lower, upper]`
@@ -19,19 +19,21 @@ use crate::filter::filtered;
 /// The metric counts records added and removed, or inserted and deleted.
 ///
 /// # Postcondition
-/// The output holds the records within `bounds`, in order, under the metric of the input. None is
-/// NaN, and the element domain has the bounds. The size is not known, even if that of the input is.
+/// The output holds the records within `bounds`, in order, under the metric of the input. No record
+/// is NaN, and the element domain has the bounds. The size is unknown, even if the size of the
+/// input is known.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// Whether a record is kept depends on that record alone; see [`make_filter`](crate::make_filter).
-/// Those that are kept are members of the domain with these bounds by the test that keeps them.
+/// Whether a record is kept depends only on that record; see [`make_filter`](crate::make_filter).
+/// Each kept record passed the test for the bounds, so it is a member of the domain with these
+/// bounds.
 ///
 /// # Errors
-/// `MetricSpace` when the metric requires a known size. (Bounds that are reversed or NaN do not
-/// exist; see `Bounds`.)
+/// `MetricSpace` when the metric requires a known size. (The type `Bounds` excludes reversed and
+/// NaN bounds.)
 ///
 /// ```
 /// # use opendp_core::*;

@@ -1,4 +1,4 @@
-//! The records that are one of some values.
+//! Keeps the records that are in a list of values.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::each::call;
 use crate::filter::filtered;
 use foldhash::fast::RandomState;
 
-/// Keep the records that are one of some values.
+/// Keep the records that are in a list of values.
 ///
 /// # Arguments
 /// * `values` - the values to keep, in any order
@@ -21,13 +21,13 @@ use foldhash::fast::RandomState;
 ///
 /// # Postcondition
 /// The output holds the records that are equal to one of `values`, in order, in the element domain
-/// of the input and under its metric. The size is not known, even if that of the input is.
+/// of the input and under its metric. The size is unknown, even if the size of the input is known.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// Whether a record is kept depends on that record alone; see [`make_filter`](crate::make_filter).
+/// Whether a record is kept depends only on that record; see [`make_filter`](crate::make_filter).
 ///
 /// # Errors
 /// `MetricSpace` when the metric requires a known size.

@@ -13,21 +13,21 @@ use foldhash::fast::RandomState;
 /// Find the index of each record in a list of categories.
 ///
 /// # Arguments
-/// * `categories` - the values to look for, all different
+/// * `categories` - the different values to look for
 ///
 /// # Precondition
 /// No category occurs twice.
 ///
 /// # Postcondition
-/// The output has one index for each record, in order, counted from zero, or null for a record
-/// that is no category: use `make_impute_constant` to count these as one more. The size is that of
-/// the input.
+/// The output has one index for each record, in order, counted from zero, or null for a record that
+/// is not a category. To treat these as one more category, use `make_impute_constant`. The size
+/// does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The output of a record depends on that record alone; see
+/// The output of a record depends only on that record; see
 /// [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors

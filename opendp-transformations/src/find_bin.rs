@@ -8,27 +8,26 @@ use opendp_core::{
 
 use crate::each::{call, each, rows};
 
-/// Find the bin of each record among bins that are divided by edges.
+/// Find the bin of each record among bins separated by edges.
 ///
 /// # Arguments
-/// * `edges` - the numbers at which a next bin begins, in increasing order
+/// * `edges` - the numbers at which a new bin begins, in increasing order
 ///
 /// # Precondition
-/// Each edge is larger than the one before, and none is NaN.
+/// Each edge is larger than the one before, and no edge is NaN.
 ///
 /// # Postcondition
-/// The output has one index for each record, in order: the number of edges that are at most the
-/// record. With `n` edges there are `n + 1` bins: those below the first edge are in bin 0, and
-/// those from the last edge on in bin `n`. A record that is NaN, if the input has any, is in bin
-/// `n`, together with the largest: use `make_impute_constant` or `make_drop_null` before, if that
-/// is not wanted. The size is that of the input.
+/// The output has one index for each record, in order: the number of edges less than or equal to
+/// the record. With `n` edges there are `n + 1` bins: those below the first edge are in bin 0, and
+/// those from the last edge on in bin `n`. NaN is also put into bin `n`; to avoid that, use
+/// `make_impute_constant` or `make_drop_null` first. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The output of a record depends on that record alone, and is the same for zero of either sign;
-/// see [`make_row_by_row`](crate::make_row_by_row).
+/// The output of a record depends only on that record, and is the same for `0.0` and `-0.0`; see
+/// [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
 /// `MakeTransformation` when the edges do not increase, or one is NaN.
@@ -50,7 +49,7 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     M: MetricOn<VectorDomain<AtomDomain<usize>>>,
 {
-    // NaN is not less than anything, nor is anything less than it.
+    // Comparisons with NaN are false.
     let increase = edges.windows(2).all(|pair| pair[0] < pair[1]);
     if !increase || edges.iter().any(Atom::is_null) {
         return Err(Error::MakeTransformation(

@@ -1,4 +1,4 @@
-//! Finds the place of a number among sorted ones, in a few steps.
+//! Finds the place of a number among sorted numbers, in a few steps.
 
 use opendp_core::arith::Number;
 
@@ -8,53 +8,54 @@ use crate::widest::widest;
 mod spread;
 use spread::{Kind, Spread};
 
-/// Tells where a number lies among some that strictly increase.
+/// Finds the place of a number among strictly increasing numbers.
 ///
-/// A map from numbers to buckets that never decreases says: if `a` is in a lower bucket than `b`
-/// then `a < b`. So a number is compared with those in its own bucket only, and their place is
-/// looked up. No more is asked of the map, so that it may round as it likes. It is the one of a few
-/// that spreads the numbers best; see [`Spread`]. If none spreads them well then a bucket holds
-/// many, and the search takes about as many steps as one without buckets.
+/// Numbers are mapped to buckets by a map that never decreases: if `a` is in a lower bucket than
+/// `b` then `a < b`. So a number is compared only with those in its own bucket, whose place is
+/// looked up. The map needs no other property, so it may round in any way. It is chosen among a few
+/// as the one that spreads the numbers best; see [`Spread`]. If no map spreads them well, a bucket
+/// holds many numbers, and the search takes about as many steps as a search without buckets.
 ///
-/// A row costs a bucket, one access to a table of 16 bytes a bucket, two comparisons, and a count.
+/// A row costs the computation of its bucket, one access to a table with 16 bytes per bucket, two
+/// comparisons, and one increment.
 pub(crate) struct Finder<T> {
     spread: Spread,
     search: Search<T>,
 }
-/// How to go on in a bucket.
+/// How the search continues in a bucket.
 enum Search<T> {
-    /// No bucket holds two numbers. Each has the number to compare with, which is its own, or that
-    /// of the next bucket that has one, or the last of all; and the cell of rows below that number.
-    /// Their number is a power of two.
+    /// No bucket holds two numbers. Each bucket has a number to compare with: its own, or that of
+    /// the next bucket with a number, or the last number. It also has the cell of rows below that
+    /// number. The number of buckets is a power of two.
     One(Vec<(T, u32)>),
     Some {
         /// The numbers, and then the last one repeated.
         sorted: Vec<T>,
-        /// How many numbers there are.
+        /// The count of numbers, without the repetitions.
         length: usize,
-        /// How many of the numbers lie in lower buckets than this one; as many as a power of two.
+        /// For each bucket, the number of numbers in lower buckets. The length is a power of two.
         below: Vec<u32>,
         /// No bucket holds `2^steps` numbers.
         steps: u32,
     },
 }
 
-/// Rows that are searched for in step, so that none waits for the memory alone.
+/// Rows that are searched together, so that their memory accesses overlap.
 pub(crate) const LANES: usize = 64;
 
-/// The number of buckets is that of the numbers, or up to four times that, or so many if this
-/// helps, and at most `MOST_BUCKETS`: the table should fit the nearest memory.
+/// There are one to four times as many buckets as numbers, or this many if this helps, and at most
+/// `MOST_BUCKETS`: the table should fit the nearest cache.
 const BUCKETS: usize = 1 << 12;
 const MOST_BUCKETS: usize = 1 << 18;
-/// Up to so many buckets, rows are counted in the nearest memory, in runs of so many groups.
+/// Up to this many buckets, rows are counted in the nearest cache, in runs of this many groups.
 const FEW: usize = 1 << 8;
 const MOST_GROUPS: usize = 1 << 16;
-/// To raise a counter again at once is to wait; so the rows take turns.
+/// Incrementing the same counter twice in a row stalls, so the rows alternate between counters.
 const TURNS: usize = 4;
 const PLACES: usize = 4 * TURNS * FEW;
 
 impl<T: Number> Finder<T> {
-    /// Prepare the search among numbers that strictly increase, of which there is at least one.
+    /// Prepare the search among strictly increasing numbers, at least one.
     pub(crate) fn new(numbers: &[T]) -> Self {
         let times =
             |n: usize| numbers.len().saturating_mul(n).min(MOST_BUCKETS).next_power_of_two();
@@ -74,7 +75,7 @@ impl<T: Number> Finder<T> {
         finder
     }
     fn with(numbers: &[T], buckets: usize, kind: Kind) -> Self {
-        // More numbers than a table can count are searched without one.
+        // If there are more numbers than a table can count, they are searched without a table.
         let countable = u32::try_from(numbers.len().saturating_mul(2)).is_ok();
         let buckets = if countable { buckets } else { 1 };
         let spread = Spread::new(numbers, buckets, kind);
@@ -90,7 +91,7 @@ impl<T: Number> Finder<T> {
         }
         let last = numbers.last().copied().unwrap_or_else(T::zero);
         if countable && most == 1 {
-            // Rows in buckets after that of the last number are above it.
+            // Rows in buckets after the bucket of the last number are above that number.
             let entry = |count: u32| match numbers.get(count as usize) {
                 Some(number) => (*number, 2 * count),
                 None => (last, 2 * count.saturating_sub(1)),
@@ -108,10 +109,10 @@ impl<T: Number> Finder<T> {
             Search::Some { steps, .. } => *steps,
         }
     }
-    /// Count rows by their cells: twice the number of those below the row, and one more if it is one
-    /// of them.
+    /// Count rows by their cells: twice the number of numbers below the row, plus one if the row
+    /// equals one of the numbers.
     ///
-    /// Every row takes the same steps, without a branch on the data.
+    /// Each row takes the same steps, without a branch on the data.
     pub(crate) fn count(&self, rows: &[T], counts: &mut Counts) {
         let mut cells = [0; LANES];
         let rest = match &self.search {
@@ -146,8 +147,9 @@ impl<T: Number> Finder<T> {
             counts.add(cells.iter().copied());
         }
     }
-    /// Count rows by bucket, by turn, and by whether they are below the number of the bucket, equal to
-    /// it, or above it: three counters of four, so that a place is found by shifts.
+    /// Count rows by bucket, by turn, and by whether they are below the number of the bucket, equal
+    /// to it, or above it. These are three counters in a group of four, so an index is computed by
+    /// shifts.
     #[inline(always)]
     fn places(&self, entries: &[(T, u32)], groups: &[[T; LANES]]) -> [u32; PLACES] {
         let mut counts = [0; PLACES];
@@ -168,10 +170,10 @@ impl<T: Number> Finder<T> {
         }
         counts
     }
-    /// The cells of up to [`LANES`] rows.
+    /// Find the cells of up to [`LANES`] rows.
     ///
-    /// The search of a bucket goes on into the next ones, which hold larger numbers, and beyond the
-    /// end into repetitions of the last, which only count for rows above it.
+    /// The search of a bucket continues into the next buckets, which hold larger numbers, and
+    /// beyond the end into repetitions of the last number, which only count for rows above it.
     #[inline(always)]
     fn cells<'a>(&self, rows: &[T], cells: &'a mut [usize; LANES]) -> &'a [usize] {
         let count = rows.len().min(LANES);
@@ -232,7 +234,7 @@ mod tests {
         let mut counts = Counts::new(expected.len());
         finder.count(&many, &mut counts);
         assert_eq!(Vec::<u64>::from(counts), expected, "{numbers:?}");
-        // Every way to spread the same numbers gives the same cells.
+        // Each map to buckets gives the same cells.
         for kind in [Kind::Whole, Kind::Even, Kind::Logarithmic] {
             for buckets in [1, 2, 64, 4096] {
                 let other = Finder::with(numbers, buckets, kind);

@@ -1,22 +1,22 @@
 //! Exact sums of floats, rounded once at the end.
 //!
-//! Each record is rounded, alone, to a multiple of a power of two; the multiples are integers and
-//! add up exactly, in any order. Let `I` be that integer, and let the bounds stand for the integers
-//! `L <= U`.
+//! Each record is rounded separately to a multiple of a power of two; the multiples are integers
+//! and add up exactly, in any order. Let `I` be the integer of a record, and let the bounds
+//! correspond to the integers `L <= U`.
 //!
 //! **Unknown size.** A record added or removed moves `I` by at most `M = max(|L|, |U|)`. Let `B` be
-//! `M` rounded up to few bits, and `g` a power of two that divides it. `settle.rs` proves
-//! that the settled sum then moves by at most `d * B`, and by at most `d * M + g`, for a symmetric
-//! distance `d`, however large the sum is.
+//! `M` rounded up to a few bits, and let `g` be a power of two that divides `B`. `settle.rs` proves
+//! that the sum rounded by that rule then moves by at most `d * B`, and by at most `d * M + g`, for
+//! a symmetric distance `d` and a sum of any size.
 //!
-//! **Known size `n`.** The sum is at most `n * max(|L|, |U|)` in magnitude, which is public. Let `g`
-//! be the spacing of `f64` there. Replacing `k = floor(d / 2)` records moves `I` by at most
-//! `k * (U - L)`, which is at most `s`, the same rounded up to a multiple of `g`. By the lemma in
-//! `settle.rs` the sum, cut toward zero to 53 bits, moves by at most `s`.
+//! **Known size `n`.** The sum is at most `n * max(|L|, |U|)` in magnitude, which is public. Let
+//! `g` be the spacing of `f64` there. Replacing `k = floor(d / 2)` records moves `I` by at most
+//! `k * (U - L)`, which is at most `s`, the product rounded up to a multiple of `g`. By the lemma
+//! in `settle.rs` the sum, rounded toward zero to 53 bits, moves by at most `s`.
 //!
 //! In both cases the result is an integer of at most 53 significant bits times a power of two that
-//! is a float, hence a float, unless it exceeds the largest one. It is then replaced by that one,
-//! which brings no two results further apart.
+//! is a float. So the result is a float unless it exceeds the largest float. It is then replaced by
+//! the largest float, which does not increase the distance of two results.
 
 use std::{any::Any, marker::PhantomData};
 
@@ -31,12 +31,13 @@ use crate::lattice::Lattice;
 use crate::settle::{Settle, truncate};
 use crate::symmetric::{Aggregate, Records};
 
-/// Bits to which the larger bound is rounded up when the size is unknown. Fewer would make the map
-/// larger; more would make the contraction of large sums begin earlier, at `2^(53 - 28)` records.
+/// Bits to which the larger bound is rounded up when the size is unknown. With fewer bits the map
+/// would be larger. With more, the contraction of large sums would begin below `2^(53 - 28)`
+/// records.
 const BOUND_BITS: u32 = 28;
 const MANTISSA: u32 = f64::MANTISSA_DIGITS;
 
-/// Make the sum of bounded floats.
+/// Build the sum of bounded floats.
 pub(crate) fn sum<T: Atom + Float + Into<f64>>(
     input: Space<Records<T>, SymmetricDistance>,
 ) -> Result<Aggregate<T, AtomDomain<f64>, AbsoluteDistance<f64>>> {
@@ -50,7 +51,7 @@ pub(crate) fn sum<T: Atom + Float + Into<f64>>(
     Ok(Transformation::new(input, output, Function::fold(fold), map))
 }
 
-/// How the exact sum becomes a float, and what that costs.
+/// How the exact sum is rounded to a float, and the sensitivity of the result.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
     Unsized { magnitude: u64, settle: Settle },
@@ -119,7 +120,7 @@ impl<T: Atom + Float + Into<f64>> Fold<Vec<T>, f64> for FloatSum<T> {
         0
     }
     fn absorb(&self, state: &mut i128, rows: &[T]) -> Result<()> {
-        // It takes 2^76 rows to leave this range.
+        // Only 2^76 rows would leave this range.
         *state = state.saturating_add(self.lattice.total(rows));
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Exact quotients cut to multiples of a power of two, all of which are floats.
+//! Rounds exact quotients toward zero to multiples of a power of two that are floats.
 
 use dashu_int::ops::{BitTest, DivRem};
 use dashu_int::{IBig, Sign, UBig};
@@ -13,27 +13,27 @@ pub(crate) struct Exact {
     pub(crate) exponent: i64,
 }
 
-/// The multiples of a power of two `g`, up to a largest one of as many bits as a mantissa has.
+/// The multiples of a power of two `g`, up to a largest one with as many bits as a mantissa.
 ///
-/// **Lemma.** Numbers within the largest, at most `s` apart, are cut toward zero to multiples at
-/// most `s` apart once `s` is rounded up to a multiple. *Proof.* In units of `g`: those of different
-/// signs are brought closer. For `a >= b >= 0`, `floor(a) - floor(b)` is an integer below
-/// `a + 1 - b <= s + 1`, hence at most `s` rounded up to an integer. Negative ones follow by
-/// symmetry.
+/// **Lemma.** Let two numbers, within the largest multiple, be at most `s` apart. Rounded toward
+/// zero to multiples, they are at most `s` apart once `s` is rounded up to a multiple. *Proof.* In
+/// units of `g`: rounding brings numbers of different signs closer. For `a >= b >= 0`,
+/// `floor(a) - floor(b)` is an integer below `a + 1 - b <= s + 1`, so at most `s` rounded up to an
+/// integer. Negative numbers follow by symmetry.
 ///
 /// Every such multiple is a float, unless it is beyond the largest float, which then replaces it;
-/// this brings no two of them further apart.
+/// this does not increase the distance of two multiples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
     exponent: i64,
 }
 impl Grid {
-    /// Choose the multiples for floats up to `largest`: their spacing there.
+    /// Choose the multiples for floats up to `largest`: their spacing at `largest`.
     pub(crate) fn new<T: Float>(largest: &Exact) -> Self {
         let smallest = T::from_dyadic(&IBig::ONE, i64::MIN / 2, Rounding::Up).to_f64();
         let lowest = dyadic(smallest).map_or(0, |(_, exponent)| i64::from(exponent));
         let ceiling = ceiling(largest, largest.exponent);
-        // The number of bits of one less: a power of two needs none of its own.
+        // The number of bits of the ceiling less one, because a power of two needs no extra bit.
         let below = if ceiling.is_zero() { ceiling } else { ceiling - UBig::ONE };
         let bits = i64::try_from(below.bit_len()).unwrap_or(i64::MAX / 2);
         let exponent = largest.exponent + bits - i64::from(T::MANTISSA_BITS);
@@ -43,14 +43,14 @@ impl Grid {
     pub(crate) fn up<T: Float>(&self, x: &Exact) -> T {
         T::from_dyadic(&ceiling(x, self.exponent).into(), self.exponent, Rounding::Up)
     }
-    /// Cut toward zero to a multiple, with a sign.
+    /// Round toward zero to a multiple, with a sign.
     pub(crate) fn cut<T: Float>(&self, sign: Sign, x: &Exact) -> T {
         let (units, _) = units(x, self.exponent);
         T::from_dyadic(&IBig::from_parts(sign, units), self.exponent, Rounding::TowardZero)
     }
 }
 
-/// The whole number of times that `2^unit` fits, and whether it does so without a rest.
+/// Divide by `2^unit`: return the integer quotient, and whether the remainder is zero.
 fn units(x: &Exact, unit: i64) -> (UBig, bool) {
     let shift = x.exponent - unit;
     let by = usize::try_from(shift.unsigned_abs()).unwrap_or(usize::MAX);
@@ -113,7 +113,7 @@ mod tests {
                 attained |= (fx - fy).abs() * 3.0 > x.abs_diff(*y) as f64;
             }
         }
-        // The exact distance alone would not do.
+        // A bound by the exact distance alone would fail.
         assert!(attained);
     }
 }

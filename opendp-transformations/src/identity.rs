@@ -1,4 +1,4 @@
-//! The data as it is.
+//! Passes the data on unchanged.
 
 use opendp_core::{
     AtomDomain, Carrier, Domain, Function, Metric, OptionDomain, Result, Space, StabilityMap,
@@ -7,7 +7,7 @@ use opendp_core::{
 
 use crate::each::call;
 
-/// Pass the data on as it is.
+/// Pass the data on unchanged.
 ///
 /// # Arguments
 /// None.
@@ -57,7 +57,7 @@ register! {
             M in dataset_metrics;
 }
 
-/// Make the stage that passes rows on as they are.
+/// Make the stage that passes rows on unchanged.
 pub(crate) fn copy<T: Carrier>() -> Function<T, T> {
     Function::rows(|chunk: T::Chunk<'_>, out: &mut T| {
         out.append_rows(chunk);

@@ -1,4 +1,4 @@
-//! A constant in the place of each missing record.
+//! Replaces missing records by a constant.
 
 use opendp_core::Atom;
 use opendp_core::{
@@ -9,7 +9,7 @@ use opendp_core::{
 use crate::Nullable;
 use crate::each::{call, each, rows};
 
-/// Put a constant in the place of each record that is null or NaN.
+/// Replace each record that is null or NaN by a constant.
 ///
 /// # Arguments
 /// * `constant` - the value for missing records
@@ -18,18 +18,18 @@ use crate::each::{call, each, rows};
 /// `constant` is not NaN.
 ///
 /// # Postcondition
-/// The output has one record for each record, in order: the record, or `constant` if it is null,
-/// NaN, or a NaN that is not null in a domain of values that may be null. No record of the output
-/// is NaN, and it has no null. Bounds of the element domain are not kept, as `constant` may lie out
-/// of them: use `make_clamp` afterwards. The size is that of the input.
+/// The output has one record for each record of the input, in order: the record itself, or
+/// `constant` if it is null or NaN. This includes a NaN in a domain of values that may be null. No
+/// record of the output is NaN or null. The bounds of the element domain are dropped, because
+/// `constant` may lie outside: use `make_clamp` afterwards. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The output of a record depends on that record alone; see
+/// The output of a record depends only on that record; see
 /// [`make_row_by_row`](crate::make_row_by_row). It is a value that was tested not to be NaN, or the
-/// constant, which is not NaN either.
+/// constant, which is not NaN.
 ///
 /// # Errors
 /// `MakeTransformation` when `constant` is NaN.

@@ -1,4 +1,4 @@
-//! A random number in the place of each NaN.
+//! Replaces NaN by random numbers.
 
 use opendp_core::arith::Float;
 use opendp_core::random::{NoEntropy, with_secure};
@@ -10,7 +10,7 @@ use opendp_core::{
 use crate::each::{call, each};
 use crate::uniform::Uniform;
 
-/// Put a number drawn uniformly from an interval in the place of each record that is NaN.
+/// Replace each NaN by a number drawn uniformly from an interval.
 ///
 /// # Arguments
 /// * `bounds` - a pair `[lower, upper]`
@@ -20,24 +20,24 @@ use crate::uniform::Uniform;
 ///
 /// # Function
 /// The number drawn is the float nearest to a real number that is uniform on `[lower, upper]`,
-/// exactly: each float has as its probability the share of the interval that rounds to it. Both
-/// bounds can occur. Every NaN draws anew, from the secure source.
+/// exactly: the probability of each float is the share of the interval that rounds to it. Both
+/// bounds can occur. Each NaN is replaced by a new draw from the secure source.
 ///
 /// # Postcondition
-/// The output has one record for each record, in order: the record itself, or if it is NaN a number
-/// within `bounds`. No record of the output is NaN. Bounds of the element domain are not kept, as
-/// `bounds` may exceed them. The size is that of the input. Two runs give different outputs, and a
-/// run takes longer the more records are NaN.
+/// The output has one record for each record of the input, in order: the record itself, or a number
+/// within `bounds` if it is NaN. No record of the output is NaN. The bounds of the element domain
+/// are dropped, because `bounds` may exceed them. The size does not change. Two runs give different
+/// outputs, and the time of a run increases with the number of NaN records.
 ///
 /// # Map
 /// `d_out = d_in`, between outputs of coupled draws.
 ///
 /// # Proof
 /// The output is random, so the claim is about distributions; see
-/// [`make_ordered_random`](crate::make_ordered_random). The output of a record depends on that
-/// record and on draws of its own alone. Records that two inputs have in common, matched as in a
-/// shortest way from one to the other, share their draws: their outputs are equal. What is left is
-/// added, inserted, removed, deleted or replaced at the same place as in the input.
+/// [`make_ordered_random`](crate::make_ordered_random). The output of a record depends only on that
+/// record and on its own draws. Match the common records of two inputs as in a shortest sequence of
+/// changes, and let matched records share their draws: their outputs are equal. The other records
+/// are added, inserted, removed, deleted or replaced at the same place as in the input.
 ///
 /// # Errors
 /// `MakeTransformation` when a bound is infinite or the bounds are equal. A run gives `NoEntropy`
@@ -63,7 +63,8 @@ where
     let label = call("impute_uniform_float", [bounds.to_json()]);
     let uniform = Uniform::new(bounds)?;
     let function = Function::rows(move |records: &[T], out: &mut Vec<T>| {
-        // The source is opened for every chunk, so that a lack of entropy shows nothing of the data.
+        // The source is opened for every chunk, so a lack of entropy reveals nothing about the
+        // data.
         with_secure(|source| {
             for record in records {
                 out.push(if record.is_null() { uniform.draw(source)? } else { *record });
@@ -96,7 +97,7 @@ mod tests {
         let domain = if M::default().sized() { domain.with_size(3) } else { domain };
         Space::new(domain, M::default()).unwrap()
     }
-    /// Every output, if each draw had one of two outcomes.
+    /// List every output, as if each draw had one of two outcomes.
     fn outputs(x: &[f64]) -> Vec<Vec<f64>> {
         let (numbers, mut all) = (x.iter().filter(|x| !x.is_nan()).count(), vec![x.to_vec()]);
         for _ in numbers..x.len() {

@@ -17,18 +17,18 @@ use crate::each::{call, each, rows};
 ///
 /// # Postcondition
 /// The output has one value for each record, in order: the category at that index, or `null` when
-/// there is none. The size is that of the input.
+/// the index is beyond the last category. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The output of a record depends on that record alone; see
+/// The output of a record depends only on that record; see
 /// [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
-/// `MetricSpace` when the metric does not fit the output, which no dataset metric of this project
-/// does.
+/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
+/// fits.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -53,7 +53,7 @@ where
     each(input, AtomDomain::default(), rows(look).labelled(label))
 }
 
-// An absent type argument means the one type that the categories read as.
+// If the type argument is absent, the type is the one as which the categories parse.
 register! {
     "index.rs": make_index(input, categories, null)
         for M in dataset_metrics,

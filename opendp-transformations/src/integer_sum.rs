@@ -12,11 +12,12 @@ use serde::{Deserialize, Serialize};
 use crate::symmetric::{Aggregate, Records};
 use crate::widest::widest;
 
-/// Make the sum of bounded integers.
+/// Build the sum of bounded integers.
 ///
 /// The exact sum moves by at most `max(|L|, |U|)` for each record added or removed, and by at most
-/// `U - L` for each one replaced. Saturation is the nearest point of an interval, which brings no
-/// two numbers further apart; done once, on the exact sum, it does not depend on any order.
+/// `U - L` for each one replaced. Saturation maps to the nearest point of an interval, which does
+/// not increase the distance of two numbers. It is done once, on the exact sum, so it does not
+/// depend on the order.
 pub(crate) fn sum<T>(
     input: Space<Records<T>, SymmetricDistance>,
 ) -> Result<Aggregate<T, AtomDomain<T>, AbsoluteDistance<T>>>
@@ -53,11 +54,11 @@ fn overflow<T: Atom + Integer>(d_in: u32, bounds: &Bounds<T>) -> Error {
     ))
 }
 
-/// Rows of which the bounds are no larger than `SHORT` add up within 64 bits, so many at a time.
+/// Rows with bounds no larger than `SHORT` are added within 64 bits, this many at a time.
 const BLOCK: usize = 1 << 12;
 const SHORT: u128 = 1 << 50;
 
-/// Moves rows into the bounds itself, so that a clamp before it is left out.
+/// It clamps rows itself, so a clamp before it is skipped.
 struct IntegerSum<T> {
     bounds: Bounds<T>,
 }
@@ -72,10 +73,10 @@ impl Total {
     fn add(&mut self, high: i64, low: u128) {
         let (sum, carry) = self.low.overflowing_add(low);
         self.low = sum;
-        // It takes 2^63 additions to leave this range.
+        // Only 2^63 additions would leave this range.
         self.high = self.high.saturating_add(high).saturating_add(carry.into());
     }
-    /// Add a number, extended by its sign.
+    /// Add a number, with sign extension.
     fn add_wide(&mut self, value: i128) {
         self.add(if value < 0 { -1 } else { 0 }, value.cast_unsigned());
     }
@@ -128,7 +129,7 @@ impl<T: Atom + Integer> Fold<Vec<T>, T> for IntegerSum<T> {
                 state.add_wide(sum.into());
             }
         } else if size_of::<T>() <= 8 {
-            // Fewer than 2^63 rows of 64 bits each cannot leave the range of `i128`.
+            // Fewer than 2^63 rows of 64 bits each stay in the range of `i128`.
             state.add_wide(rows.iter().map(clamped).fold(0, i128::wrapping_add));
         } else {
             rows.iter().for_each(|row| state.add_wide(clamped(row)));

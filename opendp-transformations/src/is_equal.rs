@@ -6,7 +6,7 @@ use opendp_core::{
 
 use crate::each::{call, each, rows};
 
-/// Tell of each record whether it equals a value.
+/// Test whether each record equals a value.
 ///
 /// # Arguments
 /// * `value` - the value to compare with
@@ -15,22 +15,22 @@ use crate::each::{call, each, rows};
 /// The input is any space of data sets. NaN equals nothing, not even NaN.
 ///
 /// # Postcondition
-/// The output has one truth value for each record, in order, and the size of the input if known,
-/// under the metric of the input.
+/// The output has one truth value for each record, in order. Its metric, and its size if known, are
+/// those of the input.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The output of a record depends on that record alone. Adding, inserting, removing, deleting or
-/// replacing a record of the input therefore does the same, at the same place, to one record of
-/// the output, or nothing if a record is replaced by one with the same output. A shortest way
-/// from one input to another becomes a way between the outputs that is no longer, in each of the
-/// dataset metrics.
+/// The output of a record depends only on that record. Adding, inserting, removing, deleting or
+/// replacing a record of the input therefore does the same, at the same place, to one record of the
+/// output, or nothing if a record is replaced by one with the same output. In each dataset metric,
+/// a shortest sequence of changes from one input to another therefore gives a sequence of changes
+/// between the outputs that is at most as long.
 ///
 /// # Errors
-/// `MetricSpace` when the metric does not fit the output, which no dataset metric of this project
-/// does.
+/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
+/// fits.
 ///
 /// ```
 /// # use opendp_core::*;

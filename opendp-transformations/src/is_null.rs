@@ -7,11 +7,11 @@ use opendp_core::{
 
 use crate::each::{call, each, rows};
 
-/// A domain of values some of which stand for none: null, or NaN.
+/// A domain in which some values mean "missing": null, or NaN.
 pub trait Nullable: Domain {
     /// The type of the values that are present.
     type Present: Atom;
-    /// The value, unless it is null or NaN.
+    /// Return the value, unless it is null or NaN.
     fn present(value: &Self::Carrier) -> Option<&Self::Present>;
 }
 impl<T: Atom> Nullable for AtomDomain<T> {
@@ -27,7 +27,7 @@ impl<T: Atom> Nullable for OptionDomain<AtomDomain<T>> {
     }
 }
 
-/// Tell of each record whether it is null or NaN.
+/// Test whether each record is null or NaN.
 ///
 /// # Arguments
 /// None.
@@ -36,19 +36,19 @@ impl<T: Atom> Nullable for OptionDomain<AtomDomain<T>> {
 /// The input is any space of data sets whose records may be null or NaN.
 ///
 /// # Postcondition
-/// The output has one truth value for each record, in order, and the size of the input if known,
-/// under the metric of the input.
+/// The output has one truth value for each record, in order. Its metric, and its size if known, are
+/// those of the input.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The output of a record depends on that record alone; see
+/// The output of a record depends only on that record; see
 /// [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
-/// `MetricSpace` when the metric does not fit the output, which no dataset metric of this project
-/// does.
+/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
+/// fits.
 ///
 /// ```
 /// # use opendp_core::*;

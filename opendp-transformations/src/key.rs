@@ -1,31 +1,31 @@
-//! Atoms as keys of the tables that aggregations keep.
+//! Atoms as keys of the tables of aggregations.
 
 use opendp_core::HashableAtom;
 use serde::{Serialize, de::DeserializeOwned};
 
-/// An atom that can be told apart in a table, and written with a partial result.
+/// An atom that can be a key of a table and be written with a partial result.
 ///
-/// A type whose values fit 64 bits may say so with its word, which makes tables of it fast; one of
-/// which many values fit 128 bits, as short texts do, with double words. For any other type an empty
-/// implementation will do.
+/// A type whose values fit 64 bits may define a word for each value, which makes its tables fast. A
+/// type with many values that fit 128 bits, such as short texts, may define double words. For any
+/// other type an empty implementation is enough.
 pub trait Key: HashableAtom + Serialize + DeserializeOwned {
-    /// Whether [`word`](Key::word) gives different values different words.
+    /// Whether [`word`](Key::word) maps different values to different words.
     const HAS_WORD: bool = false;
-    /// The word that stands for this value.
+    /// Return the word that stands for this value.
     fn word(&self) -> u64 {
         0
     }
-    /// The value that a word stands for.
+    /// Return the value that a word stands for.
     fn from_word(word: u64) -> Option<Self> {
         let _ = word;
         None
     }
-    /// The double word that stands for this value and for no other, if it has one. It is not asked
-    /// of types that have words.
+    /// Return the double word that stands for this value and no other, if it has one. Types with
+    /// words do not need it.
     fn double_word(&self) -> Option<u128> {
         None
     }
-    /// The value that a double word stands for.
+    /// Return the value that a double word stands for.
     fn from_double_word(word: u128) -> Option<Self> {
         let _ = word;
         None
@@ -38,7 +38,7 @@ macro_rules! words {
             const HAS_WORD: bool = true;
             #[inline]
             fn word(&self) -> u64 {
-                // These casts keep the value, but for its sign in two's complement.
+                // These casts keep the value, except for its sign in two's complement.
                 *self as $wide as u64
             }
             #[inline]
@@ -67,7 +67,7 @@ macro_rules! double_words {
         impl Key for $t {
             #[inline]
             fn double_word(&self) -> Option<u128> {
-                // This cast keeps the value, but for its sign in two's complement.
+                // This cast keeps the value, except for its sign in two's complement.
                 Some(*self as u128)
             }
             #[inline]
@@ -78,8 +78,8 @@ macro_rules! double_words {
     )*};
 }
 double_words!(i128 u128);
-/// Texts of at most 15 bytes have a double word: its first bytes are theirs, followed by zeros, and
-/// its last byte is their number.
+/// A text of at most 15 bytes has a double word: the bytes of the text, then zeros; the last byte
+/// is the length of the text.
 impl Key for String {
     #[inline]
     fn double_word(&self) -> Option<u128> {
@@ -92,7 +92,7 @@ impl Key for String {
         String::from_utf8(bytes.get(..usize::from(*length))?.to_vec()).ok()
     }
 }
-/// Two words of at most 15 bytes, and of their number.
+/// Make two words of at most 15 bytes and their number.
 #[inline]
 fn halves(bytes: &[u8]) -> Option<(u64, u64)> {
     let length = bytes.len();
@@ -101,12 +101,12 @@ fn halves(bytes: &[u8]) -> Option<(u64, u64)> {
     }
     let number = (length as u64) << 56;
     if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        // The last eight bytes, without those that are among the first eight.
+        // The last eight bytes, without those already among the first eight.
         let last = u64::from_le_bytes(*last) >> (8 * (15 - length)) >> 8;
         return Some((u64::from_le_bytes(*first), last | number));
     }
     let low = if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        // Bytes that are among both meet in one place.
+        // Bytes in both halves overlap in one place.
         let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
         u64::from(first) | u64::from(last) << (8 * (length - 4))
     } else {

@@ -1,4 +1,4 @@
-//! Floats as multiples of a power of two, added exactly at the speed of the memory.
+//! Floats as multiples of a power of two, added exactly at memory speed.
 
 use std::any::Any;
 
@@ -9,7 +9,7 @@ use crate::widest::widest;
 
 /// The largest multiple has this many bits, so that thousands can be added within 64 bits.
 pub(crate) const BITS: i32 = 51;
-/// The smallest power of two that is a float is `2^LOWEST`.
+/// `2^LOWEST` is the smallest power of two that is a float.
 pub(crate) const LOWEST: i32 = -1074;
 /// Adding `1.5 * 2^52` to a float of magnitude at most `2^51` rounds it to an integer: the sum has
 /// a spacing of one, and its bit pattern is that of the constant plus the integer.
@@ -17,17 +17,17 @@ pub(crate) const MAGIC: f64 = 6_755_399_441_055_744.0;
 /// Rows added within 64 bits: `2^11 * 2^51 < 2^63`.
 pub(crate) const BLOCK: usize = 1 << 11;
 
-/// The multiples of `2^exponent` that stand for floats within bounds.
+/// The multiples of `2^exponent` that represent floats within bounds.
 ///
-/// A float `x` stands for `round(x * 2^-exponent)`, computed by one sequence of monotone steps (a
+/// A float `x` maps to `round(x * 2^-exponent)`, computed by one sequence of monotone steps (a
 /// clamp to the bounds, multiplications by positive constants, a rounding to nearest). All floats
-/// within the bounds therefore stand for integers between those of the bounds, however the steps
-/// round. `lower` and `upper` enclose these.
+/// within the bounds therefore map to integers between those of the bounds, for any rounding of the
+/// steps. `lower` and `upper` enclose these integers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lattice {
     bounds: (f64, f64),
     exponent: i32,
-    /// Their product is `2^-exponent`, which itself may be too large for a float.
+    /// The product of both is `2^-exponent`, which may be too large for a float.
     scale: (f64, f64),
     lower: i64,
     upper: i64,
@@ -69,16 +69,16 @@ impl Lattice {
     pub(crate) fn range(&self) -> u64 {
         self.upper.abs_diff(self.lower)
     }
-    /// Tell this lattice and its bounds from others.
+    /// Make a label that distinguishes this lattice and its bounds from others.
     pub(crate) fn label(&self) -> String {
         format!("multiples of 2^{} within {:?}", self.exponent, self.bounds)
     }
-    /// Whether a set is that of the numbers within the bounds, into which they are moved.
+    /// Test whether a set is the set of numbers within the bounds to which numbers are clamped.
     pub(crate) fn projects<T: Atom + Into<f64>>(&self, set: &dyn Any) -> bool {
         let bounds = set.downcast_ref::<Bounds<T>>();
         bounds.is_some_and(|set| (set.lower().into(), set.upper().into()) == self.bounds)
     }
-    /// Round each number, once moved into the bounds, and add up the multiples exactly.
+    /// Clamp and round each number, and add up the multiples exactly.
     pub(crate) fn total<T: Copy + Into<f64>>(&self, rows: &[T]) -> i128 {
         let (first, second) = self.scale;
         let mut total = 0;
@@ -116,8 +116,8 @@ impl Lattice {
         for (lane, x) in lanes.iter_mut().zip(groups.remainder()) {
             *lane = lane.wrapping_add(pattern(x));
         }
-        // Each pattern is that of the constant plus an integer. The sum of the integers fits 64
-        // bits, so that it is right although the sum of the patterns wrapped around.
+        // Each pattern is the pattern of the constant plus an integer. The sum of the integers fits
+        // 64 bits, so it is correct although the sum of the patterns wraps around.
         let mut patterns = 0_u64;
         for lane in lanes {
             patterns = patterns.wrapping_add(lane);
@@ -129,7 +129,7 @@ impl Lattice {
 
 /// The logarithm of the smallest power of two that is at least `x`, or of `2^-1023`.
 pub(crate) fn power_above(x: f64) -> i32 {
-    // Eleven bits, as the sign is zero: the cast is exact.
+    // These are eleven bits, because the sign is zero: the cast is exact.
     match (x.to_bits() >> 52) as i32 {
         0 => -1023 + i32::from(x.to_bits() > 1 << 51),
         biased => biased - 1023 + i32::from(x.to_bits() << 12 != 0),

@@ -1,35 +1,35 @@
 //! Stable transformations of data, each with the proof of its stability map.
 //!
-//! A transformation is a function of a data set and a bound on how far its outputs can move when
-//! records are added, removed or replaced. Each constructor here is one file, which holds its
-//! precondition, its map, the proof of the map, and tests that try to break it.
+//! A transformation is a function of a data set, with a bound on how far its output can move when
+//! records are added, removed or replaced. Each constructor has its own file with its precondition,
+//! its map, the proof of the map, and tests that try to break it.
 //!
-//! - Row by row: [`make_is_equal`], [`make_clamp`], [`make_cast`], [`make_cast_default`],
-//!   [`make_cast_inherent`], [`make_find`], [`make_find_bin`], [`make_index`], [`make_identity`], and
-//!   [`make_row_by_row`] for a function of your own.
+//! - Each row alone: [`make_is_equal`], [`make_clamp`], [`make_cast`], [`make_cast_default`],
+//!   [`make_cast_inherent`], [`make_find`], [`make_find_bin`], [`make_index`], [`make_identity`],
+//!   and [`make_row_by_row`] for a function of your own.
 //! - Missing values: [`make_is_null`], [`make_impute_constant`], [`make_impute_uniform_float`],
 //!   [`make_drop_null`].
-//! - Some of the rows: [`make_filter_bounds`], [`make_filter_values`], and [`make_filter`] for a
-//!   condition of your own.
+//! - Filters: [`make_filter_bounds`], [`make_filter_values`], and [`make_filter`] for a condition
+//!   of your own.
 //! - Size, order and metric: [`make_resize`], [`make_unordered`], [`make_ordered_random`],
 //!   [`make_metric_bounded`], [`make_metric_unbounded`].
-//! - Of one number: [`make_lipschitz_float_mul`].
+//! - Single numbers: [`make_lipschitz_float_mul`].
 //! - Counts: [`make_count`], [`make_count_distinct`], [`make_count_by`],
 //!   [`make_count_by_categories`].
-//! - Sums and means, exact however the rows are divided: [`make_sum`], [`make_bounded_sum`],
-//!   [`make_sized_bounded_sum`], [`make_mean`], [`make_sized_bounded_mean`]; and sums by the older
-//!   names of their strategies, such as [`make_bounded_int_split_sum`].
-//! - Spreads, exact as well: [`make_variance`], [`make_sum_of_squared_deviations`],
+//! - Sums and means, exact for any order or split of the rows: [`make_sum`], [`make_bounded_sum`],
+//!   [`make_sized_bounded_sum`], [`make_mean`], [`make_sized_bounded_mean`]; and sums under the
+//!   older names of their strategies, such as [`make_bounded_int_split_sum`].
+//! - Measures of spread, also exact: [`make_variance`], [`make_sum_of_squared_deviations`],
 //!   [`make_covariance`].
-//! - Trees of counts: [`make_b_ary_tree`], [`choose_branching_factor`]; and what follows the
-//!   release of one, [`make_consistent_b_ary_tree`], [`make_cdf`], [`make_quantiles_from_counts`].
+//! - Trees of counts: [`make_b_ary_tree`], [`choose_branching_factor`]; and post-processing of a
+//!   released tree, [`make_consistent_b_ary_tree`], [`make_cdf`], [`make_quantiles_from_counts`].
 //! - Scores of the candidates for a quantile: [`make_quantile_score_candidates`],
 //!   [`make_sized_quantile_score_candidates`].
 //! - Tables of text: [`make_split_lines`], [`make_split_records`], [`make_create_dataframe`],
 //!   [`make_split_dataframe`]; and frames of named columns: [`make_select_column`],
 //!   [`make_df_cast_default`], [`make_df_is_equal`], [`make_subset_by`].
 //!
-//! The constructors take the space they start from, so that they chain:
+//! The first argument of a constructor is the input space, so constructors chain:
 //!
 //! ```
 //! use opendp_core::*;
@@ -54,7 +54,7 @@
 )]
 
 /// Offer a function to the registry, as [`opendp_core::register!`] does. Unit tests are compiled
-/// without registrations; what resolves names is tested in `tests/it`.
+/// without registrations; `tests/it` tests the resolution of names.
 #[cfg(not(test))]
 macro_rules! register {
     ($($registration:tt)*) => { opendp_core::register! { $($registration)* } };

@@ -1,4 +1,4 @@
-//! A bounded number, times a constant.
+//! Multiplies a bounded number by a constant.
 
 use opendp_core::arith::Float;
 use opendp_core::{
@@ -6,18 +6,18 @@ use opendp_core::{
     StabilityMap, Transformation,
 };
 
-/// Multiply a number, moved into bounds, by a constant.
+/// Clamp a number to bounds and multiply it by a constant.
 ///
 /// # Arguments
 /// * `constant` - the factor
-/// * `bounds` - a pair `[lower, upper]`, between which the number is moved first
+/// * `bounds` - a pair `[lower, upper]`, to which the number is clamped first
 ///
 /// # Precondition
 /// `constant` and `bounds` are finite. The number is not NaN; it may be infinite.
 ///
 /// # Function
 /// The number, or the bound nearest to it, is multiplied by `constant` and rounded to the nearest
-/// float. A product beyond the finite floats is the largest, or lowest, of them.
+/// float. A product beyond the finite floats becomes the largest or the lowest of them.
 ///
 /// # Postcondition
 /// The output is finite.
@@ -25,21 +25,22 @@ use opendp_core::{
 /// # Map
 /// Let `c` be the absolute value of the constant, and `d` the smaller of `d_in` and the width of
 /// the bounds. Then `d_out = c * d + u`, rounded up. Here `u` is the spacing of floats at the
-/// largest product: the distance from it to the next float toward zero. It is left out when `d` is
-/// zero, and when `c` is zero or a power of two of at least 1, with which products are exact.
+/// largest product: the distance from it to the next float toward zero. The term `u` is dropped
+/// when `d` is zero, and when `c` is zero or a power of two of at least 1, because such products
+/// are exact.
 ///
 /// # Proof
-/// Moving into bounds brings no two numbers further apart, and no further than the width. Let `g`
-/// be the exact product, saturated at the ends of the finite floats, which brings none further
-/// apart either: `g` has the Lipschitz constant `c`. The output is `g` rounded to nearest: beyond
-/// the largest float by less than half a unit, nearest is that float, and further beyond, rounding
-/// gives an infinity, which is replaced by that float. The magnitude of `g` is at most `m`, the
-/// largest product rounded up and cut at the largest float, so that the floats next to `g` toward
-/// and away from zero are at most `u`, the spacing below `m`, apart, subnormal floats included.
-/// Each of two outputs is within half of it of its `g`: their distance exceeds that of their `g`
-/// by at most `u`. Equal inputs have equal outputs. A product with a power of two of at least 1
-/// shifts the exponent alone, also that of a subnormal number, and so is exact or beyond the
-/// largest float.
+/// Clamping does not increase the distance of two numbers, and leaves it at most the width. Let `g`
+/// be the exact product, saturated at the ends of the finite floats. Saturation does not increase
+/// distances, so `g` has the Lipschitz constant `c`. The output is `g` rounded to nearest. A
+/// product beyond the largest float by less than half a unit rounds to that float. Further beyond,
+/// rounding gives an infinity, which is replaced by that float. The magnitude of `g` is at most
+/// `m`, the largest product rounded up and limited to the largest float. So the two floats around
+/// `g` are at most `u` apart, where `u` is the spacing below `m`; this includes subnormal floats.
+/// Each of two outputs is within `u / 2` of its `g`, so their distance exceeds the distance of
+/// their `g` by at most `u`. Equal inputs have equal outputs. Multiplication by a power of two of
+/// at least 1 only shifts the exponent, also for a subnormal number, so the product is exact or
+/// beyond the largest float.
 ///
 /// # Errors
 /// `MakeTransformation` when the constant or a bound is infinite or NaN. The map gives `Overflow`
@@ -94,16 +95,16 @@ register! {
         for T in [f32, f64];
 }
 
-/// Bound how much further apart rounding may bring two products.
+/// Bound how much rounding may increase the distance of two products.
 fn rounding<T: Float>(factor: T, lower: T, upper: T) -> Result<T> {
     let (lower, upper) = (lower.total_abs()?, upper.total_abs()?);
     let magnitude = if lower < upper { upper } else { lower };
     if magnitude == T::zero() || factor == T::zero() || shifts(factor.to_f64()) {
         return Ok(T::zero());
     }
-    // Both are finite: the one thing that can go wrong is a product that is not.
+    // Both are finite, so the only possible failure is an infinite product.
     let largest = factor.inf_mul(magnitude).unwrap_or(T::FINITE_MAX);
-    // The float below, as every float of the type is one of `f64` too.
+    // The float below: every float of the type is also an `f64`.
     largest.inf_sub(T::from_f64_toward_zero(largest.to_f64().next_down()))
 }
 /// Whether a positive factor is a power of two of at least 1.
@@ -126,7 +127,8 @@ mod tests {
         let input = Space::new(AtomDomain::non_nan(), AbsoluteDistance::new()).unwrap();
         make_lipschitz_float_mul(input, constant, Bounds::new(lower, upper).unwrap()).unwrap()
     }
-    /// Numbers of all magnitudes, each with its neighbours, so that roundings fall either way.
+    /// Numbers of all magnitudes, each with its neighbours, so that rounding goes in both
+    /// directions.
     fn numbers() -> Vec<f64> {
         let some = [0.0, 5e-324, 1e-310, 1e-40, 0.1, 1.0 / 3.0, 1.0, 1.3, 9.9, 1e16, 1e38, 1e290];
         let near = |x: &f64| [x.next_down(), *x, x.next_up()];
@@ -167,7 +169,7 @@ mod tests {
         assert_eq!(d_out, 3.0 + 3.552713678800501e-15);
         assert_eq!(make(0.0, 0.0, 0.0).map(&1.0), Ok(0.0));
         assert_eq!(make(2.0, 0.0, 10.0).map(&0.0), Ok(0.0));
-        // No two of the numbers are further apart than the bounds.
+        // The width of the bounds limits the distance of the numbers.
         assert_eq!(make(2.0, 0.0, 10.0).map(&f64::INFINITY), Ok(20.0));
         assert_eq!(make(2.0, 0.0, f64::MAX).map(&1e308).unwrap_err().kind(), "Overflow");
         assert_eq!(make(2.0, 0.0, 1.0).map(&f64::NAN).unwrap_err().kind(), "FailedMap");

@@ -15,37 +15,37 @@ use crate::symmetric::{Aggregate, Records, through_symmetric};
 
 /// Average a known number of bounded records.
 ///
-/// The sum is exact while it is computed; its quotient by the number of records is rounded once, so
-/// that the mean does not depend on the order of the records nor on how they are divided.
+/// The sum is computed exactly; its quotient by the number of records is rounded once, so the mean
+/// does not depend on the order of the records or on how they are split into chunks.
 ///
 /// # Arguments
 /// None.
 ///
 /// # Precondition
 /// The number of records is known and not zero: use `make_resize` first. The records are within
-/// bounds that are finite, and not NaN: use `make_clamp` first.
+/// finite bounds and not NaN: use `make_clamp` first.
 ///
 /// # Function
-/// Each record is rounded to a multiple of about `2^-51` of the larger bound, these multiples are
-/// added exactly, and their sum divided by the number of records is cut, toward zero, to a multiple
+/// Each record is rounded to a multiple of about `2^-51` of the larger bound. These multiples are
+/// added exactly. Their sum, divided by the number of records, is rounded toward zero to a multiple
 /// of `g`, the spacing of floats of type `T` at the larger bound.
 ///
 /// # Postcondition
-/// The output is the mean, within the precision above; it is never NaN nor infinite.
+/// The output is the mean, within the precision above; it is never NaN or infinite.
 ///
 /// # Map
-/// With `n` records, bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or twice as
-/// much when the metric counts replaced records: `floor(d / 2) * (U - L) / n`, computed exactly and
+/// With `n` records, bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or `2 * d_in`
+/// when the metric counts replaced records: `floor(d / 2) * (U - L) / n`, computed exactly and
 /// rounded up to a multiple of `g`, then to a float.
 ///
 /// # Proof
-/// Let the bounds stand for `L <= U` once rounded outward to the multiples. Two data sets of the
-/// same size at symmetric distance `d` differ in `floor(d / 2)` replaced records, so that their
-/// exact quotients `a >= b` differ by at most `floor(d / 2) * (U - L) / n`. Cutting to multiples of
-/// `g` toward zero moves numbers of different signs closer, and moves `a - b`, when they have the
-/// same sign, to at most the next multiple of `g`. The rounded bounds are at most `2^p * g`, for a
-/// mantissa of `p` bits, so that each cut quotient is a float or else beyond the largest one, which
-/// then replaces it; this brings no two of them further apart.
+/// Let `L <= U` be the bounds rounded outward to the multiples. Two data sets of the same size at
+/// symmetric distance `d` differ in `floor(d / 2)` replaced records, so their exact quotients
+/// `a >= b` differ by at most `floor(d / 2) * (U - L) / n`. Rounding toward zero to multiples of
+/// `g` moves numbers of different signs closer. For numbers of the same sign it increases `a - b`
+/// to at most the next multiple of `g`. The rounded bounds are at most `2^p * g`, for a mantissa of
+/// `p` bits, so each rounded quotient is a float, or beyond the largest float, which then replaces
+/// it; this does not increase the distance of two quotients.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown or zero, when the records have no bounds or may be
@@ -97,7 +97,7 @@ fn mean<T: Atom + Float + Distance + Into<f64>>(
     Ok(Transformation::new(input, output, Function::fold(fold), map))
 }
 
-/// The multiples of a power of two to which exact means are cut.
+/// The multiples of a power of two to which exact means are rounded.
 #[derive(Clone, Copy, Debug)]
 struct Grid {
     /// The logarithm of the spacing `g`.
@@ -126,19 +126,19 @@ impl Grid {
         let divisor = divisor.saturating_mul(power(exponent - lattice));
         Ok(Grid { exponent, factor: power(lattice - exponent), divisor })
     }
-    /// The units of the largest change of the mean at a symmetric distance.
+    /// Bound the change of the mean at a symmetric distance, in units of `g`.
     fn sensitivity(&self, d_in: u32, range: u64) -> u128 {
         let change = u128::from(d_in / 2) * u128::from(range);
         (change * self.factor).div_ceil(self.divisor)
     }
-    /// The units of the mean, toward zero.
+    /// Round the mean toward zero to a multiple of `g`.
     fn mean<T: Float>(&self, sum: i128) -> T {
         let units = sum.unsigned_abs().saturating_mul(self.factor) / self.divisor;
         let mean = T::from_dyadic(&units.to_ibig(), self.exponent, Rounding::TowardZero);
         if sum < 0 { T::zero() - mean } else { mean }
     }
 }
-/// The number `2^exponent`, or one if the exponent is negative.
+/// Return `2^exponent`, or one if the exponent is negative.
 fn power(exponent: i64) -> u128 {
     let exponent = u32::try_from(exponent.max(0)).unwrap_or(u32::MAX);
     1_u128.checked_shl(exponent).unwrap_or(u128::MAX)

@@ -1,4 +1,4 @@
-//! Removed and added records, counted as replaced.
+//! Counts removed and added records as replaced.
 
 use opendp_core::{
     AtomDomain, ChangeOneDistance, DatasetMetric, Domain, MetricOn, OptionDomain, Result, Space,
@@ -7,11 +7,11 @@ use opendp_core::{
 
 use crate::identity::copy;
 
-/// A metric of data sets of any size of which, among data of one size, every two changes are one
-/// replaced record.
+/// A metric of data sets of any size. Between data sets of the same size, every two of its changes
+/// are one replaced record.
 ///
-/// `InsertDeleteDistance` is none: a record deleted at one end and one inserted at the other shift
-/// all records between them.
+/// `InsertDeleteDistance` is not such a metric: a record deleted at one end and one inserted at the
+/// other shift all records between them.
 pub trait UnboundedMetric: DatasetMetric {
     /// The metric that counts replaced records.
     type Bounded: DatasetMetric + Default;
@@ -26,8 +26,8 @@ impl UnboundedMetric for SymmetricDistance {
 /// None.
 ///
 /// # Precondition
-/// The size of the data is known: use `make_resize` first. The order of the records does not
-/// count: use `make_unordered` first.
+/// The size of the data is known: use `make_resize` first. The metric ignores the order of the
+/// records: use `make_unordered` first.
 ///
 /// # Postcondition
 /// The output is the input, of the same known size, under `ChangeOneDistance`.
@@ -36,9 +36,10 @@ impl UnboundedMetric for SymmetricDistance {
 /// `d_out = floor(d_in / 2)`.
 ///
 /// # Proof
-/// Let `x` and `x'` have the same number of records. Then `x` has as many records that `x'` lacks
-/// as `x'` has that `x` lacks, counted with multiplicity; their number is half of the symmetric
-/// distance, which is therefore even, and replacing the former by the latter turns `x` into `x'`.
+/// Let `x` and `x'` have the same number of records. Count with multiplicity the records of `x`
+/// that `x'` lacks, and the records of `x'` that `x` lacks. The two counts are equal. Each is half
+/// of the symmetric distance, which is therefore even, and replacing the former records by the
+/// latter turns `x` into `x'`.
 ///
 /// # Errors
 /// `MetricSpace` when the size is not known.

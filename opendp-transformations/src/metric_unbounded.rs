@@ -1,4 +1,4 @@
-//! Replaced records, counted as removed and added.
+//! Counts replaced records as removed and added.
 
 use opendp_core::{
     AtomDomain, ChangeOneDistance, DatasetMetric, Domain, HammingDistance, InsertDeleteDistance,
@@ -26,7 +26,7 @@ impl BoundedMetric for HammingDistance {
 /// None.
 ///
 /// # Precondition
-/// The metric counts replaced records, so that the size of the data is known.
+/// The metric counts replaced records, so the size of the data is known.
 ///
 /// # Postcondition
 /// The output is the input, of the same known size, under the metric that counts records removed
@@ -37,7 +37,7 @@ impl BoundedMetric for HammingDistance {
 /// `d_out = 2 * d_in`.
 ///
 /// # Proof
-/// Replacing a record, in the place where it is, removes it there and inserts another.
+/// Replacing a record is the same as removing it and inserting another record at its place.
 ///
 /// # Errors
 /// The map gives `Overflow` when `2 * d_in` does not fit `u32`.

@@ -1,4 +1,4 @@
-//! Sums of integers of one sign, by their older names.
+//! Sums of integers of one sign, under their older names.
 
 use opendp_core::arith::Integer;
 use opendp_core::{
@@ -11,15 +11,14 @@ use crate::{Summand, make_sum};
 
 /// Add up an unknown number of bounded integers of one sign.
 ///
-/// This is [`make_sum`] under a name that programs have long used, over data sets that it describes
-/// itself. The sum is exact while it is computed and rounded once, so that no order of the records
-/// matters.
+/// This is [`make_sum`] under an older name, on an input space that it builds itself. The sum is
+/// computed exactly and rounded once, so the order of the records does not matter.
 ///
 /// # Arguments
 /// * `bounds` - a pair `[lower, upper]`
 ///
 /// # Precondition
-/// The bounds are not of different signs; either may be zero.
+/// The bounds do not have different signs; either may be zero.
 ///
 /// # Postcondition
 /// The output is the sum; a sum beyond the range of `T` is the nearest `T`.
@@ -28,7 +27,7 @@ use crate::{Summand, make_sum};
 /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// `MakeTransformation` when the bounds have different signs. The map gives `Overflow` when the
@@ -64,16 +63,15 @@ register! {
 
 /// Add up a known number of bounded integers of one sign.
 ///
-/// This is [`make_sum`] under a name that programs have long used, over data sets that it describes
-/// itself. The sum is exact while it is computed and rounded once, so that no order of the records
-/// matters.
+/// This is [`make_sum`] under an older name, on an input space that it builds itself. The sum is
+/// computed exactly and rounded once, so the order of the records does not matter.
 ///
 /// # Arguments
 /// * `size` - the number of records
 /// * `bounds` - a pair `[lower, upper]`
 ///
 /// # Precondition
-/// The bounds are not of different signs; either may be zero.
+/// The bounds do not have different signs; either may be zero.
 ///
 /// # Postcondition
 /// The output is the sum; a sum beyond the range of `T` is the nearest `T`.
@@ -82,7 +80,7 @@ register! {
 /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// `MakeTransformation` when the bounds have different signs. The map gives `Overflow` when the

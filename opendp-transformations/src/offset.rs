@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 use crate::lattice::{BITS, BLOCK, LOWEST, MAGIC, power, power_above};
 use crate::widest::widest;
 
-/// The multiples of a power of two that stand for the distances of floats from a lower bound.
+/// The multiples of a power of two that represent the distances of floats from a lower bound.
 ///
-/// A float `x` stands for the integer `round((x - lower) / 2^exponent)`, computed by one sequence of
-/// monotone steps: a clamp to the bounds, maybe a halving, a subtraction of a constant,
-/// multiplications by positive constants, a rounding to nearest. The lower bound stands for zero
-/// and the upper bound for at most `range`, so that all floats within stand for integers from zero
-/// to `range`, however the steps round. `range` is the width of the bounds, rounded up: it is at
+/// A float `x` maps to the integer `round((x - lower) / 2^exponent)`, computed by one sequence of
+/// monotone steps: a clamp to the bounds, optionally a halving, a subtraction of a constant,
+/// multiplications by positive constants, a rounding to nearest. The lower bound maps to zero and
+/// the upper bound to at most `range`, so all floats within the bounds map to integers from zero to
+/// `range`, for any rounding of the steps. `range` is the width of the bounds, rounded up: it is at
 /// most `2^51`, and at least the width divided by `2^exponent`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offset {
     bounds: (f64, f64),
-    /// One half if the width exceeds the largest float, or else one.
+    /// One half if the width exceeds the largest float, otherwise one.
     half: f64,
     exponent: i32,
-    /// Their product is `2^-exponent`, if nothing is halved.
+    /// The product of both is `2^-exponent`, if `half` is one.
     scale: (f64, f64),
     range: u64,
 }
@@ -55,11 +55,11 @@ impl Offset {
     pub(crate) fn range(&self) -> u64 {
         self.range
     }
-    /// Tell these multiples and their bounds from others.
+    /// Make a label that distinguishes these multiples and their bounds from others.
     pub(crate) fn label(&self) -> String {
         format!("multiples of 2^{} within {:?}", self.exponent, self.bounds)
     }
-    /// The multiple for a number, once moved into the bounds.
+    /// Return the multiple for a number, clamped to the bounds.
     #[inline]
     pub(crate) fn multiple(&self, x: f64) -> u64 {
         self.plain(x, |x| (x * self.half - self.bounds.0 * self.half) * self.scale.0 * self.scale.1)
@@ -73,11 +73,11 @@ impl Offset {
         // The pattern of the constant plus an integer; see `lattice.rs`.
         (place(x) + MAGIC).to_bits().wrapping_sub(MAGIC.to_bits())
     }
-    /// Add up the multiples, and their squares, exactly.
+    /// Add up the multiples and their squares, exactly.
     pub(crate) fn moments<T: Copy + Into<f64>>(&self, rows: &[T], moments: &mut Moments) {
         let (lower, scale) = (self.bounds.0, self.scale.0);
         for block in rows.chunks(BLOCK) {
-            // Nothing is halved, nor scaled twice, unless the numbers are huge or subnormal.
+            // Only huge numbers are halved, and only huge or subnormal numbers are scaled twice.
             if self.half == 1.0 && self.scale.1 == 1.0 {
                 widest(
                     #[inline(always)]
@@ -90,7 +90,7 @@ impl Offset {
     }
 }
 
-/// The exact sum of integers of at most 51 bits, and that of their squares.
+/// The exact sum of integers of at most 51 bits, and the exact sum of their squares.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Moments {
     sum: u128,
@@ -100,8 +100,8 @@ impl Moments {
     /// Add at most `BLOCK` integers.
     #[inline(always)]
     fn add<T>(&mut self, rows: &[T], multiple: impl Fn(&T) -> u64) {
-        // Rounding the rows first leaves one loop of float vectors and one of wide products, each
-        // several times as fast as both in one.
+        // Rounding the rows first gives one loop of float vectors and one of wide products. Each is
+        // several times as fast as a combined loop.
         let mut multiples = [0_u64; BLOCK];
         for (place, row) in multiples.iter_mut().zip(rows) {
             *place = multiple(row);
@@ -127,7 +127,7 @@ impl Moments {
     pub(crate) fn deviations(&self, size: usize) -> UBig {
         let (squares, sum) = (self.squares.to_ubig() * UBig::from(size), UBig::from(self.sum));
         let mean = &sum * &sum;
-        // By Cauchy and Schwarz this is not negative for as many integers as stated.
+        // By Cauchy and Schwarz this is not negative if `size` is the number of integers.
         if mean <= squares { squares - mean } else { UBig::ZERO }
     }
 }
@@ -145,7 +145,7 @@ impl Wide {
     pub(crate) fn add(&mut self, other: Wide) {
         let (low, carry) = self.low.overflowing_add(other.low);
         self.low = low;
-        // It takes 2^64 times 2^24 integers to leave this range.
+        // Only 2^64 times 2^24 integers would leave this range.
         self.high = self.high.saturating_add(other.high).saturating_add(carry.into());
     }
     pub(crate) fn to_ubig(self) -> UBig {

@@ -1,4 +1,4 @@
-//! The same data in a random order, which may then count.
+//! Puts data into a random order, so that later steps may use the order.
 
 use opendp_core::random::{shuffle, with_secure};
 use opendp_core::{
@@ -7,7 +7,7 @@ use opendp_core::{
     Transformation, VectorDomain,
 };
 
-/// A metric of data sets for which the order of the records does not count.
+/// A metric of data sets that ignores the order of the records.
 pub trait UnorderedMetric: DatasetMetric {
     /// The metric that counts the same changes, in order.
     type Ordered: DatasetMetric + Default;
@@ -19,35 +19,36 @@ impl UnorderedMetric for ChangeOneDistance {
     type Ordered = HammingDistance;
 }
 
-/// Put the records in a random order, so that their order may count from here on.
+/// Put the records in a random order, so that later steps may use the order.
 ///
 /// # Arguments
 /// None.
 ///
 /// # Precondition
-/// The metric is one for which the order of the records does not count.
+/// The metric ignores the order of the records.
 ///
 /// # Postcondition
 /// The output holds the same records in an order drawn uniformly from all orders by the secure
 /// source, under the metric that counts the same changes in order: `InsertDeleteDistance` for
-/// `SymmetricDistance`, `HammingDistance` for `ChangeOneDistance`. The data is needed whole, and
-/// two runs give different orders.
+/// `SymmetricDistance`, `HammingDistance` for `ChangeOneDistance`. The function needs all data at
+/// once, and two runs give different orders.
 ///
 /// # Map
 /// `d_out = d_in`, between outputs of coupled draws.
 ///
 /// # Proof
 /// The output is random, so the claim is about distributions: for close inputs there are orders
-/// `(o, o')`, each uniform by itself, such that the outputs are close whatever is drawn. A
-/// mechanism that is proved for close data sets then loses no more on their mixtures: the
-/// divergences are jointly quasi-convex (van Erven and Harremoes 2014, "Renyi Divergence and
-/// Kullback-Leibler Divergence", Theorem 13, for all orders; and `P(E) - e^eps * Q(E)` is linear
-/// in the pair, so that its supremum over events `E` is convex).
+/// `(o, o')`, each uniform by itself, such that the outputs are close for every draw. The loss that
+/// is proved for a mechanism on close data sets then also holds for their mixtures: the divergences
+/// are jointly quasi-convex (van Erven and Harremoes 2014, "Renyi Divergence and Kullback-Leibler
+/// Divergence", Theorem 13, for all orders; and `P(E) - e^eps * Q(E)` is linear in the pair, so its
+/// supremum over events `E` is convex).
 ///
 /// One record added: put the others in a uniform order, then insert the record at a uniform place.
 /// The result is uniform over all orders of the larger data set, and one insertion away. One record
 /// replaced: match the records of the data sets so that all but one pair are equal, and use the
-/// same order for both; they differ at one position. For larger distances, go one record at a time.
+/// same order for both; they differ at one position. For larger distances, change one record at a
+/// time.
 ///
 /// # Errors
 /// A run gives `NoEntropy` when the operating system gives no random bits.
@@ -132,7 +133,8 @@ mod tests {
             *seen.entry(shuffled.invoke(&data).unwrap()).or_insert(0) += 1;
         }
         assert!(orders(&data).iter().all(|order| seen.contains_key(order)));
-        // Each count has mean 1000 and standard deviation 29: seven of them are rarer than 1e-11.
+        // Each count has mean 1000 and standard deviation 29: a deviation of seven of these has
+        // probability below 1e-11.
         assert!(seen.len() == 6 && seen.values().all(|count| (800..1200).contains(count)));
         assert!(shuffled.invoke(&vec![]).unwrap().is_empty());
         assert!(!shuffled.function().streams());

@@ -1,4 +1,4 @@
-//! Sums of records in order, by their older names.
+//! Sums of records in order, under their older names.
 
 use opendp_core::arith::Integer;
 use opendp_core::{
@@ -12,9 +12,8 @@ use crate::{Pairwise, Sequential, Summand, Summation, make_sum};
 
 /// Add up an unknown number of bounded integers in order.
 ///
-/// This is [`make_sum`] under a name that programs have long used, over data sets that it describes
-/// itself. The sum is exact while it is computed and rounded once, so that no order of the records
-/// matters.
+/// This is [`make_sum`] under an older name, on an input space that it builds itself. The sum is
+/// computed exactly and rounded once, so the order of the records does not matter.
 ///
 /// # Arguments
 /// * `bounds` - a pair `[lower, upper]`
@@ -29,7 +28,7 @@ use crate::{Pairwise, Sequential, Summand, Summation, make_sum};
 /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// The map gives `Overflow` when the bound does not fit `T`.
@@ -63,9 +62,8 @@ register! {
 
 /// Add up a known number of bounded integers in order.
 ///
-/// This is [`make_sum`] under a name that programs have long used, over data sets that it describes
-/// itself. The sum is exact while it is computed and rounded once, so that no order of the records
-/// matters.
+/// This is [`make_sum`] under an older name, on an input space that it builds itself. The sum is
+/// computed exactly and rounded once, so the order of the records does not matter.
 ///
 /// # Arguments
 /// * `size` - the number of records
@@ -81,7 +79,7 @@ register! {
 /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// The map gives `Overflow` when the bound does not fit `T`.
@@ -116,32 +114,31 @@ register! {
 
 /// Add up an unknown number of bounded floats in order.
 ///
-/// This is [`make_sum`] under a name that programs have long used, over data sets that it describes
-/// itself. The sum is exact while it is computed and rounded once, so that no order of the records
-/// matters.
+/// This is [`make_sum`] under an older name, on an input space that it builds itself. The sum is
+/// computed exactly and rounded once, so the order of the records does not matter.
 ///
 /// # Arguments
-/// * `size_limit` - the number of records that are expected at most, which has no effect on the
-///   sum: no record is left out
+/// * `size_limit` - the largest expected number of records. It has no effect on the sum: no record
+///   is left out
 /// * `bounds` - a pair `[lower, upper]`
 ///
-/// The type argument `S` is the name of a way to add floats, and has no effect.
+/// The type argument `S` names a summation algorithm and has no effect.
 ///
 /// # Precondition
 /// The records are within the bounds.
 ///
 /// # Postcondition
-/// The output is the sum; it is never NaN nor infinite.
+/// The output is the sum; it is never NaN or infinite.
 ///
 /// # Map
 /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`, rounded up as by `make_sum`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
-/// `MakeTransformation` when a bound is infinite, or when the sum of `size_limit` records may exceed
-/// the largest `f64`. The map gives `Overflow` when the bound does.
+/// `MakeTransformation` when a bound is infinite, or when the sum of `size_limit` records may
+/// exceed the largest `f64`. The map gives `Overflow` when the bound exceeds the largest `f64`.
 ///
 /// ```
 /// # use opendp_transformations::*;
@@ -175,31 +172,30 @@ register! {
 
 /// Add up a known number of bounded floats in order.
 ///
-/// This is [`make_sum`] under a name that programs have long used, over data sets that it describes
-/// itself. The sum is exact while it is computed and rounded once, so that no order of the records
-/// matters.
+/// This is [`make_sum`] under an older name, on an input space that it builds itself. The sum is
+/// computed exactly and rounded once, so the order of the records does not matter.
 ///
 /// # Arguments
 /// * `size` - the number of records
 /// * `bounds` - a pair `[lower, upper]`
 ///
-/// The type argument `S` is the name of a way to add floats, and has no effect.
+/// The type argument `S` names a summation algorithm and has no effect.
 ///
 /// # Precondition
 /// The records are within the bounds.
 ///
 /// # Postcondition
-/// The output is the sum; it is never NaN nor infinite.
+/// The output is the sum; it is never NaN or infinite.
 ///
 /// # Map
 /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`, rounded up as by `make_sum`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// `MakeTransformation` when a bound is infinite, or when the sum of `size` records may exceed the
-/// largest `f64`. The map gives `Overflow` when the bound does.
+/// largest `f64`. The map gives `Overflow` when the bound exceeds the largest `f64`.
 ///
 /// ```
 /// # use opendp_transformations::*;

@@ -1,10 +1,10 @@
-//! Where shares of noisy counts lie.
+//! Finds the bins of quantiles of noisy counts.
 
 use opendp_core::{Error, Result};
 
 use crate::cdf::cumulative;
 
-/// For each alpha the bin that it falls into, if there is one, and its share of the bin.
+/// Return, for each alpha, its bin, if there is one, and its position in the bin from zero to one.
 pub(crate) fn places(
     counts: &[f64],
     edges: usize,
@@ -21,7 +21,7 @@ pub(crate) fn places(
         let bin = cdf.iter().position(|share| alpha <= share)?;
         let left = bin.checked_sub(1).and_then(|before| cdf.get(before)).copied().unwrap_or(0.0);
         let share = (alpha - left) / (cdf.get(bin).copied().unwrap_or(1.0) - left);
-        // NaN, in a bin without records, becomes zero.
+        // In a bin without records the share is NaN and becomes zero.
         Some((bin, if 0.0 < share { share.min(1.0) } else { 0.0 }))
     };
     Ok(alphas.iter().map(place).collect())

@@ -1,4 +1,4 @@
-//! Scores that tell how far each candidate is from a quantile.
+//! Scores for the distance of each candidate from a quantile.
 
 use opendp_core::arith::Number;
 use opendp_core::{
@@ -12,68 +12,69 @@ use crate::clamp::may_be_nan;
 use crate::ranks::QuantileScores;
 use crate::symmetric::Records;
 
-/// Score how far each candidate is from a quantile of the records.
+/// Score each candidate by its distance from a quantile of the records.
 ///
-/// A selection mechanism that prefers low scores then releases a quantile. The largest score is that
-/// of the worst candidate: choose with `negate` or `"min"`.
+/// A selection mechanism that prefers low scores then releases a quantile. The worst candidate has
+/// the largest score: select with `negate` or `"min"`.
 ///
 /// # Arguments
 /// * `candidates` - the values that may be released, in increasing order
 /// * `alpha` - which quantile: a number from 0 to 1, or a pair `[numerator, denominator]`
 ///
 /// # Precondition
-/// Records are not NaN. There is a candidate, none is NaN, and each is greater than the one before.
+/// Records are not NaN. There is at least one candidate, no candidate is NaN, and each is greater
+/// than the one before.
 ///
 /// # Function
-/// Let `a / b` be `alpha` if its denominator is below `D`, or else `trunc(alpha * D) / D`, where
+/// Let `a / b` be `alpha` if its denominator is below `D`, otherwise `trunc(alpha * D) / D`, where
 /// `D` is 10000 when the size is unknown and `u64::MAX / n` when it is `n`. Let `#(x < c)`,
 /// `#(x = c)` and `#(x > c)` count records. The score of the candidate `c` is
 ///
 /// `|(b - a) * #(x < c) - a * #(x > c)| = |b * #(x < c) - a * (n - #(x = c))|`,
 ///
 /// which is the distance of its rank from the ideal rank, times `b`. It is computed exactly in 128
-/// bits; a score that does not fit `u64` is the largest that does. The counts themselves are not
-/// bounded: to bound `#(x < c)` and `n - #(x = c)` one by one, as has been proposed, would break the
-/// bounds below as soon as only one of them is cut, since the difference could then move by more
-/// than one record does.
+/// bits; a score that does not fit `u64` becomes the largest `u64`. The counts themselves are not
+/// limited. If `#(x < c)` and `n - #(x = c)` were limited separately, and only one of them reached
+/// its limit, then one record could move their difference by more than the bounds below.
 ///
 /// # Postcondition
 /// The output holds the score of each candidate, in order.
 ///
 /// # Map
-/// Let `d` be the symmetric distance, which is `d_in`, or twice as much when the metric counts
+/// Let `d` be the symmetric distance, which is `d_in`, or `2 * d_in` when the metric counts
 /// replaced records. The largest change of a score is at most
 ///
 /// - unknown size: `d * max(a, b - a)`;
 /// - known size: `floor(d / 2) * b`.
 ///
-/// This is the map for `LInfDistance`, whose promise of a common direction is not given. The map
-/// for `RangeDistance` is twice as much, or the same if `alpha` is 0 or 1.
+/// This is the map for `LInfDistance`, without the promise of a common direction. The map for
+/// `RangeDistance` is twice as much, or the same if `alpha` is 0 or 1.
 ///
 /// # Proof
 /// Let `t(c) = (b - a) * #(x < c) - a * #(x > c)`, so that the score is `|t(c)|`.
 ///
 /// *Unknown size.* Adding a record `x` moves `t(c)` by `b - a` if `x < c`, by `-a` if `x > c`, and
-/// not at all if `x = c`; removing it does the opposite. Neither the absolute value nor saturation
-/// brings two numbers further apart. So no score changes by more than `max(a, b - a)`, and along a
-/// way of `d` such steps by no more than `d` times that.
+/// not at all if `x = c`; removing it does the opposite. The absolute value and saturation do not
+/// increase the distance of two numbers. So each score changes by at most `max(a, b - a)`, and in
+/// `d` such steps by at most `d` times that.
 ///
-/// *Known size.* The data sets are a way of `floor(d / 2)` replacements apart. Replacing `x` by
-/// `y > x` moves `t(c)` by `-b` if `x < c < y`, by `a - b` if `c = y`, by `-a` if `c = x`, and not
-/// otherwise; at most `b`.
+/// *Known size.* The data sets are `floor(d / 2)` replacements apart. Replacing `x` by `y > x`
+/// moves `t(c)` by `-b` if `x < c < y`, by `a - b` if `c = y`, by `-a` if `c = x`, and by zero
+/// otherwise; so by at most `b`.
 ///
 /// *Range.* The changes of two scores differ by at most twice the largest change. If `a = 0` then
-/// the score is `b * #(x < c)`. An added record moves each score by 0 or `b`, a replacement by a
-/// greater record each by 0 or `-b`; the opposites move them the other way. In each step all
-/// changes have one sign, and keep it when saturated, so that two of them differ by at most `b`.
-/// The range of changes obeys the triangle inequality along the steps. If `a = b` then the score is
-/// `b * #(x > c)`, and the same holds mirrored.
+/// the score is `b * #(x < c)`. An added record moves each score by 0 or `b`. A replacement by a
+/// greater record moves each score by 0 or `-b`. The inverse steps move the scores in the other
+/// direction. In each step all changes have one sign, also after saturation, so two changes differ
+/// by at most `b`. The range of changes obeys the triangle inequality along the steps. If `a = b`
+/// then the score is `b * #(x > c)`, and the same holds mirrored.
 ///
 /// For `alpha` between 0 and 1 and enough records, the bounds are attained.
 ///
 /// # Errors
-/// `FailedFunction` when a record may be NaN; `MakeTransformation` when the candidates are none,
-/// NaN, or not strictly increasing. The map gives `Overflow` when the bound does not fit `u64`.
+/// `FailedFunction` when a record may be NaN; `MakeTransformation` when there are no candidates, or
+/// they are NaN or not strictly increasing. The map gives `Overflow` when the bound does not fit
+/// `u64`.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -126,7 +127,8 @@ pub trait ScoreDistance:
     Metric<Distance = u64> + Default + MetricOn<VectorDomain<AtomDomain<u64>>>
 {
     /// Bound the distance, given the largest change of any score, and whether the changes are sums
-    /// of steps in each of which all scores move in one direction by at most their share of it.
+    /// of steps. In each step all scores move in one direction, by at most the step's share of the
+    /// largest change.
     ///
     /// # Errors
     /// `Overflow` when the bound does not fit.
@@ -269,7 +271,7 @@ mod tests {
         let alphabet = [f64::NEG_INFINITY, -0.0, 0.0, 5e-324, f64::MAX];
         assert!(laws::all(&scores, &alphabet, 3).unwrap() > 0);
     }
-    /// Whether the map can be scaled down to a part without breaking.
+    /// Test whether the map still holds when scaled down to a part.
     fn slack<MO>(size: Option<usize>, alpha: (u64, u64), part: impl Fn(u64) -> u64) -> bool
     where
         MO: ScoreDistance + DistanceOn<VectorDomain<AtomDomain<u64>>>,
@@ -291,10 +293,10 @@ mod tests {
     }
     #[test]
     fn promises_no_more_than_is_attained() {
-        // Nine tenths would need more records than these.
+        // To test nine tenths, more records would be needed.
         for alpha in [(0, 1), (1, 4), (1, 2), (2, 3), (1, 1)] {
             for size in [None, Some(6)] {
-                // A bound that is lower by one is false at some distance.
+                // A bound lowered by one fails at some distance.
                 assert!(!slack::<RangeDistance<u64>>(size, alpha, |d| d.saturating_sub(1)));
                 assert!(!slack::<LInfDistance<u64>>(size, alpha, |d| d.saturating_sub(1)));
             }

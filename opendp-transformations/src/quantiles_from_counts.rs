@@ -7,13 +7,13 @@ use serde_json::Value as Json;
 use crate::consistent_b_ary_tree::floats;
 use crate::places::places;
 
-/// How a quantile is read off between the edges of a bin.
+/// How to interpolate a quantile between the edges of a bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interpolation {
-    /// On the line between both edges.
+    /// Interpolate linearly between both edges.
     #[default]
     Linear,
-    /// At the edge whose cumulative share is nearer.
+    /// Take the edge whose cumulative share is nearer.
     Nearest,
 }
 impl Codec for Interpolation {
@@ -33,36 +33,36 @@ impl Codec for Interpolation {
 }
 named!(Interpolation as "Interpolation");
 
-/// Read quantiles off noisy counts of the records between edges.
+/// Compute quantiles from noisy counts of the records between edges.
 ///
 /// # Arguments
 /// * `bin_edges` - the edges of the bins, strictly increasing
 /// * `alphas` - the shares of the quantiles, strictly increasing, from 0 to 1
-/// * `interpolation` - `"linear"` or `"nearest"`: how to read between the edges of a bin
+/// * `interpolation` - `"linear"` or `"nearest"`: how to interpolate between the edges of a bin
 ///
 /// # Precondition
-/// The input is a release, or a function of one: it has no more to hide. It has a count for each
-/// pair of neighbouring edges; or two more, of which the first and the last, of the records outside
-/// of all edges, are not used.
+/// The input is a release, or a function of one: it needs no further protection. It has a count for
+/// each pair of adjacent edges. Optionally it also has a first and a last count, of the records
+/// outside all edges; these are not used.
 ///
 /// # Postcondition
 /// The output has, for each share, the point where the cumulative distribution of the counts (see
-/// [`make_cdf`](crate::make_cdf)) first reaches it, in a bin that the share falls into; a bin
-/// without records gives its lower edge. It lies within the edges whatever the counts are: counts
-/// that add up to zero stand for equal ones, and a share that the distribution never reaches,
-/// because counts are negative, gives the last edge. For integers it is cut toward zero.
+/// [`make_cdf`](crate::make_cdf)) first reaches it; a bin without records gives its lower edge. The
+/// point lies within the edges for all counts: counts that add up to zero are treated as equal
+/// counts, and a share that the distribution never reaches, because counts are negative, gives the
+/// last edge. For integers the point is rounded toward zero.
 ///
 /// # Map
-/// This is post-processing: the loss stays what it was.
+/// This is post-processing: the loss does not change.
 ///
 /// # Proof
-/// A function of a release, and of nothing else that is private, reveals nothing more. (Dwork and
-/// Roth, "The algorithmic foundations of differential privacy", 2014, proposition 2.1.)
+/// A function of a release that reads no other private data reveals nothing more. (Dwork and Roth,
+/// "The algorithmic foundations of differential privacy", 2014, proposition 2.1.)
 ///
 /// # Errors
 /// `MakeTransformation` when there is no edge, or an edge is NaN or infinite, when edges or shares
-/// do not increase, and when a share is not within 0 and 1. The function gives `FailedFunction`
-/// when the number of counts does not fit that of the edges.
+/// do not increase, and when a share is not between 0 and 1. The function gives `FailedFunction`
+/// when the number of counts does not fit the number of edges.
 ///
 /// ```
 /// # use opendp_transformations::{Interpolation, make_quantiles_from_counts};
@@ -119,13 +119,13 @@ fn quantile<T: Number>(
 ) -> T {
     let pair = place.and_then(|(bin, share)| Some((edges.get(bin)?, edges.get(bin + 1)?, share)));
     let Some((lower, upper, share)) = pair else {
-        // Without bins there is one edge. Otherwise no bin reaches the share.
+        // Either there is only one edge and no bin, or no bin reaches the share.
         return edges.last().copied().unwrap_or_else(T::zero);
     };
     if interpolation == Interpolation::Nearest {
         return if 0.5 < share { *upper } else { *lower };
     }
-    // The ends as they are, which a float may not hold.
+    // Return the ends exactly; a float may not hold them.
     if share == 0.0 {
         return *lower;
     }
@@ -176,7 +176,7 @@ mod tests {
         let nearest = |counts: &[f64]| quantiles(&edges, &alphas, Nearest, counts);
         assert_eq!(nearest(&[5.0, -3.0]), [0.0; 4]);
         assert_eq!(nearest(&[1.0, 1.0]), [0.0, 0.0, 1.0, 2.0]);
-        // Where it gives NaN: an empty first bin, and no records at all.
+        // Cases where it gives NaN: an empty first bin, and no records.
         assert_eq!(linear(&[0.0, 1.0]), [0.0, 1.25, 1.5, 2.0]);
         assert_eq!(linear(&[0.0, 0.0]), [0.0, 0.5, 1.0, 2.0]);
     }
@@ -197,7 +197,7 @@ mod tests {
             assert!((i64::MIN..=i64::MAX).contains(&x));
         }
         assert_eq!(quantiles(&wide, &[0.0, 1.0], Linear, &[1, 1]), [i64::MIN, i64::MAX]);
-        // Counts that never reach the share.
+        // The counts never reach the share.
         assert_eq!(quantiles(&[0, 1, 2], &[0.5, 1.0], Linear, &[5, -3]), [0, 0]);
         assert_eq!(quantiles(&[7], &[0.5], Linear, &[]), [7]);
         assert_eq!(quantiles(&[7], &[0.5], Linear, &[1, 2]), [7]);

@@ -1,4 +1,4 @@
-//! How many records lie below, at, and above each of some candidates.
+//! Counts the records below, at, and above each candidate.
 
 use opendp_core::{Atom, Codec, Fold, Result, arith::Number};
 
@@ -9,8 +9,8 @@ use crate::finder::Finder;
 /// Scores each candidate for a quantile.
 ///
 /// Its state counts the records in each gap between candidates and at each candidate: cell `2 i` is
-/// the gap below candidate `i`, cell `2 i + 1` is the candidate, and the last cell the gap above
-/// all.
+/// the gap below candidate `i`, cell `2 i + 1` is the candidate, and the last cell is the gap above
+/// all candidates.
 pub(crate) struct QuantileScores<T> {
     /// Strictly increasing and not empty.
     candidates: Vec<T>,
@@ -19,12 +19,13 @@ pub(crate) struct QuantileScores<T> {
 }
 
 impl<T: Atom + Number> QuantileScores<T> {
-    /// Score these candidates, which are strictly increasing, and of which there is at least one.
+    /// Score these strictly increasing candidates, at least one.
     pub(crate) fn new(candidates: Vec<T>, alpha: Fraction) -> Self {
         let finder = Finder::new(&candidates);
         QuantileScores { candidates, alpha, finder }
     }
-    /// The distance of a candidate's rank from the ideal one, times the denominator of alpha.
+    /// Return the distance of a candidate's rank from the ideal rank, times the denominator of
+    /// alpha.
     fn score(&self, below: u64, above: u64) -> u64 {
         let Fraction { numerator, denominator } = self.alpha;
         // A product of two numbers of 64 bits fits 128.

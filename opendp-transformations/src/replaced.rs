@@ -1,4 +1,4 @@
-//! A column of a frame that is made of another one.
+//! Replaces a column of a frame by a function of its cells.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use opendp_core::{
 use crate::round_cast::{RoundCast, defaults};
 use crate::select_column::column;
 
-/// Put another column in place of one, made of each of its cells alone. The function gets the cells
-/// of a chunk, or none where they are not there or of another type, and their number.
+/// Replace a column by a function of each of its cells alone. The function gets the cells of a
+/// chunk and their number. It gets `None` if the cells are absent or of another type.
 pub(crate) fn replaced<K, M, T>(
     input: Space<DataFrameDomain<K>, M>,
     name: K,
@@ -26,7 +26,7 @@ where
     let of = move |rows: FrameChunk<'_, K>, name: &K| cells(rows.cells(name), rows.rows());
     put(input, name, made, Arc::new(of), has::<K, T>)
 }
-/// Cast the cells of a column, where there are any, and give their default value elsewhere.
+/// Cast the cells of a column if there are any, and return the default value otherwise.
 pub(crate) fn cast_cells<I, O>(cells: Option<&[I]>, rows: usize) -> Result<Column>
 where
     O: Atom + RoundCast<I>,
@@ -37,13 +37,13 @@ where
     Ok(Column::new(made))
 }
 
-/// A column that is made of the rows of a chunk and of the name of one.
+/// Makes a column from the rows of a chunk and the name of a column.
 type Made<K> = Arc<dyn Fn(FrameChunk<'_, K>, &K) -> Result<Column> + Send + Sync>;
 
 fn has<K: HashableAtom, T: Cell>(domain: &DataFrameDomain<K>, name: &K) -> Result<()> {
     column::<K, T>(domain, name, "column_name").map(|_| ())
 }
-/// This is compiled once, whatever the types of the cells are.
+/// This is compiled once for all types of cells.
 fn put<K, M>(
     input: Space<DataFrameDomain<K>, M>,
     name: K,

@@ -1,4 +1,4 @@
-//! Data of a known size.
+//! Resizes data to a known size.
 
 use opendp_core::random::{shuffle, uniform_below, with_secure};
 use opendp_core::{
@@ -9,37 +9,37 @@ use serde_json::Value as Json;
 
 use crate::sample::Sample;
 
-/// Bring the number of records to a known size, with copies of a constant, or by leaving some out.
+/// Resize data to a known size: add copies of a constant, or drop records.
 ///
 /// # Arguments
 /// * `size` - the number of records of the output
-/// * `constant` - the record that is added until there are enough
+/// * `constant` - the record that is added if there are too few
 ///
 /// # Precondition
 /// `size` is at least 1, and `constant` is a member of the element domain of the input. `MO` is
 /// `SymmetricDistance` or `InsertDeleteDistance`.
 ///
 /// # Function
-/// Too few records: copies of `constant` follow. Too many: the first `size` are kept. Before that,
-/// if the order of the records does not count in the input, they are put in a uniformly random
-/// order whenever it matters: if some are left out, so that all have the same chance; and always,
-/// with the copies of `constant` among them, if the order counts in the output. If the order counts
-/// in the input, nothing is random.
+/// If there are too few records, copies of `constant` are appended. If there are too many, the
+/// first `size` are kept. If the metric of the input counts the order of the records, nothing is
+/// random. If it ignores the order, the records may first be put in a uniformly random order. This
+/// is done if some are dropped, so all have the same chance; and always, with the copies of
+/// `constant` among them, if the metric of the output counts the order.
 ///
-/// If the order does not count in the input, the data may come in chunks and on all cores, and no
-/// more than `size` records are held for each: of `n > size` records a uniform choice is kept (see
-/// `sample.rs`), and put in a uniform order at the end. This is the same distribution as that of
-/// the first `size` in a uniform order, which the proof speaks of. If the order counts, the data may
-/// come in chunks, in its order, and the first `size` records are held; there are no partial results,
-/// because these are merged in any order.
+/// If the metric of the input ignores the order, the data may come in chunks and on all cores, and
+/// each core holds at most `size` records: of `n > size` records a uniform choice is kept (see
+/// `sample.rs`), and put in a uniform order at the end. This has the same distribution as the first
+/// `size` in a uniform order, which the proof uses. If the metric counts the order, the data may
+/// come in chunks, in order, and the first `size` records are held. There are no partial results,
+/// because partial results are merged in any order.
 ///
 /// # Postcondition
 /// The output has `size` records, each one of the input or `constant`, in the element domain of the
 /// input.
 ///
 /// # Map
-/// `d_out = 2 * d`, where `d` is `d_in`, or twice as much when the metric of the input counts
-/// replaced records. Random outputs are compared at coupled draws, as in
+/// `d_out = 2 * d`, where `d` is `d_in`, or `2 * d_in` when the metric of the input counts replaced
+/// records. Random outputs are compared at coupled draws, as in
 /// [`make_ordered_random`](crate::make_ordered_random).
 ///
 /// # Proof
@@ -49,25 +49,25 @@ use crate::sample::Sample;
 ///
 /// *Ordered input.* In the first case, `r` is inserted and the last copy is deleted. In the second,
 /// `r` is inserted, and the record that this moves out of the first `size` is deleted, unless `r`
-/// itself is beyond them. This is at most one insertion and one deletion, and hence also at most
-/// one record added and one removed.
+/// itself is beyond them. This is at most one insertion and one deletion, so also at most one
+/// record added and one removed.
 ///
 /// *Unordered input, ordered output.* In the first case, use the same order for both: one position
 /// differs. In the second, put the others in a uniform order and insert `r` at a uniform place,
 /// which gives a uniform order of the larger data set; continue as with ordered input.
 ///
-/// *Unordered input and output.* In the first case, no order is drawn unless `n + 1 > size`, which
-/// it is not: one copy is replaced. In the second, couple as before; if `n = size`, the smaller
-/// data set is kept whole, which is its own first `size` in every order.
+/// *Unordered input and output.* In the first case, `n + 1 <= size`, so no order is drawn: one copy
+/// is replaced. In the second, couple as before; if `n = size`, the smaller data set is kept whole,
+/// which is the set of its first `size` records in every order.
 ///
-/// Larger distances are covered one record at a time: couplings of successive data sets glue
-/// together, and distances add up.
+/// Larger distances are covered one record at a time: couplings of successive data sets can be
+/// joined, and distances add up.
 ///
 /// # Errors
-/// `MakeTransformation` when `size` is 0, when `constant` is not a member of the element domain,
-/// or when `MO` counts replaced records: use `make_metric_bounded` afterwards. The map gives
+/// `MakeTransformation` when `size` is 0, when `constant` is not a member of the element domain, or
+/// when `MO` counts replaced records: use `make_metric_bounded` afterwards. The map gives
 /// `Overflow` when its value does not fit `u32`. A run gives `NoEntropy` when the operating system
-/// gives no random bits, and `FailedFunction` when it has no memory for `size` records.
+/// gives no random bits, and `FailedFunction` when memory is insufficient for `size` records.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -140,10 +140,11 @@ impl Arrange {
     }
 }
 impl<T: Atom> Resize<T> {
-    /// Append copies of the constant, if there is memory for them: a document may ask for any number.
+    /// Append copies of the constant, if there is enough memory: a document may ask for any number.
     fn fill(&self, records: &mut Vec<T>) -> Result<()> {
         let missing = self.size.saturating_sub(records.len());
-        // A text has its bytes elsewhere. They are not taken one copy at a time, where nothing tries.
+        // The bytes of a text are allocated separately. Try to reserve memory for them, because
+        // cloning one copy at a time cannot report a failure.
         let elsewhere = match self.constant.to_json() {
             Json::String(text) => missing.saturating_mul(text.len()),
             _ => 0,
@@ -155,7 +156,7 @@ impl<T: Atom> Resize<T> {
         Ok(())
     }
 }
-/// Its state is a uniform choice of at most `size` of the rows, or the first of them if no order is
+/// Its state is a uniform choice of at most `size` rows, or the first `size` rows if no order is
 /// drawn.
 struct Resize<T> {
     size: usize,
@@ -173,7 +174,7 @@ impl<T: Atom> Fold<Vec<T>, Vec<T>> for Resize<T> {
     }
     fn absorb(&self, state: &mut Sample<T>, rows: &[T]) -> Result<()> {
         if self.in_order() {
-            // No row takes the place of one that was kept.
+            // No row replaces a row that was kept.
             return state.absorb(rows, self.size, |_| Ok(u64::MAX));
         }
         with_secure(|source| {

@@ -1,27 +1,27 @@
-//! Casts that are total: a value becomes the nearest one of another type, or none.
+//! Total casts: a value becomes the nearest value of another type, or none.
 
 use opendp_core::{Atom, Result};
 
-/// A type that values of the type `TI` can be cast to.
+/// A type to which values of type `TI` can be cast.
 ///
 /// | from | to | result |
 /// |---|---|---|
-/// | number | integer | cut toward zero; none when that is out of range, or NaN |
+/// | number | integer | rounded toward zero; none if that is out of range, or NaN |
 /// | number | float | the nearest float, ties to even, which may be infinite; NaN stays NaN |
 /// | number | `bool` | whether it is not zero: NaN is not |
 /// | number | `String` | the shortest decimal digits that read as the number, without an exponent; `NaN`, `inf`, `-inf`; zero of either sign is `0` |
 /// | `bool` | number, `String` | `0` or `1`; `false` or `true` |
-/// | `String` | number | what the whole text reads as, without spaces around it; none when it does not read |
+/// | `String` | number | the number that the whole text parses as, without spaces around it; none if it does not parse |
 /// | `String` | `bool` | whether it is not empty |
 ///
-/// Equal values have equal results: `0.0` and `-0.0` are one value to a metric, and so are all NaN,
-/// hence a text never shows the sign of zero.
+/// Equal values have equal results: `0.0` and `-0.0` are one value to a metric, and so are all NaN.
+/// Therefore a text never shows the sign of zero.
 pub trait RoundCast<TI>: Sized {
-    /// Cast a value, or give none when no value of this type stands for it.
+    /// Cast a value, or return `None` when no value of this type represents it.
     fn round_cast(value: &TI) -> Option<Self>;
 }
 
-/// Append the casts of rows, and null where there is none, or it is NaN.
+/// Append the casts of rows, and null where the cast has no result or is NaN.
 pub(crate) fn casts<I, O: Atom + RoundCast<I>>(rows: &[I], out: &mut Vec<Option<O>>) -> Result<()> {
     out.reserve(rows.len());
     for row in rows {
@@ -29,7 +29,7 @@ pub(crate) fn casts<I, O: Atom + RoundCast<I>>(rows: &[I], out: &mut Vec<Option<
     }
     Ok(())
 }
-/// Append the casts of rows, and the default value where there is none.
+/// Append the casts of rows, and the default value where the cast has no result.
 pub(crate) fn defaults<I, O: Default + RoundCast<I>>(rows: &[I], out: &mut Vec<O>) -> Result<()> {
     out.reserve(rows.len());
     for row in rows {
@@ -54,7 +54,7 @@ macro_rules! integers {
         casts!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 usize => $to: |value|
             <$to>::try_from(*value).ok());
         casts!(f32 f64 => $to: |value| {
-            // Both limits are zero or a power of two, hence exact, and NaN is within none.
+            // Both limits are zero or a power of two, so they are exact. NaN is not within them.
             let whole = f64::from(*value).trunc();
             let fits = <$to>::MIN as f64 <= whole && whole < 2.0 * (<$to>::MAX / 2 + 1) as f64;
             fits.then_some(whole as $to)

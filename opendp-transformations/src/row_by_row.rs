@@ -6,9 +6,9 @@ use crate::each::{each, rows};
 
 /// Apply a function of your own to each record alone.
 ///
-/// It is for Rust programs, not for documents: a closure has no name. Nothing can check what it
-/// does, so that whoever calls this vouches for the closure, as one vouches for a proof. An
-/// auditor searches a program for this name.
+/// It is for Rust programs, not for documents: a closure has no name. No check can verify the
+/// closure, so the caller is responsible for it, as for a proof. Auditors can search a program for
+/// this name.
 ///
 /// # Arguments
 /// * `element` - the domain of the records of the output
@@ -17,25 +17,25 @@ use crate::each::{each, rows};
 /// # Precondition
 /// For members `a`, `b` of the element domain of the input, `row`
 /// * gives a member of `element`;
-/// * gives the same whenever it is called with the same record: it draws nothing, remembers
-///   nothing, and looks at nothing else;
-/// * gives equal records for equal records. The metrics take `0.0` and `-0.0` for equal, and NaN
-///   for equal to NaN; so must the outputs be.
-/// * does not panic, and does not take a time that tells records apart, if anyone can see it.
+/// * gives the same result for each call with the same record: it uses no randomness, keeps no
+///   state, and reads nothing else;
+/// * gives equal records for equal records. In the metrics `0.0` equals `-0.0`, and NaN equals NaN.
+///   Their outputs must be equal too.
+/// * does not panic. If its running time can be observed, the time does not depend on the record.
 ///
 /// # Postcondition
-/// The output has one record for each record, in order, and the size of the input if known, under
-/// the metric of the input.
+/// The output has one record for each record of the input, in order. Its metric, and its size if
+/// known, are those of the input.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The output of a record depends on that record alone. Adding, inserting, removing, deleting or
-/// replacing a record of the input therefore does the same, at the same place, to one record of
-/// the output, or nothing if a record is replaced by one with the same output. A shortest way
-/// from one input to another becomes a way between the outputs that is no longer, in each of the
-/// dataset metrics.
+/// The output of a record depends only on that record. Adding, inserting, removing, deleting or
+/// replacing a record of the input therefore does the same, at the same place, to one record of the
+/// output, or nothing if a record is replaced by one with the same output. In each dataset metric,
+/// a shortest sequence of changes from one input to another therefore gives a sequence of changes
+/// between the outputs that is at most as long.
 ///
 /// # Errors
 /// `MetricSpace` when the metric does not fit the output.

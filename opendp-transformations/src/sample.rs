@@ -1,25 +1,25 @@
-//! A uniform choice of some of the rows, which sees each once and merges.
+//! A uniform choice of rows, made in one pass, that can be merged.
 
 use opendp_core::{Codec, Error, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::Value as Json;
 
-/// At most so many of the rows seen, uniformly chosen.
+/// A uniform choice of at most this many of the rows seen.
 ///
 /// *Claim.* After `n` rows, `kept` holds all of them if there are at most `size`, and otherwise
-/// `size` of them, each set of places being as likely as any other.
+/// `size` of them, where each set of places is equally likely.
 ///
 /// *Rows* (Waterman; Vitter 1985, "Random Sampling with a Reservoir", Algorithm R). Row number
-/// `n + 1` should be chosen with probability `size / (n + 1)`, and given that it is not, the choice
-/// should be one of the first `n`; given that it is, the others should be a choice of `size - 1` of
-/// the first `n`. The first is the probability that an index below `n + 1` is below `size`. In the
-/// last case, to drop a uniformly chosen row from a uniform choice of `size` leaves one of
-/// `size - 1`.
+/// `n + 1` must be chosen with probability `size / (n + 1)`. If it is not chosen, the choice must
+/// be a uniform choice from the first `n` rows. If it is, the others must be a uniform choice of
+/// `size - 1` of the first `n`. The probability is right, because it is the probability that a
+/// uniform index below `n + 1` is below `size`. In the last case, dropping a uniformly chosen row
+/// from a uniform choice of `size` leaves a uniform choice of `size - 1`.
 ///
-/// *Merging.* To draw rows one at a time from `n + m`, without putting them back, is to choose a
-/// side in proportion to the rows that it has left, and then one of these. All draws from one side,
-/// in order, are draws from its rows without putting them back, and of those a choice that was made
-/// before, drawn from in random order, gives as many as are needed: at most `size`.
+/// *Merging.* Draw rows one at a time from `n + m`, without replacement: choose a side in
+/// proportion to its remaining rows, then one of these rows. The draws from one side, in order, are
+/// draws from its rows without replacement. At most `size` of them are needed. The choice kept on
+/// that side, read in random order, supplies them.
 pub(crate) struct Sample<T> {
     seen: u64,
     kept: Vec<T>,
@@ -28,12 +28,12 @@ impl<T: Clone> Sample<T> {
     pub(crate) fn new() -> Self {
         Sample { seen: 0, kept: Vec::new() }
     }
-    /// The rows chosen, and whether any was left out.
+    /// Return the rows chosen, and whether any row was left out.
     pub(crate) fn finish(self) -> (Vec<T>, bool) {
         let all = u64::try_from(self.kept.len()) == Ok(self.seen);
         (self.kept, !all)
     }
-    /// See rows. `below` gives an index below a bound.
+    /// Add rows. `below` draws an index below a bound.
     pub(crate) fn absorb(
         &mut self,
         rows: &[T],
@@ -52,7 +52,7 @@ impl<T: Clone> Sample<T> {
         }
         Ok(())
     }
-    /// See the rows that another choice has seen.
+    /// Add the rows that another choice has seen.
     pub(crate) fn merge(
         &mut self,
         mut other: Self,
@@ -61,7 +61,7 @@ impl<T: Clone> Sample<T> {
     ) -> Result<()> {
         let total = self.seen.saturating_add(other.seen);
         if u64::try_from(size).is_ok_and(|size| size < total) {
-            // A size from a document may be larger than what both hold, if that is none of ours.
+            // The size in a document may exceed what both hold, if a partial result is invalid.
             let mut chosen = Vec::with_capacity(size.min(self.kept.len() + other.kept.len()));
             let (mut here, mut there) = (self.seen, other.seen);
             while chosen.len() < size {
@@ -71,7 +71,8 @@ impl<T: Clone> Sample<T> {
                     (&mut other.kept, &mut there)
                 };
                 let place = below(kept.len() as u64)? as usize;
-                // Each side has kept as many as could be needed, unless it is none of ours.
+                // Each side has kept as many rows as can be needed, unless the partial result is
+                // invalid.
                 if *left == 0 || kept.len() <= place {
                     return Err(foreign());
                 }
@@ -114,10 +115,11 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Divisible by all products of bounds that occur below.
+    /// A number divisible by all products of bounds that occur below.
     const WHOLE: u64 = (1 << 30) * 729 * 625 * 49;
 
-    /// How likely each sorted result is, out of `WHOLE`: runs with every sequence of indices.
+    /// Compute the probability of each sorted result, in units of `1 / WHOLE`, from a run with
+    /// every sequence of indices.
     fn law(
         run: impl Fn(&mut dyn FnMut(u64) -> Result<u64>) -> Vec<u32>,
     ) -> BTreeMap<Vec<u32>, u64> {
@@ -135,7 +137,7 @@ mod tests {
             });
             result.sort_unstable();
             *law.entry(result).or_default() += weight;
-            // The next sequence: the last index that can rise does.
+            // The next sequence: increment the last index that can be incremented.
             while path.last().is_some_and(|(index, bound)| index + 1 == *bound) {
                 path.pop();
             }
@@ -145,7 +147,7 @@ mod tests {
             }
         }
     }
-    /// Whether each choice of `size` of `rows` numbers is as likely as the others.
+    /// Test whether all choices of `size` of `rows` numbers are equally likely.
     fn uniform(law: &BTreeMap<Vec<u32>, u64>, rows: u64, size: u64) -> bool {
         let choices = (0..size).fold(1, |product, i| product * (rows - i) / (i + 1));
         assert_eq!(law.values().sum::<u64>(), WHOLE);
@@ -192,7 +194,7 @@ mod tests {
     }
     #[test]
     fn a_merge_that_draws_from_both_alike_is_found() {
-        // What each side has kept says nothing of how many rows it has seen.
+        // The rows kept by a side do not show how many rows it has seen.
         let law = law(|below| {
             let (here, there) = (seen(0..1, 1, &mut *below), seen(1..4, 1, &mut *below));
             let kept = [here.finish().0, there.finish().0].concat();

@@ -13,25 +13,25 @@ use crate::each::call;
 /// * `key` - the name of the column
 ///
 /// # Precondition
-/// The input is any space of frames. If its schema is known, it has the column, and of this type.
+/// The input is any space of frames. If its schema is known, it has the column, with this type.
 ///
 /// # Postcondition
 /// The output has one record for each row, in order: its cell in the column. The element domain is
-/// that of the schema. If the schema is not known, any value of the type may be in the output, and
-/// a row without such a cell, or with one of another type, gives the type's default value: zero,
-/// `false`, the empty text, or missing. The size is that of the input.
+/// the one in the schema. If the schema is not known, any value of the type may be in the output,
+/// and a row without such a cell, or with one of another type, gives the default value of the type:
+/// zero, `false`, the empty text, or missing. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The record of a row depends on that row alone, and the same rows have the same cells; see
+/// The record of a row depends only on that row, and equal rows have equal cells; see
 /// [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
 /// `MakeTransformation` when the schema is known and has no such column, or one of another type;
-/// `MetricSpace` when the metric does not fit the output, which no dataset metric of this project
-/// does.
+/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
+/// fits.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -81,8 +81,8 @@ register! {
             M in unsized_metrics = SymmetricDistance;
 }
 
-/// The domain of the cells of a column that a schema must have and of a type that it must be, or
-/// nothing where there is no schema.
+/// Return the domain of the cells of a column, or `None` if there is no schema. A schema must have
+/// the column, with the right type.
 pub(crate) fn column<K: HashableAtom, T: Cell>(
     domain: &DataFrameDomain<K>,
     name: &K,
@@ -107,14 +107,15 @@ pub(crate) fn column<K: HashableAtom, T: Cell>(
         },
     }
 }
-/// Tell a name that a schema does not have, and those that it has. Both are public.
+/// Make the error for a name that a schema lacks. It lists the names of the schema. Both are
+/// public.
 pub(crate) fn absent<K: HashableAtom>(name: &K, schema: &[(K, ColumnDomain)]) -> String {
     let known =
         schema.iter().map(|(name, column)| format!("`{}`: {}", plain(name), column.cell_type()));
     let known = known.collect::<Vec<_>>().join(", ");
     format!("`{}`, which the schema does not have; its columns are {known}", plain(name))
 }
-/// A name as a message shows it: a text without quotes.
+/// Format a name for a message: a text without quotes.
 fn plain<K: HashableAtom>(name: &K) -> String {
     match name.to_json() {
         serde_json::Value::String(text) => text,
@@ -159,12 +160,13 @@ pub(crate) mod tests {
         ])
         .unwrap()
     }
-    /// The domains in which a constructor is tried: any frames, those of a schema, those of a size.
+    /// The domains for tests of a constructor: any frames, frames of a schema, frames of a size.
     pub(crate) fn domains() -> Vec<DataFrameDomain<String>> {
         let any = DataFrameDomain::default();
         vec![any.clone(), schema(), any.with_size(2), schema().with_size(2)]
     }
-    /// Frames with hostile cells, some of which lack columns or have others of the same name.
+    /// Frames with hostile cells. Some lack columns, or have a column of the same name and another
+    /// type.
     pub(crate) fn frames() -> Vec<DataFrame<String>> {
         let mut all = laws::frames(&rows(), 2);
         let other = |x: Column| DataFrame::new([("x".to_owned(), x)]).unwrap();

@@ -1,49 +1,52 @@
-//! How an exact sum of unlimited size becomes a float without moving further than it should.
+//! Rounds an exact sum of unlimited size to a float without increasing its sensitivity.
 //!
-//! Cutting a number to the leading `p` bits looks harmless, yet two numbers at distance `s` can be
-//! cut to numbers further apart than `s`, and the map of a sum must pay for that. Here is a way to
-//! cut that costs nothing at all.
+//! Truncating two numbers at distance `s` to their leading `p` bits can increase their distance,
+//! and the map of a sum must include this increase. With the rounding here, the distance stays at
+//! most `s`.
 //!
-//! **Setting.** All numbers are integers: multiples of the spacing of a lattice. Let `g` be a power
-//! of two, `B` a multiple of `g`, and `s = d * B` for an integer `d >= 1`. `T` keeps the leading
-//! `p` bits of a number and so rounds toward zero; its grid has spacing one up to `2^p`, then two
-//! up to `2^(p+1)`, and so on. Let `R = 2^p * g`, below which the spacing is at most `g`.
+//! **Setting.** All numbers are integers, which stand for multiples of the spacing of a lattice.
+//! Let `g` be a power of two, `B` a multiple of `g`, and `s = d * B` for an integer `d >= 1`. `T`
+//! keeps the leading `p` bits of a number, which rounds toward zero; its grid has spacing one up to
+//! `2^p`, then two up to `2^(p+1)`, and so on. Let `R = 2^p * g`, below which the spacing is at
+//! most `g`.
 //!
 //! **Lemma.** If `|S|, |S'| <= R` and `|S - S'| <= s`, then `|T(S) - T(S')| <= s`.
 //! *Proof.* Let `S' <= S`. `T` is monotone, so `T(S') <= T(S)`. If `S' < 0 <= S`, then `T` moves
 //! both toward zero and brings them closer. If `0 <= S'`, let `a = T(S)`, a multiple of the spacing
 //! `h` below it, where `h` divides `g` and so `s`. If `a <= s`, then `T(S') >= 0 >= a - s`. If not,
-//! then `a - s` is a multiple of `h` between zero and `a`, hence on the grid, and
-//! `a - s <= S - s <= S'`; by monotony `a - s <= T(S')`. Negative numbers follow by symmetry.
+//! then `a - s` is a multiple of `h` between zero and `a`, so it is on the grid, and
+//! `a - s <= S - s <= S'`. Since `T` is monotone, `a - s <= T(S')`. Negative numbers follow by
+//! symmetry.
 //!
 //! **Beyond `R`** the spacing `2^i * g` of zone `i`, which is `2^(i-1) R < S <= 2^i R`, does not
-//! divide `s`, and the lemma fails. So first drop what is below `g`, which moves no two numbers
-//! `s` apart (a multiple of `g`) any further. Then contract: let `phi` be odd and continuous, with
-//! slope one up to `R` and slope `1 - c_i` in zone `i`, where `c_i = min(1, 2^i g / B)`, and
-//! take `T(phi(S))`.
+//! divide `s`, and the lemma fails. So first truncate to a multiple of `g`. This does not increase
+//! the distance of two numbers that are `s` apart, since `s` is a multiple of `g`. Then contract:
+//! let `phi` be odd and continuous, with slope one up to `R` and slope `1 - c_i` in zone `i`, where
+//! `c_i = min(1, 2^i g / B)`, and take `T(phi(S))`.
 //!
 //! **Theorem.** If `|S - S'| <= s`, then `|T(phi(S)) - T(phi(S'))| <= s`.
-//! *Proof.* `phi` shrinks, so opposite signs are as before; let `0 <= S' <= S`.
+//! *Proof.* `phi` does not increase distances, so opposite signs are as before; let `0 <= S' <= S`.
 //! *If `S' <= R < S`:* `a = T(phi(S))` is at least `R`, so a multiple of `g`, and `a <= S`. Then
-//! `a - s <= S'` is a multiple of `g` below `R`, so on the grid if it is positive, and
+//! `a - s <= S'` is a multiple of `g` below `R`, so it is on the grid if it is positive, and
 //! `a - s <= T(S')`.
 //! *If `S'` is in zone `j >= 1`:* all slopes from there on are at most `1 - c_j`, so
-//! `phi(S) - phi(S') <= (1 - c_j) s`. When `c_j = 1` both are equal. Otherwise `T` lowers
-//! `phi(S')` by less than `2^j g = c_j B <= c_j s`, and does not raise `phi(S)`; the difference
-//! is less than `s`.
+//! `phi(S) - phi(S') <= (1 - c_j) s`. If `c_j = 1`, both are equal. Otherwise `T` lowers `phi(S')`
+//! by less than `2^j g = c_j B <= c_j s`, and does not raise `phi(S)`; the difference is less than
+//! `s`.
 //!
 //! **Corollary.** Let `B` be some `M` rounded up to a multiple of `g`. If `|S - S'| <= d * M`, then
 //! `|T(phi(S)) - T(phi(S'))| <= d * M + g`, which for `d >= 2` may be less than `d * B`.
-//! *Proof.* Opposite signs are as before; let `0 <= S' <= S`. *If `S' <= R`:* `T(phi(S)) <= S`, and
-//! `T` lowers `S'` by less than `g`. *If `S'` is in zone `j >= 1`:* once what is below `g` is
-//! dropped, the two differ by a multiple `t` of `g` below `d * M + g`, and at most the first one
-//! from `d * M` on, which is at least `B`. As in the theorem they are moved to less than
+//! *Proof.* Opposite signs are as before; let `0 <= S' <= S`.
+//! *If `S' <= R`:* `T(phi(S)) <= S`, and `T` lowers `S'` by less than `g`.
+//! *If `S'` is in zone `j >= 1`:* after truncation to multiples of `g`, the two differ by a
+//! multiple `t` of `g` below `d * M + g`. So `t` is at most the smallest multiple of `g` that is at
+//! least `d * M`, which is at least `B`. As in the theorem, their images are less than
 //! `(1 - c_j) t + c_j B` apart, which grows with `t` and is at most `t` where `t >= B`.
 //!
 //! In zones where `c_i = 1` the sum saturates. `phi` is rounded down to a multiple of `g`, which
 //! changes nothing: above `R`, the grid of `T` has only multiples of `g`.
 
-/// The way to settle sums whose records have magnitude at most `bound`.
+/// The rounding rule for sums whose records have magnitude at most `bound`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settle {
     /// `p`: the bits of a mantissa.
@@ -57,11 +60,11 @@ pub(crate) struct Settle {
 }
 
 impl Settle {
-    /// Round the magnitude of a record up to a bound of few bits.
+    /// Choose the rule for records of this magnitude, which is rounded up to a bound of few bits.
     ///
-    /// If that changes nothing, `g` is the largest power of two that divides it, so that `R` is as
-    /// far away as can be. Otherwise `g` is the value of the last of these bits, so that what
-    /// [`reach`](Settle::reach) adds is as little as can be.
+    /// If rounding does not change the magnitude, `g` is the largest power of two that divides it,
+    /// so that `R` is as large as possible. Otherwise `g` is the value of the last of these bits,
+    /// so that the term added by [`reach`](Settle::reach) is as small as possible.
     ///
     /// No step overflows as long as `magnitude < 2^52`, `bound_bits <= 28` and `bits <= 53`, or
     /// `magnitude` has at most 52 bits itself and is not rounded.
@@ -74,11 +77,11 @@ impl Settle {
             (u64::BITS - magnitude.leading_zeros()).saturating_sub(bound_bits)
         };
         let ratio = u128::from(bound >> step);
-        // In a zone after these the slope is zero, and in the last of these it may be.
+        // In later zones the slope is zero; in the last zone it may be zero.
         Settle { bits, step, ratio, last: ratio.ilog2() }
     }
-    /// How far apart the settled sums are whose exact ones are at most `d * magnitude` apart, where
-    /// `magnitude` was rounded up to the bound of this rule.
+    /// Bound the distance of two rounded sums whose exact sums are at most `d * magnitude` apart,
+    /// where `magnitude` was rounded up to the bound of this rule.
     pub(crate) fn reach(&self, d: u32, magnitude: u64) -> u128 {
         if magnitude == 0 {
             return 0;
@@ -87,7 +90,7 @@ impl Settle {
         let (exact, step) = (d * u128::from(magnitude), 1 << self.step);
         (d * (self.ratio << self.step)).min(exact + step)
     }
-    /// The number with at most `bits` bits that stands for a sum.
+    /// Round a sum to a number with at most `bits` bits.
     pub(crate) fn settle(&self, sum: u128) -> u128 {
         if sum >> self.bits >> self.step == 0 {
             return truncate(sum, self.bits);
@@ -110,7 +113,7 @@ pub(crate) fn truncate(value: u128, bits: u32) -> u128 {
     value >> drop << drop
 }
 
-/// Round up to a number of at most that many significant bits.
+/// Round up to a number of at most this many significant bits.
 fn round_up(value: u64, bits: u32) -> u64 {
     let drop = (u64::BITS - value.leading_zeros()).saturating_sub(bits);
     value.div_ceil(1 << drop) << drop
@@ -120,12 +123,13 @@ fn round_up(value: u64, bits: u32) -> u64 {
 mod tests {
     use super::*;
 
-    /// The furthest that two sums at most `d * bound` apart are moved apart beyond that.
+    /// Compute the largest excess over `d * bound` of the distance of two rounded sums, whose exact
+    /// sums are at most `d * bound` apart.
     fn excess(bound: u64, bits: u32, d: i64, settle: impl Fn(&Settle, u128) -> u128) -> i64 {
         let s = d * i64::try_from(bound).unwrap();
         furthest(Settle::new(bound, u64::BITS, bits), bits, s, settle) - s
     }
-    /// The furthest that two sums at most `s` apart are moved apart.
+    /// Compute the largest distance of two rounded sums whose exact sums are at most `s` apart.
     fn furthest(rule: Settle, bits: u32, s: i64, settle: impl Fn(&Settle, u128) -> u128) -> i64 {
         let reach = 3 << (bits + rule.last + rule.step);
         let signed = |sum: i64| {
@@ -135,7 +139,7 @@ mod tests {
         let settled: Vec<i64> = (-reach..=reach).map(signed).collect();
         let mut worst = i64::MIN;
         for (i, right) in settled.iter().enumerate() {
-            // The rule is monotone, so that the furthest sum within reach decides.
+            // The rule is monotone, so the sum at the largest distance gives the maximum.
             assert!(i == 0 || settled[i - 1] <= *right);
             let left = settled[i.saturating_sub(usize::try_from(s).unwrap())];
             worst = worst.max(right - left);
@@ -168,7 +172,7 @@ mod tests {
                 }
             }
         }
-        // The exact distance alone would not do.
+        // A bound by the exact distance alone would fail.
         assert!(attained > 0);
     }
     #[test]

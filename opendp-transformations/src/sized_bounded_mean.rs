@@ -1,4 +1,4 @@
-//! The mean of bounded records, of known number, by its older name.
+//! The mean of a known number of bounded records, under its older name.
 
 use opendp_core::arith::Float;
 use opendp_core::{
@@ -9,37 +9,37 @@ use opendp_core::{
 use crate::make_mean;
 use crate::stated::{known_size, within_bounds};
 
-/// Average a known number of bounded records, by the older name.
+/// Average a known number of bounded records, under the older name.
 ///
-/// This is [`make_mean`] under the name that proofs and programs have long used.
+/// This is [`make_mean`] under its older name.
 ///
 /// # Arguments
-/// * `size` - the number of records; that of the input when absent
+/// * `size` - the number of records; the size of the input when absent
 /// * `bounds` - a pair `[lower, upper]`; the bounds of the input when absent
 ///
 /// # Precondition
-/// The size of the input is known and not zero. Its records are within bounds and not NaN; or they
-/// are not NaN, and `bounds` are given.
+/// The size of the input is known and not zero. Its records are not NaN. They are within bounds, or
+/// `bounds` are given.
 ///
 /// # Function
-/// If the input has no bounds, records are first moved into `bounds`, as by `make_clamp`. Then they
-/// are averaged, as by `make_mean`.
+/// If the input has no bounds, the records are first clamped to `bounds`, as by `make_clamp`. Then
+/// they are averaged, as by `make_mean`.
 ///
 /// # Postcondition
-/// The output is the mean, never NaN nor infinite.
+/// The output is the mean, never NaN or infinite.
 ///
 /// # Map
-/// With `n` records, bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or twice as
-/// much when the metric counts replaced records: `floor(d / 2) * (U - L) / n`, rounded up as by
+/// With `n` records, bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or `2 * d_in`
+/// when the metric counts replaced records: `floor(d / 2) * (U - L) / n`, rounded up as by
 /// `make_mean`.
 ///
 /// # Proof
-/// That of `make_mean`, after that of `make_clamp` if the input has no bounds.
+/// The proof of `make_mean` applies, after the proof of `make_clamp` if the input has no bounds.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is not known, or when there are no bounds, or when `size` or
-/// `bounds` are not those of the input; `FailedFunction` when a record may be NaN; and those of
-/// `make_mean`.
+/// `MakeTransformation` when the size is not known, when there are no bounds, or when `size` or
+/// `bounds` differ from those of the input; `FailedFunction` when a record may be NaN; and the
+/// errors of `make_mean`.
 ///
 /// ```
 /// # use opendp_core::*;

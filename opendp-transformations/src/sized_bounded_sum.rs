@@ -1,4 +1,4 @@
-//! The sum of bounded records, of known number, by its older name.
+//! The sum of a known number of bounded records, under its older name.
 
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Bounds, DatasetMetric, MetricOn, Result, Space, Transformation,
@@ -10,35 +10,34 @@ use crate::{Summand, make_sum};
 
 /// Add up a known number of bounded records.
 ///
-/// This is [`make_sum`] for data sets whose size is public, under the name that proofs and programs
-/// have long used.
+/// This is [`make_sum`] for data sets whose size is public, under its older name.
 ///
 /// # Arguments
-/// * `size` - the number of records; that of the input when absent
+/// * `size` - the number of records; the size of the input when absent
 /// * `bounds` - a pair `[lower, upper]`; the bounds of the input when absent
 ///
 /// # Precondition
-/// The size of the input is known. Its records are within bounds and not NaN; or they are not NaN,
-/// and `bounds` are given.
+/// The size of the input is known. Its records are not NaN. They are within bounds, or `bounds` are
+/// given.
 ///
 /// # Function
-/// If the input has no bounds, records are first moved into `bounds`, as by `make_clamp`. Then they
-/// are added up, as by `make_sum`.
+/// If the input has no bounds, the records are first clamped to `bounds`, as by `make_clamp`. Then
+/// they are added up, as by `make_sum`.
 ///
 /// # Postcondition
-/// The output is the sum, never NaN nor infinite.
+/// The output is the sum, never NaN or infinite.
 ///
 /// # Map
-/// With bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or twice as much when the
+/// With bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or `2 * d_in` when the
 /// metric counts replaced records: `floor(d / 2) * (U - L)`, rounded up as by `make_sum`.
 ///
 /// # Proof
-/// That of `make_sum`, after that of `make_clamp` if the input has no bounds.
+/// The proof of `make_sum` applies, after the proof of `make_clamp` if the input has no bounds.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is not known, or when there are no bounds, or when `size` or
-/// `bounds` are not those of the input; `FailedFunction` when a record may be NaN; and those of
-/// `make_sum`.
+/// `MakeTransformation` when the size is not known, when there are no bounds, or when `size` or
+/// `bounds` differ from those of the input; `FailedFunction` when a record may be NaN; and the
+/// errors of `make_sum`.
 ///
 /// ```
 /// # use opendp_core::*;

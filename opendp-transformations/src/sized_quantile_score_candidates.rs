@@ -1,4 +1,4 @@
-//! Scores of the candidates for a quantile, for records of known number, by the older name.
+//! Scores of the candidates for a quantile of a known number of records, under the older name.
 
 use opendp_core::arith::Number;
 use opendp_core::{
@@ -9,37 +9,37 @@ use opendp_core::{
 use crate::stated::known_size;
 use crate::{Alpha, ScoreDistance, make_quantile_score_candidates};
 
-/// Score how far each candidate is from a quantile of a known number of records.
+/// Score each candidate by its distance from a quantile of a known number of records.
 ///
-/// This is [`make_quantile_score_candidates`] for data sets whose size is public, under the name
-/// that proofs and programs have long used.
+/// This is [`make_quantile_score_candidates`] for data sets whose size is public, under its older
+/// name.
 ///
 /// # Arguments
-/// * `size` - the number of records; that of the input when absent
+/// * `size` - the number of records; the size of the input when absent
 /// * `candidates` - the values that may be released, in increasing order
 /// * `alpha` - which quantile: a number from 0 to 1, or a pair `[numerator, denominator]`
 ///
 /// # Precondition
-/// The size of the input is known. Records are not NaN. There is a candidate, none is NaN, and each
-/// is greater than the one before.
+/// The size of the input is known. Records are not NaN. There is at least one candidate, no
+/// candidate is NaN, and each is greater than the one before.
 ///
 /// # Function
-/// With the fraction `a / b` that `make_quantile_score_candidates` takes for `alpha`, the score of
+/// With the fraction `a / b` that `make_quantile_score_candidates` uses for `alpha`, the score of
 /// the candidate `c` is `|(b - a) * #(x < c) - a * #(x > c)|`.
 ///
 /// # Postcondition
 /// The output holds the score of each candidate, in order.
 ///
 /// # Map
-/// Let `d` be the symmetric distance, which is `d_in`, or twice as much when the metric counts
-/// replaced records. It is `floor(d / 2) * b` for `LInfDistance`, and for `RangeDistance` twice as
-/// much, or the same if `alpha` is 0 or 1.
+/// Let `d` be the symmetric distance, which is `d_in`, or `2 * d_in` when the metric counts
+/// replaced records. The map gives `floor(d / 2) * b` for `LInfDistance`. For `RangeDistance` it
+/// gives twice as much, or the same if `alpha` is 0 or 1.
 ///
 /// # Proof
-/// That of `make_quantile_score_candidates` for known size.
+/// The proof of `make_quantile_score_candidates` for known size applies.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is not known or is not `size`; and those of
+/// `MakeTransformation` when the size is not known or is not `size`; and the errors of
 /// `make_quantile_score_candidates`.
 ///
 /// ```

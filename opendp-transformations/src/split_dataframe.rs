@@ -1,4 +1,4 @@
-//! A frame of the lines of a text.
+//! Makes a frame from the lines of a text.
 
 use opendp_core::{
     AtomDomain, DataFrameDomain, HashableAtom, MetricOn, Result, SymmetricDistance, Transformation,
@@ -7,28 +7,29 @@ use opendp_core::{
 use crate::split_lines::Text;
 use crate::{make_create_dataframe, make_split_lines, make_split_records};
 
-/// Split a text into lines and fields, and make a frame of them.
+/// Split a text into lines and fields, and make a frame from them.
 ///
 /// # Arguments
 /// * `separator` - the text between two fields
 /// * `col_names` - the names of the columns, in the order of the fields
 ///
 /// # Precondition
-/// That of [`make_split_lines`]: one line is one record. The first line is a record like any other.
+/// The precondition of [`make_split_lines`] holds: one line is one record. The first line is a
+/// record like any other.
 ///
 /// # Postcondition
-/// That of [`make_create_dataframe`], of the fields of each line as [`make_split_records`] finds
-/// them.
+/// The postcondition of [`make_create_dataframe`] holds for the fields of each line, as split by
+/// [`make_split_records`].
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// It is the chain of the three.
+/// It chains the three constructors.
 ///
 /// # Errors
-/// `MakeTransformation` when the separator is empty; `MakeDomain` when there is no name, or one
-/// twice.
+/// `MakeTransformation` when the separator is empty; `MakeDomain` when there is no name, or a name
+/// occurs twice.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -5,7 +5,7 @@ use opendp_core::{
     VectorDomain,
 };
 
-/// The space of texts of which each line is a record.
+/// The space of texts in which each line is a record.
 pub(crate) type Text = Space<AtomDomain<String>, SymmetricDistance>;
 /// Texts, one for each record.
 pub(crate) type Texts = VectorDomain<AtomDomain<String>>;
@@ -17,19 +17,18 @@ pub(crate) type Texts = VectorDomain<AtomDomain<String>>;
 ///
 /// # Precondition
 /// The input is a text, under the metric that counts lines added or removed: one line is one
-/// record. Where one person's record can hold an end of line, split it before, or count that person
-/// for as many records.
+/// record. If the record of one person can contain an end of line, split the text before, or count
+/// that person as one record per line.
 ///
 /// # Postcondition
 /// The output has one record for each line, in order. A line ends with `\n` or `\r\n`, which is not
-/// part of it, and the end of the last may be left out. Quotes have no meaning here. The size is not
-/// known.
+/// part of it. The last line may lack this end. Quotes have no meaning here. The size is unknown.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The metric on texts is the symmetric distance of their lines, which are the output.
+/// The metric on texts is the symmetric distance of their lines, and these lines are the output.
 ///
 /// # Errors
 /// None.
@@ -64,7 +63,7 @@ pub(crate) mod tests {
     pub(crate) fn texts(pieces: &[&str], longest: usize) -> Vec<String> {
         laws::vectors(pieces, longest).iter().map(|pieces| pieces.concat()).collect()
     }
-    /// Check the laws of a function of a text, which needs it whole.
+    /// Check the laws of a function that needs the whole text.
     #[track_caller]
     pub(crate) fn check_text<DO: Domain, MO: DistanceOn<DO>>(
         made: &Transformation<AtomDomain<String>, SymmetricDistance, DO, MO>,

@@ -8,7 +8,7 @@ use opendp_core::{
 use crate::each::{call, each, rows};
 use crate::split_lines::Texts;
 
-/// Fields of text, as many as each record has.
+/// Fields of text, any number per record.
 pub(crate) type Fields = VectorDomain<Texts>;
 
 /// Split each text into fields.
@@ -21,8 +21,7 @@ pub(crate) type Fields = VectorDomain<Texts>;
 ///
 /// # Postcondition
 /// The output has one list of fields for each record, in order, without the space around each
-/// field. Quotes have no meaning here: a separator within them separates. The size is that of the
-/// input.
+/// field. Quotes have no meaning here: a separator within them separates. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
@@ -33,7 +32,7 @@ pub(crate) type Fields = VectorDomain<Texts>;
 ///
 /// # Errors
 /// `MakeTransformation` when the separator is empty; `MetricSpace` when the metric does not fit the
-/// output, which no dataset metric of this project does.
+/// output. Every dataset metric of this project fits.
 ///
 /// ```
 /// # use opendp_core::*;

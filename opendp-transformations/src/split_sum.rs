@@ -1,4 +1,4 @@
-//! Sums of integers of both signs, by their older names.
+//! Sums of integers of both signs, under their older names.
 
 use opendp_core::arith::Integer;
 use opendp_core::{
@@ -11,9 +11,8 @@ use crate::{Summand, make_sum};
 
 /// Add up an unknown number of bounded integers of either sign.
 ///
-/// This is [`make_sum`] under a name that programs have long used, over data sets that it describes
-/// itself. The sum is exact while it is computed and rounded once, so that no order of the records
-/// matters.
+/// This is [`make_sum`] under an older name, on an input space that it builds itself. The sum is
+/// computed exactly and rounded once, so the order of the records does not matter.
 ///
 /// # Arguments
 /// * `bounds` - a pair `[lower, upper]`
@@ -28,7 +27,7 @@ use crate::{Summand, make_sum};
 /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// The map gives `Overflow` when the bound does not fit `T`.
@@ -62,9 +61,8 @@ register! {
 
 /// Add up a known number of bounded integers of either sign.
 ///
-/// This is [`make_sum`] under a name that programs have long used, over data sets that it describes
-/// itself. The sum is exact while it is computed and rounded once, so that no order of the records
-/// matters.
+/// This is [`make_sum`] under an older name, on an input space that it builds itself. The sum is
+/// computed exactly and rounded once, so the order of the records does not matter.
 ///
 /// # Arguments
 /// * `size` - the number of records
@@ -80,7 +78,7 @@ register! {
 /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`.
 ///
 /// # Proof
-/// That of `make_sum`.
+/// The proof of `make_sum` applies.
 ///
 /// # Errors
 /// The map gives `Overflow` when the bound does not fit `T`.

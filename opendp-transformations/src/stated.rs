@@ -1,4 +1,4 @@
-//! Arguments that repeat what the input domain may already say.
+//! Arguments that the input domain may already state.
 
 use opendp_core::arith::Number;
 use opendp_core::{
@@ -26,7 +26,8 @@ pub(crate) fn known_size<T: Atom>(
     }
 }
 
-/// Continue from records within the stated bounds: those of the domain, or else after a clamp.
+/// Continue from records within the stated bounds, which are those of the domain or are set by a
+/// clamp.
 pub(crate) fn within_bounds<T, M, DO, MO>(
     input: Space<Records<T>, M>,
     stated: Option<Bounds<T>>,
@@ -51,7 +52,7 @@ where
     }
 }
 
-/// Data sets of bounded records, maybe of known number.
+/// Data sets of bounded records, optionally of known size.
 pub(crate) fn bounded<T: Atom, M: MetricOn<Records<T>> + Default>(
     size: Option<usize>,
     bounds: Bounds<T>,

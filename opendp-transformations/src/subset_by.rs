@@ -1,4 +1,4 @@
-//! The rows of a frame that a column marks.
+//! Keeps the rows of a frame that a column marks.
 
 use opendp_core::{
     Chunk, Codec, DataFrame, DataFrameDomain, DatasetMetric, Error, FrameChunk, Function,
@@ -16,19 +16,19 @@ use crate::select_column::{absent, column};
 ///
 /// # Precondition
 /// The metric counts records added and removed, or inserted and deleted. If the schema is known, it
-/// has the columns, and that of the indicator is of type `bool`.
+/// has the columns, and the indicator column is of type `bool`.
 ///
 /// # Postcondition
 /// The output has the rows whose cell in the indicator is true, in order, with the kept columns
 /// only. If the schema is not known, a row without an indicator, or with one of another type, is
 /// left out; a kept column that a row does not have is not in the output, and a row that has none
-/// of them is left out. The size is not known, even if that of the input is.
+/// of them is left out. The size is unknown, even if the size of the input is known.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// Whether a row is kept, and as which row, depends on that row alone; see
+/// Whether a row is kept, and its cells in the output, depend only on that row; see
 /// [`make_filter`](crate::make_filter).
 ///
 /// # Errors

@@ -11,44 +11,44 @@ use crate::{float_sum, integer_sum};
 
 /// Add up the records.
 ///
-/// The sum is exact while it is computed, and rounded once when it is complete, so that it does not
-/// depend on the order of the records nor on how they are divided between cores and machines.
+/// The sum is computed exactly and rounded once at the end, so it does not depend on the order of
+/// the records or on how they are split between cores and machines.
 ///
 /// # Arguments
-/// None. The sum of integers of type `T` is a `T`; the sum of floats is an `f64`, since an `f32`
-/// has too few digits for the sum of many records of its own type.
+/// None. The sum of integers of type `T` is a `T`; the sum of floats is an `f64`, because an `f32`
+/// has too few digits for a sum of many `f32` records.
 ///
 /// # Precondition
-/// The records are within bounds that are finite, and not NaN: use `make_clamp` first.
+/// The records are within finite bounds and not NaN: use `make_clamp` first.
 ///
 /// # Function
-/// Integers are added exactly, and a total beyond the range of `T` becomes the nearest `T`. Floats
-/// are each rounded to a multiple of about `2^-51` of the larger bound, these multiples are added
-/// exactly, and the total is cut, toward zero, to an `f64`. When the size is unknown and a total
-/// exceeds `2^25` (33 million) times the larger bound, then the part above is shrunk a little,
-/// which the map of a sum of floats needs; for bounds of few digits, such as 1 or 1000, that limit
-/// is above `10^13`.
+/// Integers are added exactly, and a total beyond the range of `T` becomes the nearest `T`. Each
+/// float is rounded to a multiple of about `2^-51` of the larger bound. These multiples are added
+/// exactly, and the total is rounded toward zero to an `f64`. When the size is unknown and a total
+/// exceeds `2^25` (33 million) times the larger bound, the part above is contracted a little, which
+/// the proof of the map needs. For bounds of few digits, such as 1 or 1000, that limit is above
+/// `10^13`.
 ///
 /// # Postcondition
-/// The output is the sum, never NaN nor infinite.
+/// The output is the sum, never NaN or infinite.
 ///
 /// # Map
-/// With bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or twice as much when the
+/// With bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or `2 * d_in` when the
 /// metric counts replaced records:
 ///
 /// - unknown size: `d * max(|L|, |U|)`;
 /// - known size: `floor(d / 2) * (U - L)`.
 ///
 /// For integers this is exact. For floats of unknown size the larger bound is first rounded up to
-/// 28 significant bits, or the product is increased by the last of these, whichever is less; for
-/// known size the product is rounded up to the spacing of floats at the
+/// 28 significant bits, or the product is increased by the value of the last of these bits,
+/// whichever is less. For known size the product is rounded up to the spacing of floats at the
 /// largest possible sum.
 ///
 /// # Proof
 /// A record added or removed changes the exact sum by at most `max(|L|, |U|)`. Two data sets of the
 /// same size differ by `floor(d / 2)` replaced records, each of which changes it by at most
-/// `U - L`. Saturation at the ends of `T` brings no two integers further apart. The proof that the
-/// rounding of floats is paid for is in the sources `float_sum.rs` and `settle.rs`.
+/// `U - L`. Saturation at the ends of `T` does not increase the distance of two integers. The
+/// source files `float_sum.rs` and `settle.rs` prove that the map covers the rounding of floats.
 ///
 /// # Errors
 /// `MakeTransformation` when the records have no bounds or may be NaN, when a bound is infinite,
@@ -90,10 +90,10 @@ register! {
 pub trait Summand: Atom + Number {
     /// The type of the sum.
     type Total: Atom + Number + Distance;
-    /// Make the sum of bounded records under the symmetric distance.
+    /// Build the sum of bounded records under the symmetric distance.
     ///
     /// # Errors
-    /// Those of [`make_sum`].
+    /// The errors of [`make_sum`].
     fn sum(
         input: Space<Records<Self>, SymmetricDistance>,
     ) -> Result<Aggregate<Self, AtomDomain<Self::Total>, AbsoluteDistance<Self::Total>>>;

@@ -12,21 +12,21 @@ use crate::{Pairwise, Sequential, Summation};
 
 /// Add up the squared deviations of the records from their mean.
 ///
-/// The sums are exact while they are computed, in one pass, and the result is rounded once, so that
-/// it does not depend on the order of the records nor on how they are divided.
+/// The sums are computed exactly, in one pass, and the result is rounded once, so it does not
+/// depend on the order of the records or on how they are split into chunks.
 ///
 /// # Arguments
-/// None. The type argument `S` is the name of a way to add floats, and has no effect.
+/// None. The type argument `S` names a summation algorithm and has no effect.
 ///
 /// # Precondition
 /// The number of records is known and not zero: use `make_resize` first. The records are within
-/// bounds that are finite, and not NaN: use `make_clamp` first.
+/// finite bounds and not NaN: use `make_clamp` first.
 ///
 /// # Function
-/// Each record is rounded to a multiple of about `2^-51` of the width of the bounds, above the
-/// lower bound. The sum of squared deviations of these multiples is a quotient of integers. It is
-/// cut, toward zero, to a multiple of `g`, the spacing of floats of type `T` at the largest
-/// possible result.
+/// The distance of each record from the lower bound is rounded to a multiple of about `2^-51` of
+/// the width of the bounds. The sum of squared deviations of these multiples is a quotient of
+/// integers. It is rounded toward zero to a multiple of `g`, the spacing of floats of type `T` at
+/// the largest possible result.
 ///
 /// # Postcondition
 /// The output is the sum of squared deviations, within the precision above; it is never negative,
@@ -34,16 +34,16 @@ use crate::{Pairwise, Sequential, Summation};
 ///
 /// # Map
 /// With `n` records, bounds `[L, U]`, and `k = floor(d / 2)` for a symmetric distance `d`, which is
-/// `d_in`, or twice as much when the metric counts replaced records:
-/// `a (n - a) / n * (U - L)^2`, where `a = min(k, floor(n / 2))`, computed exactly and rounded up to
-/// a multiple of `g`. For one replaced record this is `(n - 1) / n * (U - L)^2`.
+/// `d_in`, or `2 * d_in` when the metric counts replaced records: `a (n - a) / n * (U - L)^2`,
+/// where `a = min(k, floor(n / 2))`, computed exactly and rounded up to a multiple of `g`. For one
+/// replaced record this is `(n - 1) / n * (U - L)^2`.
 ///
 /// # Proof
 /// Two data sets of the same size at symmetric distance `d` differ in at most `k` replaced records.
 /// The source `deviations.rs` proves that the results for the multiples then differ by at most
-/// `a (n - a) / n` times the square of their range, which is the width of the bounds rounded up, and
-/// that no smaller bound is true; `grid.rs` proves that cutting moves no two results further apart
-/// than a multiple of `g` that bounds their difference.
+/// `a (n - a) / n` times the square of their range, which is the width of the bounds rounded up,
+/// and that no smaller bound holds; `grid.rs` proves that if a multiple of `g` bounds the
+/// difference of two results, it still bounds it after rounding.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown or zero, when the records have no bounds or may be

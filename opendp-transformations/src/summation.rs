@@ -1,20 +1,20 @@
-//! The names of two ways to add floats.
+//! The names of two summation algorithms.
 
 use std::marker::PhantomData;
 
 use opendp_core::named;
 
-/// Adding floats two by two, then their sums two by two. Here a name without effect.
+/// Pairwise summation. In this crate the name has no effect.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pairwise<T>(PhantomData<fn() -> T>);
-/// Adding floats from the first to the last. Here a name without effect.
+/// Summation from the first float to the last. In this crate the name has no effect.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sequential<T>(PhantomData<fn() -> T>);
 
-/// The name of a way to add floats, which documents may choose.
+/// The name of a summation algorithm, which documents may choose.
 ///
-/// Ways to add differ in how their rounding errors grow with the number of records. In this crate
-/// sums are exact while they are computed, so that the choice makes no difference.
+/// Summation algorithms differ in the growth of their rounding errors with the number of records.
+/// In this crate sums are computed exactly, so the choice has no effect.
 pub trait Summation: 'static {
     /// The type of the floats.
     type Item;

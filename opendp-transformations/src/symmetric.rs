@@ -1,4 +1,4 @@
-//! Aggregates are built under the symmetric distance once, for all dataset metrics.
+//! Builds aggregates under the symmetric distance once, for all dataset metrics.
 
 use opendp_core::arith::InfCast;
 use opendp_core::{
@@ -14,7 +14,7 @@ type Number<T> = Space<AtomDomain<T>, AbsoluteDistance<T>>;
 /// An aggregate of records under the symmetric distance.
 pub(crate) type Aggregate<T, DO, MO> = Transformation<Records<T>, SymmetricDistance, DO, MO>;
 
-/// Make an aggregate under any dataset metric from the one under the symmetric distance.
+/// Convert an aggregate under the symmetric distance to one under any dataset metric.
 ///
 /// Inputs at distance `d_in` in the metric `M` are at symmetric distance at most
 /// `to_symmetric(d_in)`, where the map of the aggregate bounds the distance of the outputs.
@@ -39,7 +39,7 @@ pub(crate) fn to_symmetric<M: DatasetMetric>(metric: &M) -> StabilityMap<M, Symm
     StabilityMap::new(move |d_in: &u32| metric.to_symmetric(*d_in))
 }
 
-/// The largest change of a count that each record added or removed changes by one at most:
+/// Build the map of a count that changes by at most one for each record added or removed:
 /// `d_out = d`, cast and rounded up, where `d` is the symmetric distance.
 pub(crate) fn one_each<M: DatasetMetric, MO: Metric>(metric: &M) -> StabilityMap<M, MO>
 where
@@ -48,7 +48,8 @@ where
     let metric = metric.clone();
     StabilityMap::new(move |d_in: &u32| MO::Distance::inf_cast(metric.to_symmetric(*d_in)?))
 }
-/// The same for counts of parts, where each record is in one of them: one part, one in all, one in it.
+/// Build the same map for counts of a partition. Each record added or removed changes one part, by
+/// one.
 pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
     metric: &M,
 ) -> StabilityMap<M, L01InfDistance<AbsoluteDistance<T>>> {
@@ -59,7 +60,7 @@ pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
         Ok((d, count, count))
     })
 }
-/// Make a count that each record added or removed changes by one at most.
+/// Make a count that changes by at most one for each record added or removed.
 pub(crate) fn counted<T: Atom, M: DatasetMetric, TO: Tally>(
     input: Space<Records<T>, M>,
     count: Function<Vec<T>, TO>,

@@ -1,4 +1,4 @@
-//! Tables from keys to what is known of them, made to be filled by rows at the speed of memory.
+//! Hash tables that rows fill at memory speed.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -9,10 +9,10 @@ use crate::Key;
 
 /// A map from keys to values.
 ///
-/// Keys that fit one word or two are kept in one array, next to their values, so that looking one up
-/// costs one access to memory; of a short text, one more for its bytes. The place of a key depends
-/// on a seed that is drawn for each table, so that data cannot be made slow on purpose. What a table
-/// says does not depend on the seed.
+/// Keys that fit one or two words are kept in one array, next to their values, so a lookup costs
+/// one memory access; a short text costs one more, for its bytes. The place of a key depends on a
+/// seed that is drawn for each table, so crafted data cannot make the table slow. The contents of a
+/// table do not depend on the seed.
 pub(crate) struct Table<K, V> {
     words: Words<u64, V>,
     doubles: Words<u128, V>,
@@ -20,11 +20,11 @@ pub(crate) struct Table<K, V> {
 }
 
 impl<K: Key, V: Default + Copy> Table<K, V> {
-    /// Make the table without keys.
+    /// Make an empty table.
     pub(crate) fn new() -> Self {
         Table { words: Words::new(), doubles: Words::new(), others: HashMap::default() }
     }
-    /// Make a table without keys that has so much room for some that few share a place.
+    /// Make an empty table with room for this many keys, with few collisions.
     pub(crate) fn with_room(keys: usize) -> Self {
         let bits = (usize::BITS - keys.saturating_mul(8).leading_zeros()).max(FIRST_BITS);
         let (words, doubles) = if K::HAS_WORD { (bits, FIRST_BITS) } else { (FIRST_BITS, bits) };
@@ -34,7 +34,7 @@ impl<K: Key, V: Default + Copy> Table<K, V> {
             others: HashMap::default(),
         }
     }
-    /// The value of a key, or the default if the table does not have it.
+    /// Return the value of a key, or the default if the key is absent.
     #[inline]
     pub(crate) fn lookup(&self, key: &K) -> V {
         if K::HAS_WORD {
@@ -49,7 +49,7 @@ impl<K: Key, V: Default + Copy> Table<K, V> {
     pub(crate) fn len(&self) -> usize {
         self.words.len + self.doubles.len + self.others.len()
     }
-    /// Change the value of a key, which is the default as long as the table does not have it.
+    /// Change the value of a key, starting from the default if the key is absent.
     #[inline]
     pub(crate) fn update(&mut self, key: &K, change: impl FnOnce(&mut V)) {
         if K::HAS_WORD {
@@ -86,7 +86,7 @@ impl<K: Key, V: Default + Copy> Table<K, V> {
         self.visit(&mut |key, value| all.push((key, value)));
         all
     }
-    /// Add the keys of another table, with what `add` makes of both values.
+    /// Add the keys of another table; `add` combines the two values of a key.
     pub(crate) fn merge(&mut self, other: Self, add: fn(&mut V, V)) {
         if K::HAS_WORD {
             return self.words.merge(&other.words, add);
@@ -117,7 +117,7 @@ impl<'de, K: Key, V: Default + Copy + Deserialize<'de>> Deserialize<'de> for Tab
 pub(crate) fn seed() -> u64 {
     RandomState::new().hash_one(0_u64)
 }
-/// A word whose bits look random to whoever does not know the seed.
+/// Hash a word with a seed. Without the seed the bits of the result look random.
 #[inline]
 pub(crate) fn mixed(word: u64, seed: u64) -> u64 {
     // The high and the low half of a product with an odd constant, near 2^64 divided by the golden
@@ -143,7 +143,7 @@ impl Word for u128 {
     const ZERO: Self = 0;
     #[inline]
     fn mixed(self, seed: u64) -> u64 {
-        // The same of both halves, one of them mixed before, as a sum would be the same for many.
+        // Mix one half before the other is added: a plain combination would be equal for many keys.
         mixed(self as u64, seed ^ mixed((self >> 64) as u64, seed))
     }
 }
@@ -193,7 +193,7 @@ impl<W: Word, V: Default + Copy> Words<W, V> {
         }
         self.places[self.find(word)].1
     }
-    /// The place of a word, or the free one where it belongs.
+    /// Return the place of a word, or the free place where it belongs.
     #[inline]
     fn find(&self, word: W) -> usize {
         let mask = self.places.len() - 1;

@@ -1,11 +1,11 @@
-//! Numbers that count.
+//! Number types that can hold a count.
 
 use opendp_core::arith::{InfCast, Number};
 use opendp_core::{Atom, Distance, Result};
 
-/// A number type that counts: every integer from zero up to its largest count is one of its values.
+/// A number type that can hold a count: it holds every integer from zero to its largest count.
 pub trait Tally: Atom + Number + Distance + InfCast<u32> {
-    /// The count, or the largest that this type can tell from all smaller ones.
+    /// Return the count, or the largest count that this type can hold, whichever is smaller.
     ///
     /// ```
     /// # use opendp_transformations::Tally;
@@ -15,7 +15,7 @@ pub trait Tally: Atom + Number + Distance + InfCast<u32> {
     fn saturating_count(count: u64) -> Self;
 }
 
-/// Make a number of a count.
+/// Convert a count to a number.
 pub(crate) fn tally<T: Tally>(count: u64) -> Result<T> {
     Ok(T::saturating_count(count))
 }

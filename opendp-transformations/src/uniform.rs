@@ -10,8 +10,8 @@ use opendp_core::{Atom, Bounds, Error, Result};
 
 /// The float nearest to a real number that is uniform on an interval.
 ///
-/// Each float of the interval has as its probability the length of the part of the interval that
-/// rounds to it, divided by the length of the interval.
+/// The probability of each float is the length of the part of the interval that rounds to it,
+/// divided by the length of the interval.
 #[derive(Debug)]
 pub(crate) struct Uniform<T> {
     /// The interval is `[lower, lower + width] * 2^exponent`.
@@ -30,7 +30,7 @@ impl<T: Atom + Float> Uniform<T> {
         if !(lower < upper) {
             return Err(refuse(lower, upper));
         }
-        // The lower exponent of the two: neither shift is negative.
+        // The lower of the two exponents, so no shift is negative.
         let low = e.min(f);
         let shift = |exponent: i32| usize::try_from(exponent - low).unwrap_or(0);
         let (l, u) = (l << shift(e), u << shift(f));
@@ -40,12 +40,12 @@ impl<T: Atom + Float> Uniform<T> {
     /// Draw a float.
     ///
     /// # Proof
-    /// Let `X = lower + U * width` with `U` uniform on `[0, 1]`, of which the binary digits are drawn
+    /// Let `X = lower + U * width` with `U` uniform on `[0, 1]`. The binary digits of `U` are drawn
     /// until the result is known. After `k` digits that read `n / 2^k`, `X` lies in the closed
-    /// interval from `lower + width * n / 2^k` to `lower + width * (n + 1) / 2^k`, both of which are
-    /// computed without rounding. Rounding to nearest is monotone: if both ends round to the same
-    /// float, `X` does. This ends with probability one, because `X` is almost surely not halfway
-    /// between floats. The float lies between the bounds since these are floats.
+    /// interval from `lower + width * n / 2^k` to `lower + width * (n + 1) / 2^k`, both computed
+    /// without rounding. Rounding to nearest is monotone: if both ends round to the same float, `X`
+    /// rounds to it too. This ends with probability one, because `X` is almost surely not halfway
+    /// between floats. The float lies between the bounds, because the bounds are floats.
     pub(crate) fn draw<S: RandomSource>(&self, source: &mut S) -> Result<T, NoEntropy> {
         let (mut lower, mut exponent) = (self.lower.clone(), self.exponent);
         loop {

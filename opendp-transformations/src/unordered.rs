@@ -1,4 +1,4 @@
-//! The same data, whose order no longer counts.
+//! Forgets the order of data.
 
 use opendp_core::{
     AtomDomain, ChangeOneDistance, DatasetMetric, Domain, HammingDistance, InsertDeleteDistance,
@@ -8,9 +8,9 @@ use opendp_core::{
 
 use crate::identity::copy;
 
-/// A metric of data sets for which the order of the records counts.
+/// A metric of data sets that counts the order of the records.
 pub trait OrderedMetric: DatasetMetric {
-    /// The metric that counts the same changes, whatever the order. It is never larger.
+    /// The metric that counts the same changes in any order. It is never larger.
     type Unordered: DatasetMetric + Default;
 }
 impl OrderedMetric for InsertDeleteDistance {
@@ -26,7 +26,7 @@ impl OrderedMetric for HammingDistance {
 /// None.
 ///
 /// # Precondition
-/// The metric is one for which the order of the records counts.
+/// The metric counts the order of the records.
 ///
 /// # Postcondition
 /// The output is the input, under the metric that counts the same changes in any order:
@@ -36,9 +36,9 @@ impl OrderedMetric for HammingDistance {
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// Insertions and deletions that turn one sequence into the other add and remove as many records of
-/// the multiset. Replacing the records at the positions that differ replaces as many records of the
-/// multiset.
+/// Insertions and deletions that turn one sequence into the other add and remove the same number of
+/// records of the multiset. Replacing the records at the positions that differ replaces the same
+/// number of records of the multiset.
 ///
 /// # Errors
 /// `MetricSpace` when the metric does not fit the domain.

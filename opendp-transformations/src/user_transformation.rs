@@ -1,33 +1,34 @@
-//! Transformations of which only their users know why they are stable.
+//! Transformations whose stability is claimed by the user.
 
 use opendp_core::erased::{AnyDomain, AnyMetric};
 use opendp_core::{Domain, Function, Metric, Result, Space, StabilityMap, Transformation};
 
-/// Make a transformation of a function and a stability map that its user vouches for.
+/// Make a transformation from a function and a stability map that the user guarantees.
 ///
 /// # Arguments
-/// * `input` - the space that it starts from
-/// * `output` - the space that it ends in
-/// * `function` - what it does
-/// * `stability_map` - how far outputs are apart, at most, given a distance of inputs
+/// * `input` - the input space
+/// * `output` - the output space
+/// * `function` - the function
+/// * `stability_map` - the bound on the distance of outputs, given a distance of inputs
 ///
 /// # Precondition
 /// The function gives members of the output domain for members of the input domain, always the same
-/// for the same, and fails for none of them.
+/// output for the same input, and does not fail for any of them.
 ///
 /// # Postcondition
-/// The function is the one that is given.
+/// The function is the given one.
 ///
 /// # Map
-/// The one that is given.
+/// The given map.
 ///
 /// # Trust
-/// Nothing here can be proved: the precondition, and that outputs of `d_in`-close members are at most
-/// `stability_map(d_in)` apart, are promises of whoever writes the two. A privacy loss that rests on
-/// a broken promise is no bound. [`laws`](opendp_core::laws) tries promises out.
+/// Nothing here can be proved. The author of the two functions promises the precondition, and that
+/// outputs of `d_in`-close members are at most `stability_map(d_in)` apart. If a promise is broken,
+/// a privacy loss that relies on it is not a bound. [`laws`](opendp_core::laws) tests such
+/// promises.
 ///
 /// # Errors
-/// None of its own: those of the function and of the map.
+/// None, except the errors of the function and the map.
 ///
 /// # Example
 /// ```
@@ -71,7 +72,7 @@ mod tests {
     fn rows() -> Space<Rows, SymmetricDistance> {
         Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance).unwrap()
     }
-    /// Keep every other row, which moves up to all rows when one is added.
+    /// Keep every other row: adding one row may change up to all rows.
     fn alternate(claim: u32) -> Transformation<Rows, SymmetricDistance, Rows, SymmetricDistance> {
         let function = |rows: &Vec<i32>| Ok(rows.iter().step_by(2).copied().collect());
         let map = StabilityMap::from_constant(claim);

@@ -11,32 +11,33 @@ use crate::stated::{known_size, within_bounds};
 use crate::symmetric::through_symmetric;
 use crate::{Pairwise, Sequential, Summation};
 
-/// Measure the variance of a known number of bounded records.
+/// Compute the variance of a known number of bounded records.
 ///
-/// The sums are exact while they are computed, in one pass, and the variance is rounded once, so
-/// that it does not depend on the order of the records nor on how they are divided.
+/// The sums are computed exactly, in one pass, and the variance is rounded once, so it does not
+/// depend on the order of the records or on how they are split into chunks.
 ///
 /// # Arguments
-/// * `ddof` - the delta degrees of freedom: what is subtracted from the number of records before
-///   the sum of squared deviations is divided by it; 1 for a sample, 0 for a population
+/// * `ddof` - the delta degrees of freedom: the sum of squared deviations is divided by the number
+///   of records less `ddof`; 1 for a sample, 0 for a population
 ///
-/// The type argument `S` is the name of a way to add floats, and has no effect.
+/// The type argument `S` names a summation algorithm and has no effect.
 ///
 /// # Precondition
 /// The number of records is known and greater than `ddof`: use `make_resize` first. The records are
-/// within bounds that are finite, and not NaN: use `make_clamp` first.
+/// within finite bounds and not NaN: use `make_clamp` first.
 ///
 /// # Function
-/// Each record is rounded to a multiple of about `2^-51` of the width of the bounds, above the
-/// lower bound. The variance of these multiples is a quotient of integers. It is cut, toward zero,
-/// to a multiple of `g`, the spacing of floats of type `T` at the largest possible variance.
+/// The distance of each record from the lower bound is rounded to a multiple of about `2^-51` of
+/// the width of the bounds. The variance of these multiples is a quotient of integers. It is
+/// rounded toward zero to a multiple of `g`, the spacing of floats of type `T` at the largest
+/// possible variance.
 ///
 /// # Postcondition
 /// The output is the variance, within the precision above; it is never negative, NaN or infinite.
 ///
 /// # Map
 /// With `n` records, bounds `[L, U]`, and `k = floor(d / 2)` for a symmetric distance `d`, which is
-/// `d_in`, or twice as much when the metric counts replaced records:
+/// `d_in`, or `2 * d_in` when the metric counts replaced records:
 /// `a (n - a) / (n (n - ddof)) * (U - L)^2`, where `a = min(k, floor(n / 2))`, computed exactly and
 /// rounded up to a multiple of `g`. For one replaced record this is
 /// `(n - 1) / (n (n - ddof)) * (U - L)^2`.
@@ -45,9 +46,9 @@ use crate::{Pairwise, Sequential, Summation};
 /// Two data sets of the same size at symmetric distance `d` differ in at most `k` replaced records.
 /// The source `deviations.rs` proves that the sums of squared deviations of the multiples then
 /// differ by at most `a (n - a) / n` times the square of their range, which is the width of the
-/// bounds rounded up, and that no smaller bound is true. Dividing by a public number scales both,
-/// and `grid.rs` proves that cutting moves no two results further apart than a multiple of `g`
-/// that bounds their difference.
+/// bounds rounded up, and that no smaller bound holds. Dividing by a public number scales both, and
+/// `grid.rs` proves that if a multiple of `g` bounds the difference of two results, it still bounds
+/// it after rounding.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown, zero, or not above `ddof`, when the records have
@@ -89,37 +90,37 @@ register! {
             S in [Pairwise<f32>, Sequential<f32>] as Pairwise<f32> = Pairwise<f32>;
 }
 
-/// Measure the variance of a known number of bounded records, by the older name.
+/// Compute the variance of a known number of bounded records, under the older name.
 ///
-/// This is [`make_variance`] under the name that proofs and programs have long used.
+/// This is [`make_variance`] under its older name.
 ///
 /// # Arguments
-/// * `size` - the number of records; that of the input when absent
+/// * `size` - the number of records; the size of the input when absent
 /// * `bounds` - a pair `[lower, upper]`; the bounds of the input when absent
-/// * `ddof` - what is subtracted from the number of records before the sum of squared deviations is
-///   divided by it
+/// * `ddof` - the sum of squared deviations is divided by the number of records less `ddof`
 ///
 /// # Precondition
-/// The size of the input is known and greater than `ddof`. Its records are within bounds and not
-/// NaN; or they are not NaN, and `bounds` are given.
+/// The size of the input is known and greater than `ddof`. Its records are not NaN. They are within
+/// bounds, or `bounds` are given.
 ///
 /// # Function
-/// If the input has no bounds, records are first moved into `bounds`, as by `make_clamp`. Then
-/// their variance is measured, as by `make_variance`.
+/// If the input has no bounds, the records are first clamped to `bounds`, as by `make_clamp`. Then
+/// their variance is computed, as by `make_variance`.
 ///
 /// # Postcondition
 /// The output is the variance, never negative, NaN or infinite.
 ///
 /// # Map
-/// That of `make_variance`.
+/// The map of `make_variance`.
 ///
 /// # Proof
-/// That of `make_variance`, after that of `make_clamp` if the input has no bounds.
+/// The proof of `make_variance` applies, after the proof of `make_clamp` if the input has no
+/// bounds.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is not known, or when there are no bounds, or when `size` or
-/// `bounds` are not those of the input; `FailedFunction` when a record may be NaN; and those of
-/// `make_variance`.
+/// `MakeTransformation` when the size is not known, when there are no bounds, or when `size` or
+/// `bounds` differ from those of the input; `FailedFunction` when a record may be NaN; and the
+/// errors of `make_variance`.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -1,4 +1,4 @@
-//! JSON lines in, JSON lines out: one request a line, one answer a line, in the same order.
+//! JSON lines in, JSON lines out: one request per line, one answer per line, in the same order.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -11,13 +11,14 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::{catalogue, operations, parse_kind};
 
-/// How many built pipelines are kept, so that a request that repeats one does not build it again.
+/// The number of built pipelines that are kept, so a repeated request does not build its pipeline
+/// again.
 const KEPT: usize = 64;
-/// The most releases that one request may ask for.
+/// The largest number of releases per request.
 const MAX_REPEAT: usize = 10_000_000;
-/// The longest line that is read, in bytes.
+/// The largest length of a line, in bytes.
 pub(crate) const MAX_LINE: usize = 1 << 26;
-/// What a request of each operation may hold, besides `id` and `op`.
+/// The fields that a request of each operation may have, besides `id` and `op`.
 const FIELDS: [(&str, &[&str]); 9] = [
     ("make", &["pipeline", "params"]),
     ("map", &["pipeline", "params", "d_in"]),
@@ -30,10 +31,10 @@ const FIELDS: [(&str, &[&str]); 9] = [
     ("describe", &["name"]),
 ];
 
-/// Answer every line until the input ends, and tell whether all requests succeeded.
+/// Answer every line until the input ends, and return whether all requests succeeded.
 ///
-/// A bad line gets an error, and the rest goes on. Of a line that is longer than `longest` no more
-/// than that is kept.
+/// A bad line gets an error, and the next lines are still answered. At most `longest` bytes of a
+/// line are kept.
 pub(crate) fn serve(
     registry: &Registry,
     mut input: impl BufRead,
@@ -58,15 +59,15 @@ pub(crate) fn serve(
     }
 }
 
-/// What was read of the input.
+/// The result of reading from the input.
 enum Line {
     Whole,
-    /// Its end is left out: the line is too long.
+    /// The line is too long, and its end is dropped.
     Cut,
     /// There is no further line.
     End,
 }
-/// Read the next line. What goes beyond the longest is skipped.
+/// Read the next line. Bytes beyond `longest` are skipped.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, longest: usize) -> io::Result<Line> {
     line.clear();
     let limit = u64::try_from(longest).unwrap_or(u64::MAX).saturating_add(1);
@@ -100,7 +101,7 @@ fn document(pipeline: &Json) -> Result<Document> {
         pipeline => Document::new(pipeline.clone()),
     }
 }
-/// Check that a request holds nothing that its operation does not know.
+/// Check that a request has only fields that its operation knows.
 fn check_fields(request: &Map<String, Json>, op: &str) -> Result<()> {
     let Some((_, fields)) = FIELDS.into_iter().find(|(name, _)| *name == op) else {
         let names: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
@@ -202,7 +203,7 @@ impl Server<'_> {
         }
     }
 
-    /// Build the pipeline of a request, or take it from the ones that were built before.
+    /// Build the pipeline of a request, or take it from the pipelines built before.
     fn build(&mut self, request: &Map<String, Json>) -> Result<Constructed> {
         let missing = || Error::argument("pipeline", "missing from the request");
         let pipeline = request.get("pipeline").ok_or_else(missing)?;
@@ -230,7 +231,7 @@ mod tests {
 
     fn answers(lines: &[u8], longest: usize) -> (Vec<Json>, bool) {
         let mut out = Vec::new();
-        // A small buffer, so that a line comes in many parts.
+        // A small buffer, so that a line arrives in many parts.
         let input = io::BufReader::with_capacity(7, lines);
         let all = serve(Registry::global(), input, &mut out, longest).unwrap();
         let text = String::from_utf8(out).unwrap();
@@ -274,7 +275,7 @@ mod tests {
             let message = answers[0]["error"]["message"].as_str().unwrap();
             assert!(!all && parts.iter().all(|part| message.contains(part)), "{message}");
         }
-        // What is null is not there.
+        // A null field counts as absent.
         assert!(answers(br#"{"op": "list", "kind": null, "name": null}"#, 1000).1);
     }
     #[test]

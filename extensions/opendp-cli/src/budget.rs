@@ -12,7 +12,7 @@ use crate::caution::Caution;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Create a budget; the file is made if there is none
+    /// Create a budget; the file is created if it does not exist
     Create {
         /// The file of the ledger and the name of the budget, as FILE:NAME
         #[arg(value_name = "FILE:NAME")]
@@ -26,24 +26,25 @@ pub(crate) enum Command {
         /// Zero-concentrated differential privacy
         #[arg(long, conflicts_with_all = ["epsilon", "delta"])]
         rho: Option<String>,
-        /// Whom it protects: how far apart data are that differ in one person, or in one record of
-        /// hers; `run` takes its --d-in from here
+        /// The unit of protection: the distance of data that differ in one person, or in one record
+        /// of one person; `run` takes its --d-in from here
         #[arg(long, requires = "metric")]
         unit: Option<u32>,
         /// The metric of --unit, such as symmetric_distance
         #[arg(long, requires = "unit")]
         metric: Option<String>,
-        /// The most records of one person, each of which counts as one --unit
+        /// The largest number of records of one person; each record counts as one --unit
         #[arg(long, requires = "unit")]
         contributions: Option<u32>,
-        /// The SHA-256 of the file of the data; `run` refuses other data
+        /// The SHA-256 of the data file; `run` refuses other data
         #[arg(long, value_name = "SHA256")]
         digest: Option<String>,
-        /// How many people there are in the data; a delta above 1 in so many gives a warning
+        /// The number of people in the data; a delta above one divided by this number gives a
+        /// warning
         #[arg(long)]
         size: Option<u64>,
     },
-    /// Show what is spent and what is left: of one budget, or of all in a file
+    /// Show the spent and the remaining amount of one budget, or of all budgets in a file
     Show {
         /// The file of the ledger, or FILE:NAME
         #[arg(value_name = "FILE[:NAME]")]
@@ -55,12 +56,12 @@ pub(crate) enum Command {
         #[arg(value_name = "FILE:NAME")]
         place: Place,
     },
-    /// Let a budget go on that waits for the time, because a clock was ahead and was set right
+    /// Continue a budget that waits because a clock was ahead and was corrected
     SettleClock {
         /// The file of the ledger and the name of the budget, as FILE:NAME
         #[arg(value_name = "FILE:NAME")]
         place: Place,
-        /// Who settles it, for the history
+        /// The name of the person who settles it, for the history
         #[arg(long)]
         by: Option<String>,
     },
@@ -89,7 +90,7 @@ impl std::str::FromStr for Place {
     }
 }
 
-/// The distance that a budget states, if there is such a budget and it states one.
+/// Return the unit of a budget, if the budget exists and states one.
 pub(crate) fn unit(place: &Place) -> Result<Option<Json>> {
     match Ledger::open_to_read(&place.file).and_then(|ledger| ledger.account(&place.name)) {
         Ok(account) => Ok(account.terms.unit().map(|unit| unit.d_in().into())),
@@ -98,7 +99,7 @@ pub(crate) fn unit(place: &Place) -> Result<Option<Json>> {
     }
 }
 
-/// Do what the command says, and give the text to print.
+/// Run the command, and return the text to print.
 pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
     let either = |json: Json, text: String| if as_json { json.to_string() } else { text };
     match command {
@@ -120,7 +121,7 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
             Ok(either(account.to_json(), account_text(&account)))
         }
         Command::Show { place } => {
-            // A file whose name has a colon is a file.
+            // A name with a colon may be the name of an existing file.
             let parsed = if Path::new(place).exists() { None } else { place.parse::<Place>().ok() };
             match parsed {
                 Some(place) => {
@@ -153,7 +154,7 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
     }
 }
 
-/// What is stated about a budget besides its amount.
+/// Collect the terms of a budget besides its amount.
 fn terms(command: &Command) -> Result<Terms> {
     let Command::Create { unit, metric, contributions, digest, size, .. } = command else {
         return Ok(Terms::new());
@@ -174,7 +175,7 @@ fn terms(command: &Command) -> Result<Terms> {
         None => terms,
     })
 }
-/// Read the name of a metric, or a metric as documents describe it.
+/// Read the name of a metric, or a metric in document form.
 fn read_metric(text: &str) -> Result<Json> {
     if text.starts_with('{') {
         return opendp_registry::json::parse(text).map_err(|error| error.at("metric"));
@@ -228,7 +229,7 @@ fn entry_text(entry: &Entry) -> String {
         visible(&source),
     )
 }
-/// What others wrote must not control the terminal.
+/// Escape text written by others, so it cannot control the terminal.
 fn visible(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
@@ -236,7 +237,7 @@ fn visible(text: &str) -> String {
 fn date(milliseconds: i64) -> String {
     let seconds = milliseconds.div_euclid(1000);
     let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Years begin in March, so that a leap day is the last day of one.
+    // Years begin in March, so a leap day is the last day of a year.
     let days = days + 719_468;
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;

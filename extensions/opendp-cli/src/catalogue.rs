@@ -1,4 +1,4 @@
-//! What is registered, for people and for programs.
+//! Lists and describes the registered constructors, for people and for programs.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use opendp_core::{Kind, Result};
 use opendp_registry::{Entry, Registry};
 use serde_json::{Map, Value as Json, json};
 
-/// Every constructor: its names, kind and origins, and what `of` makes of its signatures.
+/// List every constructor: its names, kind and origins, and the result of `of` on its signatures.
 fn list_with(
     registry: &Registry,
     kind: Option<Kind>,
@@ -14,7 +14,7 @@ fn list_with(
 ) -> Json {
     let mut all = Vec::new();
     for name in registry.names() {
-        // A name with two functions is an error when it is used, and is listed as one.
+        // A name with two functions gives an error when used, and is listed with this error.
         let signatures = match registry.signatures(&name) {
             Ok(signatures) => signatures,
             Err(error) => {
@@ -29,12 +29,12 @@ fn list_with(
     }
     Json::Array(all)
 }
-/// Every constructor: its names, kind, origins and signatures.
+/// List every constructor: its names, kind, origins and signatures.
 pub(crate) fn list(registry: &Registry, kind: Option<Kind>) -> Json {
     list_with(registry, kind, all)
 }
 
-/// One constructor, with its documentation by sections.
+/// Describe one constructor, with its documentation split into sections.
 pub(crate) fn describe(registry: &Registry, name: &str) -> Result<Json> {
     let signatures = registry.signatures(name)?;
     let Some(first) = documented(&signatures) else { return Ok(Json::Null) };
@@ -52,8 +52,8 @@ pub(crate) fn describe(registry: &Registry, name: &str) -> Result<Json> {
     Ok(described)
 }
 
-/// One signature of each registered function. Signatures of one module have one documentation, and
-/// to read it takes a search in a source.
+/// Return one signature of each registered function. Signatures of one module share their
+/// documentation, and reading it requires a search in a source file.
 fn functions(signatures: &[std::sync::Arc<Entry>]) -> Vec<&Entry> {
     let mut one_each: Vec<&Entry> = Vec::new();
     for entry in signatures {
@@ -64,16 +64,16 @@ fn functions(signatures: &[std::sync::Arc<Entry>]) -> Vec<&Entry> {
     one_each
 }
 
-/// The signature that speaks for all: one whose package documents the function. (A package that
-/// registers another's function at its own types has no documentation of it.)
+/// Return the signature whose package documents the function. (A package that registers the
+/// function of another package at its own types has no documentation of it.)
 fn documented(signatures: &[std::sync::Arc<Entry>]) -> Option<&Entry> {
     let functions = functions(signatures);
     let with = functions.iter().find(|entry| !entry.documentation().is_empty());
     with.or(functions.first()).copied()
 }
 
-/// Whether the claims of all that a name makes are proved. A signature without documentation is
-/// that of another package, which registers the documented function at its own types.
+/// Whether the claims of all signatures of a name are proved. A signature without documentation
+/// belongs to another package, which registers the documented function at its own types.
 fn proved(first: &Entry, signatures: &[std::sync::Arc<Entry>]) -> bool {
     let undocumented = |entry: &Entry| entry.documentation().is_empty();
     let functions = functions(signatures);
@@ -98,7 +98,7 @@ fn summary(first: &Entry, signatures: &[std::sync::Arc<Entry>], shown: Json) -> 
         "signatures": shown,
     })
 }
-/// All signatures, with their types and parameters.
+/// Return all signatures, with their types and parameters.
 fn all(signatures: &[std::sync::Arc<Entry>]) -> Json {
     signatures
         .iter()
@@ -141,7 +141,7 @@ fn sections(documentation: &str) -> BTreeMap<String, String> {
     sections.into_iter().map(|(title, text)| (title, text.trim().to_owned())).collect()
 }
 
-/// The arguments of all signatures: name, default, every type it may have, and what it means.
+/// Return the arguments of all signatures: name, default, all possible types, and meaning.
 fn arguments(signatures: &[std::sync::Arc<Entry>], documented: Option<&String>) -> Json {
     let Some(first) = signatures.first() else { return Json::Null };
     let meaning = |name: &str| {
@@ -171,7 +171,7 @@ fn arguments(signatures: &[std::sync::Arc<Entry>], documented: Option<&String>) 
     first.parameters().iter().map(describe).collect()
 }
 
-/// Every constructor, for people: with the number of its signatures.
+/// List every constructor for people, with the number of its signatures.
 pub(crate) fn list_text(registry: &Registry, kind: Option<Kind>) -> String {
     let list = list_with(registry, kind, |signatures| signatures.len().into());
     let mut lines = Vec::new();

@@ -1,28 +1,29 @@
-//! Losses that protect nobody, or hardly anybody.
+//! Warns about losses that give little or no protection.
 
 use opendp_core::{Error, Result};
 use serde_json::{Value as Json, json};
 
-/// A loss above this gives a warning: an answer may become `e^10` times as likely.
+/// A loss above this value gives a warning: one person may change the probability of an answer by a
+/// factor of `e^10`.
 const LARGE: f64 = 10.0;
 
-/// What is known of a loss.
+/// The known facts about a loss.
 pub(crate) struct Caution {
     /// Epsilon, or rho.
     pub(crate) loss: Option<f64>,
     pub(crate) delta: Option<f64>,
-    /// How many people there are in the data, where it is stated.
+    /// The number of people in the data, if stated.
     pub(crate) size: Option<u64>,
 }
 impl Caution {
-    /// Read a loss, as maps write it.
+    /// Read a loss in the form that maps return.
     pub(crate) fn new(loss: &Json, size: Option<u64>) -> Self {
         let (loss, delta) = match loss {
             Json::Array(parts) => match &parts[..] {
                 [loss, delta] => (number(loss), number(delta)),
                 _ => (None, None),
             },
-            // Of a profile only this much is said: that it promises nothing at all.
+            // For a profile, the only warning is that it gives no protection.
             Json::Object(profile) => {
                 let points = profile.get("profile").and_then(Json::as_array);
                 let nothing = points.is_some_and(|points| {
@@ -35,7 +36,7 @@ impl Caution {
         };
         Caution { loss, delta, size }
     }
-    /// Refuse a loss without a bound.
+    /// Refuse an infinite loss.
     pub(crate) fn check(&self) -> Result<()> {
         let infinite = self.loss.is_some_and(|loss| !(loss < f64::INFINITY));
         if infinite || self.delta.is_some_and(|delta| !(delta < 1.0)) {
@@ -65,7 +66,7 @@ impl Caution {
             ));
         }
         if let (Some(delta), Some(size)) = (self.delta, self.size)
-            // `1 / size < delta`, where both sides are whole.
+            // `1 / size < delta`, with integers on both sides.
             && 1.0 < delta * size as f64
         {
             warnings.push(format!(

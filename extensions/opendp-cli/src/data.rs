@@ -1,4 +1,4 @@
-//! Data from files: a column of a table or several of them in chunks, or a value in JSON.
+//! Data from files: one or several columns of a table in chunks, or a value in JSON.
 
 use std::{
     fs::File,
@@ -26,16 +26,16 @@ fn unreadable(path: &Path, error: &io::Error) -> Error {
     Error::argument(path.display().to_string(), format!("the file cannot be read: {error}"))
 }
 
-/// Where data are, and what is read of them.
+/// The place of the data, and the parts to read.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     /// The file, or `-` for a CSV table from standard input.
     pub(crate) path: &'a Path,
     pub(crate) column: Option<&'a str>,
-    /// What separates the cells of a CSV table, where it is stated.
+    /// The separator of the cells of a CSV table, if stated.
     pub(crate) separator: Option<u8>,
 }
-/// What a file holds, by the extension of its name.
+/// The kind of a file, by the extension of its name.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
     Csv,
@@ -47,7 +47,7 @@ impl Source<'_> {
     pub(crate) fn is_stdin(&self) -> bool {
         self.path.as_os_str() == "-"
     }
-    /// What the file holds, and how its name says that it is compressed.
+    /// Return the kind of the file and its compression, both from its name.
     pub(crate) fn kind(&self) -> (Kind, Option<Compression>) {
         let extension = |path: &Path| {
             path.extension().map(|extension| extension.to_ascii_lowercase()).unwrap_or_default()
@@ -65,7 +65,7 @@ impl Source<'_> {
         };
         (kind, compression)
     }
-    /// Open the file, and refuse one that is not what its name says.
+    /// Open the file, and refuse it if its content does not match its name.
     pub(crate) fn file(&self) -> Result<(File, Kind)> {
         let unreadable = |error| unreadable(self.path, &error);
         let (kind, compression) = self.kind();
@@ -94,7 +94,7 @@ impl Source<'_> {
     }
 }
 
-/// Read what separates the cells of a CSV table.
+/// Parse the separator of the cells of a CSV table.
 pub(crate) fn parse_separator(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         b"tab" | b"\\t" => Ok(b'\t'),
@@ -106,22 +106,22 @@ pub(crate) fn parse_separator(text: &str) -> Result<u8, String> {
 /// The rows of a table, in chunks.
 pub(crate) type Rows = Box<dyn Iterator<Item = Result<AnyValue>>>;
 
-/// Data that have been opened. What is wrong with the file as a whole has been told.
+/// Opened data. Errors of the file as a whole have been reported.
 pub(crate) enum Data {
     Rows(Rows),
     Json(Json),
 }
 
-/// What is read of a table.
+/// The parts of a table to read.
 enum What<'a> {
-    /// One column, by its name, where there are several.
+    /// One column, with its name if there are several.
     Column(Option<&'a str>, &'a AnyDomain),
     /// The columns of a schema.
     Frame(&'a DataFrameDomain<String>),
 }
 
-/// Open data by the extension of the file: the rows of a column of a table, or of the columns that
-/// the domain of a frame names, or JSON.
+/// Open data by the extension of the file: the rows of one column of a table, the rows of the
+/// columns named by the domain of a frame, or JSON.
 pub(crate) fn open(source: &Source<'_>, domain: &AnyDomain, progress: bool) -> Result<Data> {
     if source.is_stdin() {
         return table(source.csv(io::stdin())?, what(source.column, domain)?).map(Data::Rows);
@@ -132,7 +132,7 @@ pub(crate) fn open(source: &Source<'_>, domain: &AnyDomain, progress: bool) -> R
     }
     let what = what(source.column, domain)?;
     let length = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
-    // A bar for files that take a moment; it hides itself where there is no terminal.
+    // A progress bar for large files; it is hidden if there is no terminal.
     let progress = progress && (1 << 24) < length;
     if kind == Kind::Parquet {
         return parquet(file, what, progress).map(Data::Rows);
@@ -203,14 +203,14 @@ fn json(path: &Path, file: File) -> Result<Json> {
     let text = io::read_to_string(text).map_err(|error| unreadable(path, &error))?;
     opendp_registry::json::parse(&text).map_err(|error| error.at(path.display().to_string()))
 }
-/// Turn JSON into a member of a domain: the whole of it, or one column of an array of objects.
+/// Convert JSON to a member of a domain: the whole value, or one column of an array of objects.
 ///
-/// Rows of atoms are read as cells of a table are, by their text: each becomes a member. What is
+/// Rows of atoms are read by their text, like cells of a table: each becomes a member. A field
 /// missing in an object is an empty cell.
 ///
 /// # Errors
-/// [`outside`] when a value of another domain is no member, or the number of rows is not the stated
-/// one: one error for all such data. `Argument` when no row has the column.
+/// [`outside`] when a value of another domain is not a member, or the number of rows differs from
+/// the stated one: one error for all such data. `Argument` when no row has the column.
 pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Result<AnyValue> {
     let json = match column {
         None => json,
@@ -233,7 +233,7 @@ pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Re
     let value = value.unwrap_or_else(|| domain.decode(&json)).map_err(|_| outside())?;
     if domain.member(&value) { Ok(value) } else { Err(outside()) }
 }
-/// The text that an atom has in a table. What is null or nested has none, and does not read.
+/// Return the text of an atom in a table. A null or nested value has no text, and does not parse.
 fn cell(json: &Json) -> String {
     match json {
         Json::String(text) => text.clone(),

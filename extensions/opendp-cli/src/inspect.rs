@@ -1,4 +1,4 @@
-//! What the cells of a table are, exactly: for the curator, who may see the data, and nobody else.
+//! Exact facts about the cells of a table: only for the curator, who may see the data.
 
 mod tally;
 
@@ -11,11 +11,11 @@ use serde_json::{Value as Json, json};
 use crate::data::{self, Kind, Source};
 use tally::{Tally, Type, parse_type};
 
-/// What every report begins with.
+/// The first line of every report.
 const PRIVATE: &str = "PRIVATE: exact facts of the data, without noise, for the curator only. \
                        Do not publish or pass on.";
 
-/// What is asked.
+/// The arguments of `inspect`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The table, CSV with a header or Parquet; `-` is CSV from standard input
@@ -24,15 +24,15 @@ pub(crate) struct Arguments {
     /// Only this column
     #[arg(long)]
     pub(crate) column: Option<String>,
-    /// The type to read the cells as, such as i32 or f64; it is guessed without it
+    /// The type to read the cells as, such as i32 or f64; the type is guessed if absent
     #[arg(long = "as", value_name = "T", value_parser = parse_type)]
     pub(crate) as_type: Option<Type>,
-    /// What separates the cells of a CSV table: one character, or `tab`; a comma without it
+    /// The separator of the cells of a CSV table: one character, or `tab`; defaults to a comma
     #[arg(long, value_parser = data::parse_separator)]
     pub(crate) separator: Option<u8>,
 }
 
-/// Count what the cells of each column are, or of the one that is named, in one pass.
+/// Count the kinds of cells in each column, or in the named column, in one pass.
 pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
     let Arguments { data, column, separator, as_type } = arguments;
     let source = &Source { path: data, column: column.as_deref(), separator: *separator };
@@ -78,7 +78,7 @@ pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
     Ok(report)
 }
 
-/// A table that gives its cells as they are.
+/// A table that gives its cells unchanged.
 enum Table {
     Csv(Box<CsvTable>),
     #[cfg(feature = "parquet")]

@@ -1,4 +1,4 @@
-//! The command `opendp`: build pipelines from documents, ask for their maps, and release.
+//! The command `opendp`: build pipelines from documents, evaluate their maps, and release.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
 
@@ -37,7 +37,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// List every registered constructor, where it comes from, and its signatures
+    /// List every registered constructor, its origin, and its signatures
     List {
         /// Only this kind: domain, metric, measure, transformation, measurement or function
         #[arg(long, value_parser = parse_kind)]
@@ -52,7 +52,7 @@ enum Command {
     Map {
         #[command(flatten)]
         pipeline: Pipeline,
-        /// How far apart neighbouring inputs are, as JSON
+        /// The distance of neighbouring inputs, as JSON
         #[arg(long, allow_hyphen_values = true, value_parser = parse_json)]
         d_in: Json,
     },
@@ -60,7 +60,7 @@ enum Command {
     Check {
         #[command(flatten)]
         pipeline: Pipeline,
-        /// How far apart neighbouring inputs are, as JSON
+        /// The distance of neighbouring inputs, as JSON
         #[arg(long, allow_hyphen_values = true, value_parser = parse_json)]
         d_in: Json,
         /// The bound on the output distance or the privacy loss, as JSON
@@ -74,7 +74,7 @@ enum Command {
         /// The name of the parameter
         #[arg(long)]
         param: String,
-        /// How far apart neighbouring inputs are, as JSON
+        /// The distance of neighbouring inputs, as JSON
         #[arg(long, allow_hyphen_values = true, value_parser = parse_json)]
         d_in: Json,
         /// The bound on the output distance or the privacy loss, as JSON
@@ -83,13 +83,13 @@ enum Command {
     },
     /// Release: run a measurement on data, and print its loss and its accuracy
     Run(run::Arguments),
-    /// Count what the cells of a table are: exact and PRIVATE, for the curator and nobody else
+    /// Count the kinds of cells in a table: exact and PRIVATE, only for the curator
     ///
-    /// For each column: its type, as stated or guessed; how many cells are missing, do not read, or
-    /// are out of the range of the type; the minimum and the maximum; and a domain that suits. No
-    /// noise is added: whoever may not see the data may not see this.
+    /// For each column: its type, stated or guessed; how many cells are missing, do not read, or
+    /// are out of the range of the type; the minimum and the maximum; and a suitable domain. No
+    /// noise is added: show this only to people who may see the data.
     Inspect(inspect::Arguments),
-    /// Keep budgets in a file that several processes may share
+    /// Manage budgets in a file that several processes may share
     Budget {
         #[command(subcommand)]
         command: budget::Command,
@@ -98,7 +98,7 @@ enum Command {
     Batch,
 }
 
-/// Where the pipeline is.
+/// The source of the pipeline.
 #[derive(clap::Args)]
 struct Pipeline {
     /// The file of the pipeline document, or `-` for standard input
@@ -137,7 +137,7 @@ fn write(text: &str) -> std::io::Result<()> {
     writeln!(out, "{text}")?;
     out.flush()
 }
-/// Say that the answer is lost, and what to do about it.
+/// Report that the answer is lost, and what to do.
 fn unwritten(cli: &Cli, error: &std::io::Error) -> Error {
     let charged = match &cli.command {
         Command::Run(run::Arguments { budget: Some(_), .. }) => {
@@ -148,7 +148,7 @@ fn unwritten(cli: &Cli, error: &std::io::Error) -> Error {
     Error::FailedFunction(format!("standard output cannot be written: {error}{charged}"))
 }
 fn fail(cli: &Cli, error: &Error) -> ExitCode {
-    // Where standard error is closed, too, the exit code is all that can be said.
+    // If standard error is closed too, only the exit code can report this.
     let _ = if cli.json {
         writeln!(std::io::stderr(), "{}", json!({"error": operations::error_json(error)}))
     } else {
@@ -157,7 +157,7 @@ fn fail(cli: &Cli, error: &Error) -> ExitCode {
     ExitCode::from(1)
 }
 
-/// Do what the command says, and give the text to print.
+/// Run the command, and return the text to print.
 fn answer(cli: &Cli) -> Result<String> {
     let registry = Registry::global();
     let value = |json: Json| Ok(json.to_string());

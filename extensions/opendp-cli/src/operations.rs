@@ -1,15 +1,15 @@
-//! What can be asked of a pipeline, with distances and values as JSON.
+//! The operations on a pipeline, with distances and values as JSON.
 
 use opendp_core::erased::AnyValue;
 use opendp_core::{Codec, Constructed, Domain, Error, Measure, PrivacyProfile, Result};
 use serde_json::{Value as Json, json};
 
-/// Write an error for a program to read.
+/// Write an error as JSON.
 pub(crate) fn error_json(error: &Error) -> Json {
     json!({"kind": error.kind(), "message": error.to_string()})
 }
 
-/// Describe what a document made: its kind and its spaces.
+/// Describe the object that a document built: its kind and its spaces.
 pub(crate) fn make(made: &Constructed) -> Json {
     let kind = made.kind().name();
     match made {
@@ -62,7 +62,8 @@ pub(crate) fn invoke(made: &Constructed, arg: &Json, repeat: Option<usize>) -> R
     }
 }
 
-/// Write a release, unless it, or a part of it, waits for questions, which JSON cannot ask.
+/// Write a release as JSON. Refuse it if it, or a part of it, waits for queries, which JSON cannot
+/// express.
 pub(crate) fn complete(release: &AnyValue) -> Result<Json> {
     let json = release.to_json();
     if matches!(release.inner_type().head(), "Session" | "Queryable") || waits(&json) {
@@ -72,7 +73,7 @@ pub(crate) fn complete(release: &AnyValue) -> Result<Json> {
     }
     Ok(json)
 }
-/// Whether a conversation is in this place, or in a part of it: it is written as its type.
+/// Whether this value, or a part of it, is an interactive mechanism, which is written as its type.
 fn waits(json: &Json) -> bool {
     match json {
         Json::Array(parts) => parts.iter().any(waits),
@@ -87,7 +88,7 @@ fn waits(json: &Json) -> bool {
     }
 }
 
-/// The privacy profile of a measurement at a distance.
+/// Return the privacy profile of a measurement at a distance.
 pub(crate) fn profile(made: &Constructed, d_in: &Json) -> Result<PrivacyProfile> {
     match made {
         Constructed::Measurement(m) => {

@@ -18,10 +18,10 @@ use sha2::{Digest, Sha256};
 
 use crate::{Cli, budget, caution::Caution, data, operations};
 
-/// The accuracy that is printed holds except with this probability.
+/// The printed accuracy holds except with this probability.
 const ALPHA: f64 = 0.05;
 
-/// What is asked.
+/// The arguments of `run`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -30,41 +30,42 @@ pub(crate) struct Arguments {
     /// from standard input
     ///
     /// CSV and JSON may be compressed by gzip or zstd. A pipeline that begins with a
-    /// `dataframe_domain` reads the columns that it names; another one reads one column.
+    /// `dataframe_domain` reads the columns that it names; any other pipeline reads one column.
     ///
-    /// Every cell becomes a value of the pipeline's domain, because an error would tell about it.
-    /// An integer may be written as 47.0. What is empty or does not read becomes 0, `false` or
-    /// the empty text, and of floats NaN, or 0 where the domain states `"nan": false`; what is out
-    /// of the domain's bounds, the nearest bound. With an `option_domain` all of these are missing
-    /// instead, for the pipeline to drop or to impute. `opendp inspect` counts such cells.
+    /// Every cell becomes a value of the pipeline's domain, because an error would reveal the cell.
+    /// An integer may be written as 47.0. A cell that is empty or does not read becomes 0, `false`
+    /// or the empty text. For floats it becomes NaN, or 0 if the domain states `"nan": false`. A
+    /// value out of the domain's bounds becomes the nearest bound. With an `option_domain` all such
+    /// cells are missing instead, and the pipeline may drop or impute them. `opendp inspect` counts
+    /// such cells.
     #[arg(long)]
     pub(crate) data: PathBuf,
-    /// The column of the data, where the pipeline reads one of several
+    /// The column of the data, if the pipeline reads one of several
     #[arg(long)]
     pub(crate) column: Option<String>,
-    /// What separates the cells of a CSV table: one character, or `tab`; a comma without it
+    /// The separator of the cells of a CSV table: one character, or `tab`; defaults to a comma
     #[arg(long, value_parser = data::parse_separator)]
     pub(crate) separator: Option<u8>,
-    /// How far apart neighbouring inputs are, as JSON; without it no loss is printed
+    /// The distance of neighbouring inputs, as JSON; without it no loss is printed
     #[arg(long, allow_hyphen_values = true, value_parser = crate::parse_json)]
     pub(crate) d_in: Option<Json>,
     /// Charge the release to a budget before it is printed; needs --id, and --d-in unless the
     /// budget states its unit
     #[arg(long, value_name = "FILE:NAME", requires = "id")]
     pub(crate) budget: Option<budget::Place>,
-    /// The id of the release: the same id gives the same release, and is charged once. It stands
-    /// for the pipeline, the data as named here, the column and the distance
+    /// The id of the release: the same id gives the same release, and is charged once. It
+    /// identifies the pipeline, the data as named here, the column and the distance
     #[arg(long, requires = "budget")]
     pub(crate) id: Option<String>,
-    /// Who asks, for the ledger
+    /// The name of the person who asks, for the ledger
     #[arg(long, requires = "budget")]
     pub(crate) by: Option<String>,
-    /// Release also when the loss is infinite, which protects nobody
+    /// Release even if the loss is infinite, which gives no protection
     #[arg(long)]
     pub(crate) allow_infinite_loss: bool,
 }
 
-/// Release, and report the release, its loss and its accuracy.
+/// Make a release, and report it with its loss and its accuracy.
 pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) -> Result<Json> {
     let Arguments { pipeline, data, column, separator, budget, id, by, .. } = arguments;
     let unit = match (budget, &arguments.d_in) {
@@ -97,16 +98,16 @@ pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) 
     run.release(&made)
 }
 
-/// What to release.
+/// A release to make.
 struct Run<'a> {
     source: data::Source<'a>,
     d_in: Option<&'a Json>,
     charge: Option<Charge<'a>>,
-    /// Whether an infinite loss is meant.
+    /// Whether an infinite loss is allowed.
     infinite: bool,
     as_json: bool,
 }
-/// What to charge it to.
+/// The budget to charge.
 struct Charge<'a> {
     place: &'a budget::Place,
     id: &'a str,
@@ -114,7 +115,7 @@ struct Charge<'a> {
     document: &'a Json,
 }
 impl Run<'_> {
-    /// Release, and report the release, its loss and its accuracy.
+    /// Make a release, and report it with its loss and its accuracy.
     fn release(&self, made: &Constructed) -> Result<Json> {
         let Constructed::Measurement(measurement) = made else {
             return Err(Error::MakeMeasurement(format!(
@@ -122,7 +123,7 @@ impl Run<'_> {
                 made.kind().name()
             )));
         };
-        // The loss comes first: a distance that is wrong must not cost a release.
+        // Compute the loss first: a wrong distance must not cost a release.
         let loss = match self.d_in {
             Some(d_in) => {
                 made.check_neighbours(d_in)?;
@@ -130,13 +131,13 @@ impl Run<'_> {
             }
             None => None,
         };
-        // How many people there are matters to a delta only.
+        // The number of people matters only for a delta.
         let size = |loss: &Json| loss.as_array().and_then(|_| self.size(measurement));
         let caution = loss.as_ref().map(|loss| Caution::new(loss, size(loss)));
         if let Some(caution) = caution.as_ref().filter(|_| !self.infinite) {
             caution.check()?;
         }
-        // A bound beyond all floats is none, and keeps nobody from a release.
+        // An accuracy beyond all floats is not reported, and does not prevent a release.
         let accuracy = measurement.accuracy(ALPHA).unwrap_or_else(|_| vec![None]);
         let (release, charge) = match (&self.charge, self.d_in) {
             (Some(charge), Some(d_in)) => self.charged(charge, d_in, measurement)?,
@@ -165,7 +166,7 @@ impl Run<'_> {
         Ok(report)
     }
 
-    /// Release, charge it, and say what was charged.
+    /// Release, charge the budget, and report the charge.
     fn charged(
         &self,
         charge: &Charge<'_>,
@@ -184,7 +185,7 @@ impl Run<'_> {
         let release = ledger.release(name, &request, || {
             self.check_digest(digest)?;
             let release = self.outcome(measurement)?;
-            // Nobody has changed the file in between.
+            // Check that the file did not change in between.
             self.check_digest(digest).map(|()| release)
         })?;
         if *release.json() == refusal() {
@@ -194,7 +195,7 @@ impl Run<'_> {
         Ok((release.json().clone(), Some(charge)))
     }
 
-    /// What is read, as it was named. An id stands for it.
+    /// Describe the source as it was named. An id identifies it.
     fn source_json(&self, digest: Option<&str>) -> Json {
         let mut source = json!({"data": self.source.path.to_string_lossy()});
         if let Some(column) = self.source.column {
@@ -208,7 +209,7 @@ impl Run<'_> {
         }
         source
     }
-    /// Refuse data that are not those that the budget is for.
+    /// Refuse data other than those of the budget.
     fn check_digest(&self, expected: Option<&str>) -> Result<()> {
         let Some(expected) = expected else { return Ok(()) };
         if self.source.is_stdin() {
@@ -236,7 +237,7 @@ impl Run<'_> {
             Err(error) => Err(Error::argument("data", format!("{name} cannot be read: {error}"))),
         }
     }
-    /// How many people there are in the data, where it is stated.
+    /// Return the number of people in the data, if stated.
     fn size(&self, measurement: &AnyMeasurement) -> Option<u64> {
         let domain = measurement.input().domain().to_json();
         let in_domain =
@@ -248,8 +249,8 @@ impl Run<'_> {
         in_domain().or_else(in_budget)
     }
 
-    /// Refuse a pipeline for data of another size than the budget states, where both count the
-    /// same: neither is a secret, and whether the data have that size is not tried out.
+    /// Refuse a pipeline whose size differs from the size that the budget states, if both count the
+    /// same unit. Both sizes are public, and the actual size of the data is not tested.
     fn check_size(&self, measurement: &AnyMeasurement, terms: &Terms) -> Result<()> {
         let records = measurement.input().domain().records();
         let one_each = terms.unit().is_some() && {
@@ -266,15 +267,16 @@ impl Run<'_> {
             _ => Ok(()),
         }
     }
-    /// Release for a budget. Data that are no member of the domain have an outcome, too, which is
-    /// charged and kept like any other: else it could be tried for nothing what they are.
+    /// Release for a budget. Data that are not a member of the domain also have an outcome, which
+    /// is charged and kept like any other. Otherwise, facts about the data could be tested without
+    /// a charge.
     fn outcome(&self, measurement: &AnyMeasurement) -> Result<Json> {
         match self.invoke(measurement) {
             Err(Failure::OfData(_)) => Ok(refusal()),
             outcome => outcome.map_err(Failure::told),
         }
     }
-    /// Release, and refuse a release that is a conversation, of which nothing can be printed.
+    /// Release, and refuse an interactive release, which cannot be printed.
     fn invoke(&self, measurement: &AnyMeasurement) -> Result<Json, Failure> {
         let (domain, progress) = (measurement.input().domain(), !self.as_json);
         let data = data::open(&self.source, domain, progress).map_err(Failure::OfFile)?;
@@ -284,7 +286,7 @@ impl Run<'_> {
                 .and_then(|value| measurement.invoke(&value)),
             data::Data::Rows(rows) => stream(
                 measurement,
-                // The number of rows is known at the end of reading, and is of the data.
+                // The number of rows is known only after reading, and depends on the data.
                 rows.inspect(|rows| {
                     broken.set(matches!(rows, Err(error) if *error != outside()));
                 }),
@@ -297,11 +299,11 @@ impl Run<'_> {
         }
     }
 }
-/// Why there is no release.
+/// The reason why there is no release.
 enum Failure {
-    /// It has nothing to do with what the records are: the file, its columns, the types.
+    /// The cause does not depend on the records: the file, its columns, the types.
     OfFile(Error),
-    /// It may depend on the records.
+    /// The cause may depend on the records.
     OfData(Error),
 }
 impl Failure {
@@ -311,15 +313,15 @@ impl Failure {
         }
     }
 }
-/// The one message for all data of which a budget releases nothing.
+/// The one message for all data that a budget refuses.
 const REFUSED: &str = "nothing can be released of these data: they are no member of the pipeline's \
                        domain (their number of rows is not its `size`, or a value is none of its \
                        values), or the mechanism failed. It is charged as a release is, and kept";
-/// What a budget keeps in the place of a release of such data.
+/// The outcome that a budget keeps for such data instead of a release.
 fn refusal() -> Json {
     json!({"refused": REFUSED})
 }
-/// Whether there were no random bits, which has nothing to do with data.
+/// Whether the error is a lack of random bits, which does not depend on the data.
 fn no_entropy(error: &Error) -> bool {
     match error {
         Error::At { source, .. } => no_entropy(source),
@@ -333,7 +335,7 @@ fn stream(
     if measurement.function().streams() {
         return measurement.invoke_chunks(rows);
     }
-    // The function needs its data whole.
+    // The function needs all its data at once.
     let mut whole: Option<AnyValue> = None;
     for chunk in rows {
         let chunk = chunk?;

@@ -15,22 +15,22 @@ use opendp_core::{Atom, AtomDomain, Domain, Error, OptionDomain, Result, VectorD
 use crate::Progress;
 use crate::progress::{Meter, broken, place};
 
-/// A domain whose members can be read from a column of Arrow.
+/// A domain whose members can be read from an Arrow column.
 ///
-/// A column of the domain's own type is taken as it is, and one of a narrower number is widened.
-/// Any other is read as its text, with the same outcome as from a CSV table. What is null, or does
-/// not read, becomes a member by the domain's rules.
+/// A column of the domain's own type is read directly, and a column of a narrower number type is
+/// widened. Any other column is read as text, with the same result as from a CSV table. A cell that
+/// is null, or does not parse, becomes a member by the domain's rules.
 pub trait ArrowDomain: Domain {
     /// Read the rows of an array.
     ///
     /// # Errors
-    /// `Argument` when the type of the column has no text, whatever its rows are.
+    /// `Argument` when the type of the column has no text form. This does not depend on the rows.
     fn read_array(&self, array: &ArrayRef) -> Result<Self::Carrier>;
 }
 
 /// An atomic type that has a counterpart in Arrow.
 trait ArrowAtom: Atom {
-    /// The type of a column that is read without a detour through text.
+    /// The type of a column that is read directly, without text.
     const NATIVE: DataType;
     /// The types that widen to it without loss.
     const NARROWER: &'static [DataType] = &[];
@@ -91,7 +91,7 @@ impl ArrowAtom for String {
     }
 }
 
-/// Read a column as values of a type; `None` for what is null or does not read.
+/// Read a column as values of a type; `None` for a cell that is null or does not parse.
 fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
     let unreadable = |_| {
         let found = array.data_type();
@@ -151,7 +151,7 @@ pub struct ArrowColumn<D> {
     ended: bool,
 }
 impl<D: ArrowDomain> ArrowColumn<D> {
-    /// Read a column by its name; the name may be left out where there is only one.
+    /// Read a column by its name; the name is optional if there is only one column.
     ///
     /// # Errors
     /// `Argument` when the schema has no such column.
@@ -175,7 +175,7 @@ impl<D: ArrowDomain> ArrowColumn<D> {
         let meter = Meter::new(&domain.to_json(), total_rows);
         ArrowColumn { batches, place, domain: domain.clone(), meter, begun: false, ended: false }
     }
-    /// Tell how far the table has been read, once a chunk.
+    /// Call `listener` with the progress of reading, once per chunk.
     #[must_use]
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         self.meter.listener = Some(Box::new(listener));
@@ -259,7 +259,7 @@ mod tests {
         let list = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1)])]);
         let array: ArrayRef = Arc::new(list);
         let domain = VectorDomain::new(AtomDomain::<i32>::default());
-        // Its text would be that of a nested value: no atom reads it.
+        // Its text would be a nested value, which no atom parses.
         match domain.read_array(&array) {
             Ok(rows) => assert_eq!(rows, [0]),
             Err(error) => assert_eq!(error.kind(), "Argument"),

@@ -1,4 +1,4 @@
-//! Columns of Arrow record batches, together.
+//! Frames of several columns of Arrow record batches.
 
 use std::fmt;
 
@@ -33,14 +33,14 @@ fn read(domain: &ColumnDomain, array: &ArrayRef) -> Result<Column> {
     Err(Error::argument("data", format!("expected a schema of atoms, found a column of {found}")))
 }
 
-/// The batches of some columns of a stream of record batches, as members of a domain of frames of a
-/// schema.
+/// The chunks of several columns of a stream of record batches, as members of a domain of frames
+/// with a schema.
 ///
 /// Each row of a batch is one row. Every cell becomes a member of its column's domain, as in
 /// [`ArrowColumn`](crate::ArrowColumn).
 pub struct ArrowFrame {
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
-    /// Where the columns of the schema are, in its order.
+    /// The places of the columns of the schema, in its order.
     places: Vec<usize>,
     domain: DataFrameDomain<String>,
     meter: Meter,
@@ -51,8 +51,8 @@ impl ArrowFrame {
     /// Read the columns of the domain's schema.
     ///
     /// # Errors
-    /// `Argument` when the domain has no schema, or that of the batches lacks one of its columns, or
-    /// has it twice.
+    /// `Argument` when the domain has no schema, or the schema of the batches lacks one of its
+    /// columns or has it twice.
     pub fn new(
         schema: &Schema,
         batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
@@ -62,7 +62,7 @@ impl ArrowFrame {
         let places = places(&names, domain)?;
         Ok(ArrowFrame::at(places, None, Box::new(batches), domain))
     }
-    /// Read the columns at some places of each batch, in the order of the schema.
+    /// Read the columns at the given places of each batch, in the order of the schema.
     pub(crate) fn at(
         places: Vec<usize>,
         total_rows: Option<u64>,
@@ -73,7 +73,7 @@ impl ArrowFrame {
         let domain = domain.clone();
         ArrowFrame { batches, places, domain, meter, begun: false, ended: false }
     }
-    /// Tell how far the table has been read, once a chunk.
+    /// Call `listener` with the progress of reading, once per chunk.
     #[must_use]
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         self.meter.listener = Some(Box::new(listener));
@@ -83,7 +83,7 @@ impl ArrowFrame {
         let Some(batch) = self.batches.next() else {
             self.ended = true;
             self.meter.end()?;
-            // A table without rows is one chunk without rows, which says what its columns are.
+            // A table without rows gives one chunk without rows, which has its columns.
             return Ok((!self.begun).then(|| self.domain.empty()));
         };
         self.begun = true;

@@ -10,7 +10,7 @@ impl Cells {
         let parser = csv_core::ReaderBuilder::new().delimiter(separator).build();
         Cells { parser, buffer: Vec::new() }
     }
-    /// All cells, without the space around them.
+    /// Return all cells, without the space around them.
     pub(crate) fn all(&mut self, line: &[u8]) -> Vec<String> {
         let mut cells = Vec::new();
         self.visit(line, |cell| {
@@ -19,7 +19,7 @@ impl Cells {
         });
         cells
     }
-    /// One cell, or nothing where the line has fewer.
+    /// Return one cell, or an empty text if the line has fewer cells.
     pub(crate) fn nth(&mut self, line: &[u8], index: usize) -> String {
         let (mut found, mut left) = (String::new(), index);
         self.visit(line, |cell| {
@@ -32,7 +32,7 @@ impl Cells {
         });
         found
     }
-    /// Show each cell to `visit`, until it has seen enough.
+    /// Call `visit` with each cell, until it asks to stop.
     fn visit(&mut self, line: &[u8], mut visit: impl FnMut(String) -> bool) {
         self.parser.reset();
         self.buffer.resize(line.len() + 1, 0);
@@ -42,11 +42,11 @@ impl Cells {
                 self.parser.read_field(rest, self.buffer.get_mut(written..).unwrap_or_default());
             (rest, written) = (rest.get(read..).unwrap_or_default(), written + wrote);
             match result {
-                // Reading on from nothing tells the parser that the line has ended.
+                // Empty input tells the parser that the line has ended.
                 csv_core::ReadFieldResult::InputEmpty => {}
                 csv_core::ReadFieldResult::Field { record_end } => {
                     let cell = self.buffer.get(..written).unwrap_or_default();
-                    // Text that is not UTF-8 is a cell that does not read.
+                    // A cell that is not UTF-8 does not parse.
                     let cell = std::str::from_utf8(cell).unwrap_or_default().trim().to_owned();
                     if !visit(cell) || record_end {
                         return;

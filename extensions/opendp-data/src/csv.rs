@@ -7,14 +7,14 @@ use opendp_core::{Domain, Result};
 use crate::progress::{Meter, place, rowless};
 use crate::{CsvTable, Progress};
 
-/// Rows that become one chunk.
+/// The number of rows in one chunk.
 const CHUNK: usize = 1 << 16;
 
 /// The chunks of a column of a CSV table, as members of a domain of rows.
 ///
-/// The first line names the columns. Every line after it is one record, whatever it holds, an empty
-/// line too: quotes count within a line and never beyond it, so that no person's cell can change the
-/// record of another, or how many there are. Text that is not UTF-8 is a cell that does not read.
+/// The first line names the columns. Every line after it is one record, for any content, also an
+/// empty line. Quotes have an effect only within a line, so the cell of one person cannot change
+/// the record of another or the number of records. A cell that is not UTF-8 does not parse.
 pub struct CsvColumn<D> {
     table: CsvTable,
     place: usize,
@@ -23,12 +23,12 @@ pub struct CsvColumn<D> {
     ended: bool,
 }
 impl<D: Domain> CsvColumn<D> {
-    /// Read a column by its name; the name may be left out where there is only one.
+    /// Read a column by its name; the name is optional if there is only one column.
     ///
-    /// [`CsvTable`] reads cells with another separator than the comma.
+    /// [`CsvTable`] reads cells with a separator other than the comma.
     ///
     /// # Errors
-    /// Those of [`CsvTable::open`]; `Argument` when the header has no such column.
+    /// The errors of [`CsvTable::open`]; `Argument` when the header has no such column.
     pub fn new(
         source: impl Read + Send + 'static,
         column: Option<&str>,
@@ -41,7 +41,7 @@ impl<D: Domain> CsvColumn<D> {
         let meter = Meter::new(&domain.to_json(), None);
         Ok(CsvColumn { table, place, domain: domain.clone(), meter, ended: false })
     }
-    /// Tell how far the table has been read, once a chunk.
+    /// Call `listener` with the progress of reading, once per chunk.
     #[must_use]
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         self.meter.listener = Some(Box::new(listener));

@@ -1,4 +1,4 @@
-//! Columns of a CSV table, together.
+//! Frames of several columns of a CSV table.
 
 use std::{fmt, io::Read};
 
@@ -7,14 +7,14 @@ use opendp_core::{Column, ColumnDomain, DataFrame, DataFrameDomain, Domain, Erro
 use crate::progress::{Meter, absent, place};
 use crate::{CsvTable, Progress};
 
-/// Rows that become one chunk.
+/// The number of rows in one chunk.
 const CHUNK: usize = 1 << 14;
 
-/// The chunks of some columns of a CSV table, as members of a domain of frames of a schema.
+/// The chunks of several columns of a CSV table, as members of a domain of frames with a schema.
 ///
-/// The schema names the columns that are read; the first line of the table says where they are.
-/// Every line after it is one row, as in [`CsvColumn`](crate::CsvColumn), and every cell becomes a
-/// member of its column's domain.
+/// The schema names the columns to read; the first line of the table gives their places. Every line
+/// after it is one row, as in [`CsvColumn`](crate::CsvColumn), and every cell becomes a member of
+/// its column's domain.
 ///
 /// ```
 /// use opendp_core::*;
@@ -37,18 +37,19 @@ const CHUNK: usize = 1 << 14;
 /// ```
 pub struct CsvFrame {
     table: CsvTable,
-    /// Where the columns of the schema are, in its order.
+    /// The places of the columns of the schema, in its order.
     places: Vec<usize>,
     domain: DataFrameDomain<String>,
     meter: Meter,
     ended: bool,
 }
 impl CsvFrame {
-    /// Read the columns of a schema. [`CsvTable`] reads cells with another separator than the comma.
+    /// Read the columns of a schema. [`CsvTable`] reads cells with a separator other than the
+    /// comma.
     ///
     /// # Errors
-    /// Those of [`CsvTable::open`]; `Argument` when the domain has no schema, or the header does not
-    /// have one of the columns, or has it twice.
+    /// The errors of [`CsvTable::open`]; `Argument` when the domain has no schema, or the header
+    /// lacks one of the columns or has it twice.
     pub fn new(
         source: impl Read + Send + 'static,
         domain: &DataFrameDomain<String>,
@@ -60,7 +61,7 @@ impl CsvFrame {
         let meter = Meter::new(&domain.to_json(), None);
         Ok(CsvFrame { table, places, domain: domain.clone(), meter, ended: false })
     }
-    /// Tell how far the table has been read, once a chunk.
+    /// Call `listener` with the progress of reading, once per chunk.
     #[must_use]
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         self.meter.listener = Some(Box::new(listener));

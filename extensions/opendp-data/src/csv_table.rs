@@ -12,7 +12,7 @@ use crate::format::{Source, check_header, text};
 use crate::progress::broken;
 use crate::{CsvColumn, CsvFrame};
 
-/// The longest header. Data whose lines do not end are not read into memory.
+/// The largest length of a header, in bytes. Data without line ends are not read into memory.
 const LONGEST_HEADER: u64 = 1 << 20;
 
 /// A CSV table whose header has been read, as text or compressed by gzip or zstd.
@@ -34,9 +34,9 @@ impl CsvTable {
     /// Read the header: the first line. Cells are separated by `separator`, or by a comma.
     ///
     /// # Errors
-    /// `Argument` when the source cannot be read, is empty, or is no CSV: an archive, a compression
-    /// other than gzip and zstd, text in UTF-16; when the lines end with CR alone; when no separator
-    /// is stated and the header shows another one than the comma.
+    /// `Argument` when the source cannot be read, is empty, or is not CSV: an archive, a
+    /// compression other than gzip and zstd, text in UTF-16; when the lines end with CR alone; when
+    /// no separator is stated and the header uses one other than the comma.
     pub fn open(source: impl Read + Send + 'static, separator: Option<u8>) -> Result<Self> {
         if separator.is_some_and(|byte| !byte.is_ascii() || b"\"\r\n\0".contains(&byte)) {
             let reason = "expected one ASCII character that is no quote and ends no line";
@@ -47,49 +47,49 @@ impl CsvTable {
         let read = (&mut lines).take(LONGEST_HEADER).read_until(b'\n', &mut header);
         let read = read.map_err(|_| broken())?;
         let ended = header.ends_with(b"\n") || u64::try_from(read).unwrap_or(0) < LONGEST_HEADER;
-        // Some programs begin a text with a mark of its encoding.
+        // Some programs begin a text with a byte order mark.
         let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&header);
         check_header(header, ended, separator)?;
         let names = cells.all(header);
         Ok(CsvTable { lines, cells, names })
     }
-    /// What the first line holds. Where a table has no header this is its first record: show it to
-    /// whoever may see the data, and to nobody else.
+    /// Return the cells of the first line. If a table has no header, this is its first record: show
+    /// it only to people who may see the data.
     pub fn names(&self) -> &[String] {
         &self.names
     }
-    /// Read a column by its name; the name may be left out where there is only one.
+    /// Read a column by its name; the name is optional if there is only one column.
     ///
     /// # Errors
-    /// Those of [`CsvColumn::new`].
+    /// The errors of [`CsvColumn::new`].
     pub fn column<D: Domain>(self, name: Option<&str>, domain: &D) -> Result<CsvColumn<D>> {
         CsvColumn::of(self, name, domain)
     }
     /// Read the columns of a schema.
     ///
     /// # Errors
-    /// Those of [`CsvFrame::new`].
+    /// The errors of [`CsvFrame::new`].
     pub fn frame(self, domain: &DataFrameDomain<String>) -> Result<CsvFrame> {
         CsvFrame::of(self, domain)
     }
-    /// Read the cells of the next line as they are, without the space around them.
+    /// Read the cells of the next line, without the space around them.
     ///
     /// # Errors
-    /// `Argument` when the source breaks off.
+    /// `Argument` when reading is interrupted.
     pub fn next_row(&mut self) -> Result<Option<Vec<String>>> {
         let mut line = Vec::new();
         Ok((0 < self.next_line(&mut line)?).then(|| self.cells.all(&line)))
     }
-    /// Read the next line, and count its bytes. There are none at the end.
+    /// Read the next line, and return the number of its bytes: zero at the end.
     pub(crate) fn next_line(&mut self, line: &mut Vec<u8>) -> Result<usize> {
         line.clear();
         self.lines.read_until(b'\n', line).map_err(|_| broken())
     }
-    /// One cell of a line.
+    /// Return one cell of a line.
     pub(crate) fn cell(&mut self, line: &[u8], place: usize) -> String {
         self.cells.nth(line, place)
     }
-    /// All cells of a line.
+    /// Return all cells of a line.
     pub(crate) fn cells(&mut self, line: &[u8]) -> Vec<String> {
         self.cells.all(line)
     }
@@ -121,7 +121,7 @@ mod tests {
             assert_eq!(table.next_row().unwrap().unwrap(), ["1", "2"]);
             assert_eq!(table.next_row().unwrap(), None);
         }
-        // A comma tells that the others are text.
+        // A comma shows that the other separators are text.
         assert_eq!(CsvTable::open(&b"a;b,c\n"[..], None).unwrap().names(), ["a;b", "c"]);
         assert_eq!(CsvTable::open(&b"a;b\n"[..], Some(b',')).unwrap().names(), ["a;b"]);
         for bad in [b'"', b'\n', b'\r', 0, 0xe9] {
@@ -141,7 +141,7 @@ mod tests {
         while table.next_row().unwrap().is_some() {
             rows += 1;
         }
-        // What a cell holds never changes the number of rows.
+        // The content of a cell never changes the number of rows.
         assert_eq!(rows, 2);
     }
     #[test]

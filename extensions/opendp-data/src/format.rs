@@ -1,4 +1,4 @@
-//! What a file is, by its first bytes: text, compressed text, or something else.
+//! Detects the format of a file from its first bytes: text, compressed text, or other.
 
 use std::io::{self, BufReader, Cursor, Read};
 
@@ -11,23 +11,24 @@ use crate::zstd::Zstd;
 /// Bytes from a file or a stream.
 pub(crate) type Source = Box<dyn Read + Send>;
 
-/// The most bytes that tell a format.
+/// The largest number of bytes that identify a format.
 const MAGIC: u64 = 16;
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 
-/// How the text of a file is compressed.
+/// The compression of a text file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// `gzip`, of one member or several.
+    /// `gzip`, with one or more members.
     Gzip,
-    /// `zstd`, of one frame or several.
+    /// `zstd`, with one or more frames.
     Zstd,
 }
 impl Compression {
-    /// Tell the compression by the first bytes, or `None` where there is none.
+    /// Detect the compression from the first bytes. Return `None` if there is none.
     pub fn of(start: &[u8]) -> Option<Self> {
-        // A frame of zstd may come after some to be skipped, whose first byte is one of sixteen.
+        // Skippable frames may come before a zstd frame. Their first byte has one of sixteen
+        // values.
         let skipped = start.get(1..4) == Some(b"\x2a\x4d\x18")
             && start.first().is_some_and(|byte| (0x50..0x60).contains(byte));
         match start {
@@ -38,14 +39,14 @@ impl Compression {
     }
 }
 
-/// Read the text of a source, whether it is compressed or not. It is told by the first bytes.
+/// Read the text of a source, compressed or not. The compression is detected from the first bytes.
 ///
-/// A compressed text is decompressed while it is read. Where it is damaged or cut off, reading
+/// A compressed text is decompressed while it is read. If it is damaged or truncated, reading
 /// fails; the checksums of its parts are compared.
 ///
 /// # Errors
-/// `Argument` when the source is empty, or is no text: a compression or an archive that is not read,
-/// text in UTF-16, a Parquet file.
+/// `Argument` when the source is empty, or is not text: an unsupported compression or archive, text
+/// in UTF-16, a Parquet file.
 pub fn text(source: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>> {
     let (start, source) = peek(Box::new(source)).map_err(|_| broken())?;
     let plain: Source = match Compression::of(&start) {
@@ -59,13 +60,13 @@ pub fn text(source: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>> 
     }
     check(&start).map(|()| plain)
 }
-/// Look at the first bytes, and give a source that begins with them.
+/// Read the first bytes, and return them with a source that still begins with them.
 fn peek(mut source: Source) -> io::Result<(Vec<u8>, Source)> {
     let mut start = Vec::new();
     (&mut source).take(MAGIC).read_to_end(&mut start)?;
     Ok((start.clone(), Box::new(Cursor::new(start).chain(source))))
 }
-/// Refuse by its name what is no text.
+/// Refuse a source that is not text, and name its format.
 fn check(start: &[u8]) -> Result<()> {
     let reason = match start {
         [] => "the file is empty: a table begins with a line that names its columns",
@@ -95,7 +96,7 @@ fn check(start: &[u8]) -> Result<()> {
 }
 const UTF_16: &str = "the file is in UTF-16, or is no text: save it in UTF-8";
 
-/// Refuse text whose header shows that it is no table of the kind that is read.
+/// Refuse text whose header shows that it is not a table of the supported kind.
 pub(crate) fn check_header(header: &[u8], ended: bool, separator: Option<u8>) -> Result<()> {
     let line = header.strip_suffix(b"\n").unwrap_or(header);
     let line = line.strip_suffix(b"\r").filter(|_| line.len() < header.len()).unwrap_or(line);

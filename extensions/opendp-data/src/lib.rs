@@ -1,30 +1,30 @@
 //! Columns and frames of tables as streams of rows: CSV, Arrow record batches and Parquet files.
 //!
 //! A source is an iterator of chunks of members of a domain, which
-//! [`Measurement::invoke_chunks`](opendp_core::Measurement::invoke_chunks) reads: a statistic of a
-//! table that is larger than memory is released in memory that does not grow with it.
+//! [`Measurement::invoke_chunks`](opendp_core::Measurement::invoke_chunks) reads. The memory needed
+//! to release a statistic does not grow with the table, so the table may be larger than memory.
 //!
 //! Reading is **total**: each record of the table gives exactly one row, a member of the domain,
-//! whatever its cell holds. Whether a cell reads is a fact about one person's data; an error, or a
-//! row less, would release it. The rules are those of the domain:
+//! for any content of its cell. Whether a cell parses is a fact about one person's data; an error,
+//! or a missing row, would reveal it. The domain sets the rules:
 //!
 //! | cell | `AtomDomain` | `OptionDomain` |
 //! |---|---|---|
-//! | reads as the type, and is a member | the value | the value |
-//! | is missing, or does not read | NaN, or the default where there is none | `None` |
+//! | parses as the type, and is a member | the value | the value |
+//! | is missing, or does not parse | NaN, or the default if the domain has no NaN | `None` |
 //! | is out of the domain's bounds | the nearest bound | `None` |
 //!
 //! An integer may be written as any number without a fraction, such as `47.0`. The default is 0,
 //! `false` or the empty text.
 //!
-//! What can fail is what does not depend on any one record: opening the file, a format that is none
-//! of these, a column that the header or schema does not name, a read that breaks off, and a number
-//! of records that is not the one that the domain states ([`outside`]). The last is meant for domains
-//! whose size is public. No error shows what is in the file, nor the names of its columns, which are
-//! a record where there is no header.
+//! Only steps that do not depend on a single record can fail: opening the file, an unknown format,
+//! a column that the header or schema does not name, an interrupted read, and a number of records
+//! that differs from the size in the domain ([`outside`]). The last is meant for domains whose size
+//! is public. No error shows the content of the file or the names of its columns, because without a
+//! header these names are a record.
 //!
-//! CSV may be compressed by gzip or zstd, which is told by its first bytes; [`CsvTable`] reads cells
-//! with another separator than the comma.
+//! CSV may be compressed by gzip or zstd, which is detected from its first bytes. [`CsvTable`]
+//! reads cells with a separator other than the comma.
 //!
 //! ```
 //! use opendp_core::*;

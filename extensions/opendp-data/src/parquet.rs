@@ -10,7 +10,7 @@ use parquet::errors::ParquetError;
 use crate::progress::place;
 use crate::{ArrowColumn, ArrowDomain, Progress};
 
-/// Rows that become one chunk.
+/// The number of rows in one chunk.
 const CHUNK: usize = 1 << 16;
 
 /// A Parquet file whose schema has been read.
@@ -24,7 +24,7 @@ impl Table {
         let names = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
         Ok(Table { names, builder })
     }
-    /// Read only the pages of the columns at some places, and say how many rows there are. The
+    /// Read only the pages of the columns at the given places, and return the number of rows. The
     /// batches hold these columns in the order of the file.
     pub(crate) fn columns(
         self,
@@ -45,17 +45,17 @@ fn invalid(_: ParquetError) -> Error {
 /// column are read.
 pub struct ParquetColumn<D>(ArrowColumn<D>);
 impl<D: ArrowDomain> ParquetColumn<D> {
-    /// Read a column by its name; the name may be left out where there is only one.
+    /// Read a column by its name; the name is optional if there is only one column.
     ///
     /// # Errors
-    /// `Argument` when the file is not one of Parquet or has no such column.
+    /// `Argument` when the file is not a Parquet file or has no such column.
     pub fn new(file: File, column: Option<&str>, domain: &D) -> Result<Self> {
         let table = Table::open(file)?;
         let place = place(&table.names, column)?;
         let (batches, total_rows) = table.columns([place])?;
         Ok(ParquetColumn(ArrowColumn::at(0, total_rows, Box::new(batches), domain)))
     }
-    /// Tell how far the table has been read, once a chunk.
+    /// Call `listener` with the progress of reading, once per chunk.
     #[must_use]
     pub fn on_progress(self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         ParquetColumn(self.0.on_progress(listener))

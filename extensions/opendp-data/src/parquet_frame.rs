@@ -1,4 +1,4 @@
-//! Columns of a Parquet file, together.
+//! Frames of several columns of a Parquet file.
 
 use std::{fmt, fs::File};
 
@@ -8,8 +8,8 @@ use crate::csv_frame::places;
 use crate::parquet::Table;
 use crate::{ArrowFrame, Progress};
 
-/// The chunks of some columns of a Parquet file, as members of a domain of frames of a schema. Only
-/// the pages of these columns are read.
+/// The chunks of several columns of a Parquet file, as members of a domain of frames with a schema.
+/// Only the pages of these columns are read.
 ///
 /// Each row of the file is one row, and every cell becomes a member of its column's domain, as in
 /// [`ParquetColumn`](crate::ParquetColumn).
@@ -18,19 +18,19 @@ impl ParquetFrame {
     /// Read the columns of the domain's schema.
     ///
     /// # Errors
-    /// `Argument` when the file is not one of Parquet, the domain has no schema, or the file lacks
+    /// `Argument` when the file is not a Parquet file, the domain has no schema, or the file lacks
     /// one of its columns, or has it twice.
     pub fn new(file: File, domain: &DataFrameDomain<String>) -> Result<Self> {
         let table = Table::open(file)?;
         let places = places(&table.names, domain)?;
-        // What is read stands in the order of the file.
+        // The columns are read in the order of the file.
         let mut order = places.clone();
         order.sort_unstable();
         let among = places.iter().map(|place| order.partition_point(|other| other < place));
         let (among, (batches, total_rows)) = (among.collect(), table.columns(places)?);
         Ok(ParquetFrame(ArrowFrame::at(among, total_rows, Box::new(batches), domain)))
     }
-    /// Tell how far the table has been read, once a chunk.
+    /// Call `listener` with the progress of reading, once per chunk.
     #[must_use]
     pub fn on_progress(self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         ParquetFrame(self.0.on_progress(listener))
@@ -58,7 +58,7 @@ mod tests {
     use opendp_core::{AtomDomain, Bounds, ColumnDomain, Domain, OptionDomain};
     use parquet::arrow::ArrowWriter;
 
-    /// Columns `z`, `unused`, `x` and `a`, in an order that is not that of their names.
+    /// Columns `z`, `unused`, `x` and `a`, not in the order of their names.
     fn file(rows: i64) -> File {
         let z = StringArray::from_iter((0..rows).map(|i| (i % 4 != 0).then(|| format!(" {i} "))));
         let x = Float64Array::from_iter((0..rows).map(|i| match i % 3 {

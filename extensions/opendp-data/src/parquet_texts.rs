@@ -1,4 +1,4 @@
-//! The cells of a Parquet file as they are.
+//! The cells of a Parquet file as texts.
 
 use std::{fmt, fs::File};
 
@@ -11,9 +11,9 @@ use opendp_core::Result;
 use crate::parquet::Table;
 use crate::progress::broken;
 
-/// The rows of a Parquet file, as texts: what a CSV table of the same content holds.
+/// The rows of a Parquet file, as texts: the same texts as in a CSV table with this content.
 ///
-/// A cell that is null is an empty text, and so is every cell of a column without a text.
+/// A null cell is an empty text. So is every cell of a column whose type has no text form.
 pub struct ParquetTexts {
     names: Vec<String>,
     batches: ParquetRecordBatchReader,
@@ -24,21 +24,21 @@ impl ParquetTexts {
     /// Open a file.
     ///
     /// # Errors
-    /// `Argument` when the file is not one of Parquet.
+    /// `Argument` when the file is not a Parquet file.
     pub fn open(file: File) -> Result<Self> {
         let table = Table::open(file)?;
         let names = table.names.clone();
         let (batches, _) = table.columns(0..names.len())?;
         Ok(ParquetTexts { names, batches, columns: Vec::new(), row: 0 })
     }
-    /// The names of the columns.
+    /// Return the names of the columns.
     pub fn names(&self) -> &[String] {
         &self.names
     }
     /// Read the cells of the next row.
     ///
     /// # Errors
-    /// `Argument` when the file breaks off.
+    /// `Argument` when the file is truncated.
     pub fn next_row(&mut self) -> Result<Option<Vec<String>>> {
         while self.columns.first().is_none_or(|column| column.len() <= self.row) {
             let Some(batch) = self.batches.next() else { return Ok(None) };

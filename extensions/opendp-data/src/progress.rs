@@ -1,32 +1,32 @@
-//! How far a source has been read, and the checks that all sources share.
+//! The progress of reading a source, and the checks shared by all sources.
 
 use opendp_core::{Error, Result};
 use serde_json::Value as Json;
 
-/// How far a source has been read.
+/// The progress of reading a source.
 ///
-/// The number of records is data: show it to whoever may see the data, and to nobody else.
+/// The number of records is data: show it only to people who may see the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Records read so far.
     pub rows: u64,
-    /// Bytes read so far, where the source counts them.
+    /// Bytes read so far, if the source counts them.
     pub bytes: u64,
-    /// Records in all, where the source knows beforehand.
+    /// The total number of records, if the source knows it in advance.
     pub total_rows: Option<u64>,
 }
 
-/// Who is told of the progress, once a chunk.
+/// A callback for the progress, called once per chunk.
 pub(crate) type Listener = Box<dyn FnMut(Progress) + Send>;
 
-/// Counts records, tells of them, and compares them with what the domain states.
+/// Counts records, reports the count, and compares it with the size that the domain states.
 pub(crate) struct Meter {
     pub(crate) progress: Progress,
     pub(crate) listener: Option<Listener>,
     size: Option<u64>,
 }
 impl Meter {
-    /// Start counting. `domain` is the domain as a document writes it.
+    /// Start counting. `domain` is the domain in document form.
     pub(crate) fn new(domain: &Json, total_rows: Option<u64>) -> Self {
         let size = |of: &str| domain[of]["size"].as_u64();
         let size = size("vector_domain").or_else(|| size("dataframe_domain"));
@@ -41,7 +41,7 @@ impl Meter {
             listener(self.progress);
         }
     }
-    /// Compare the number of records with the one that the domain states, at the end.
+    /// At the end, compare the number of records with the size that the domain states.
     pub(crate) fn end(&self) -> Result<()> {
         if self.size.is_none_or(|size| size == self.progress.rows) {
             return Ok(());
@@ -50,9 +50,9 @@ impl Meter {
     }
 }
 
-/// Find the place of a column by its name, or the only one.
+/// Find the place of a column by its name, or the place of the only column.
 ///
-/// No error shows a name of the table: where it has no header, its names are its first record.
+/// No error shows a column name of the table: without a header, these names are its first record.
 pub(crate) fn place(names: &[String], column: Option<&str>) -> Result<usize> {
     let Some(name) = column else {
         return match names.len() {
@@ -73,21 +73,21 @@ pub(crate) fn place(names: &[String], column: Option<&str>) -> Result<usize> {
         (None, _) => Err(absent("column", names.len(), name, "")),
     }
 }
-/// Where the names of columns are.
+/// A hint where to find the names of columns.
 const WHERE: &str =
     "The first line of CSV is its header; the curator sees it with `opendp inspect`";
 
-/// Report a column that the table does not have. `rule` says how it is read.
+/// Report a column that the table does not have. `rule` explains how the table is read.
 #[cold]
 pub(crate) fn absent(argument: &str, columns: usize, name: &str, rule: &str) -> Error {
     let (name, s) = (name.escape_debug(), if columns == 1 { "" } else { "s" });
     let found = format!("the table has {columns} column{s}, none of them `{name}`{rule}");
     Error::argument(argument, format!("{found}. {WHERE}"))
 }
-/// The error of data that are not a member of the domain that they are read for.
+/// Make the error for data that are not a member of the expected domain.
 ///
-/// It is the same for all such data. Whether data are a member is a fact about them: who tells it to
-/// others tells a little of the data, which no loss accounts for.
+/// It is the same for all such data. Whether data are a member is a fact about them: showing it to
+/// others reveals a little of the data, which no loss covers.
 #[cold]
 pub fn outside() -> Error {
     Error::argument(

@@ -1,11 +1,11 @@
-//! A stream of zstd frames, one after the other.
+//! A stream of consecutive zstd frames.
 
 use std::io::{self, BufRead, Read};
 
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// Reads the frames of a source, skips those that are meant to be, and compares checksums.
+/// Reads the frames of a source, skips skippable frames, and compares checksums.
 pub(crate) struct Zstd<R> {
     source: R,
     decoder: FrameDecoder,
@@ -16,7 +16,7 @@ impl<R: BufRead> Zstd<R> {
     pub(crate) fn new(source: R) -> Self {
         Zstd { source, decoder: FrameDecoder::new(), within: false }
     }
-    /// Go to the next frame that has content, and tell whether there is one.
+    /// Go to the next frame with content, and return whether there is one.
     fn begin(&mut self) -> io::Result<bool> {
         while !self.source.fill_buf()?.is_empty() {
             match self.decoder.reset(&mut self.source) {
@@ -36,7 +36,7 @@ impl<R: BufRead> Zstd<R> {
             false => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
-    /// Compare the checksum of a frame that has ended, where it states one.
+    /// Compare the checksum of a finished frame, if it has one.
     fn end(&self) -> io::Result<()> {
         let stated = self.decoder.get_checksum_from_data();
         if stated.is_some() && stated != self.decoder.get_calculated_checksum() {

@@ -1,4 +1,4 @@
-//! Compressed tables give the rows of the text, or an error, and never some of the rows.
+//! Compressed tables give all rows of the text or an error, never only some of the rows.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
 
 use std::io::{Cursor, Read, Write};
@@ -88,7 +88,7 @@ fn a_damaged_or_cut_compressed_table_is_an_error_and_never_some_rows() {
         for place in (10..whole.len()).step_by(11) {
             let mut damaged = whole.clone();
             damaged[place] ^= 0x10;
-            // A change that changes no row is none.
+            // A change that changes no row does not count.
             assert!(
                 read(&damaged).map_or(true, |rows| rows.iter().copied().eq(0..2000)),
                 "{place}"

@@ -1,4 +1,4 @@
-//! From the JSON of a document to what it describes.
+//! Builds the objects that the JSON of a document describes.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -17,18 +17,18 @@ pub(super) struct Builder<'a> {
     pub(super) registry: &'a Registry,
     /// The spaces that the chains around the current node have reached.
     here: Vec<Here>,
-    /// What repeated nodes of a foreign document have already made.
+    /// The objects already built from repeated nodes of a foreign document.
     pub(super) made: HashMap<String, (Constructed, Weight)>,
-    /// What the node that was read last amounts to.
+    /// The weight of the node that was read last.
     pub(super) weight: Weight,
-    /// How many links there are so far.
+    /// The number of links so far.
     links: usize,
 }
 /// A space that a chain has reached.
 #[derive(Clone)]
 pub(super) struct Here {
     space: Arg,
-    /// Whether its members are scores of which the least is best.
+    /// Whether its members are scores, and the lowest score is best.
     losses: bool,
 }
 impl From<Arg> for Here {
@@ -42,7 +42,7 @@ impl<'a> Builder<'a> {
         let (here, made) = (Vec::new(), HashMap::new());
         Builder { registry, here, made, weight: Weight::default(), links: 0 }
     }
-    /// The space that the chain around the current node has reached.
+    /// Return the space that the chain around the current node has reached.
     pub(super) fn here(&self) -> Option<Here> {
         self.here.last().cloned()
     }
@@ -57,7 +57,7 @@ impl<'a> Builder<'a> {
             )),
         }
     }
-    /// Read a node: what describes an object is built, anything else stays as it is.
+    /// Read a node: build it if it describes an object, otherwise keep it as JSON.
     pub(super) fn read(&mut self, json: &Json) -> Result<Arg> {
         self.weight = Weight::default();
         match json {
@@ -83,7 +83,7 @@ impl<'a> Builder<'a> {
             _ => Ok(Arg::Json(json.clone())),
         }
     }
-    /// Read a list, in which `repeat` says how often a member counts.
+    /// Read a list, in which `repeat` gives the multiplicity of a member.
     fn list(&mut self, json: &Json, items: &[Json]) -> Result<Arg> {
         let mut read: Vec<Arg> = Vec::with_capacity(items.len());
         let mut weight = Weight::default();
@@ -155,7 +155,7 @@ impl<'a> Builder<'a> {
         self.weight = weight;
         chain.ok_or_else(|| Error::argument("chain", "expected at least one link"))
     }
-    /// Build one link on the space that the chain has reached, and tell its name.
+    /// Build one link on the space that the chain has reached, and return its name.
     fn link<'j>(
         &mut self,
         link: &'j Json,
@@ -210,7 +210,7 @@ impl<'a> Builder<'a> {
             _ => ("?", Err(Error::argument("chain", "expected a name or {NAME: {arguments}}"))),
         }
     }
-    /// Do something while chains that name no space of their own start from `here`.
+    /// Run a function with `here` as the input space of chains that do not name one.
     pub(super) fn inside(
         &mut self,
         here: Option<Here>,
@@ -223,7 +223,7 @@ impl<'a> Builder<'a> {
         made
     }
 
-    /// Call a constructor. `input` is what its parameter of this name takes unless it is given.
+    /// Call a constructor. `input` is the default of its parameter of that name.
     pub(super) fn call(
         &mut self,
         request: &str,
@@ -291,7 +291,7 @@ impl<'a> Builder<'a> {
         call.with(key, arg);
         Ok(())
     }
-    /// Read the argument of a parameter. Where no signature takes JSON, it describes an object.
+    /// Read the argument of a parameter. If no signature takes JSON, it describes an object.
     fn argument(&mut self, entries: &[Arc<Entry>], key: &str, value: &Json) -> Result<Arg> {
         if matches!(key, "input" | "output") && value.get("domain").is_some() {
             return self.space(value);
@@ -307,8 +307,8 @@ impl<'a> Builder<'a> {
             (read, _) => Ok(read),
         }
     }
-    /// The parameter that `{"vector_domain": {"option_domain": {...}}}` means: the only one that is
-    /// a description and is not given.
+    /// Find the parameter meant by `{"vector_domain": {"option_domain": {...}}}`: the only one that
+    /// is a description and is not given.
     fn descriptor_parameter(
         &self,
         entries: &[Arc<Entry>],
@@ -358,7 +358,7 @@ struct Call<'c> {
     entries: &'c [Arc<Entry>],
     given: &'c Map<String, Json>,
     args: Args,
-    /// What `input_domain` and `input_metric` say.
+    /// The values of `input_domain` and `input_metric`.
     space: (Option<AnyDomain>, Option<AnyMetric>),
 }
 impl Call<'_> {
@@ -366,7 +366,7 @@ impl Call<'_> {
         self.args = std::mem::take(&mut self.args).with(name, arg);
     }
 }
-/// Whether a signature has a parameter of a name.
+/// Whether a signature has a parameter with this name.
 pub(super) fn has(entries: &[Arc<Entry>], name: &str) -> bool {
     entries.iter().any(|entry| entry.parameters().iter().any(|p| p.name == name))
 }

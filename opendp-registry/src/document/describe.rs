@@ -25,7 +25,7 @@ impl Builder<'_> {
     pub(super) fn domain(&mut self, json: &Json) -> Result<AnyDomain> {
         self.descriptor(json, None)?.domain()
     }
-    /// Read a metric. One that leaves its number type open takes that of the domain's atoms.
+    /// Read a metric. If its number type is open, use the type of the domain's atoms.
     pub(super) fn metric(&mut self, json: &Json, domain: Option<&Json>) -> Result<AnyMetric> {
         let made = match self.descriptor(json, None) {
             Err(Error::Ambiguous(message)) => {
@@ -50,8 +50,8 @@ impl Builder<'_> {
         };
         made?.metric()
     }
-    /// Read a domain, a metric or a measure: a function's name with or without arguments, the name
-    /// of a type, or, where a parameter is named for a function, the arguments alone.
+    /// Read a domain, a metric or a measure: the name of a function with or without arguments, the
+    /// name of a type, or, if a parameter has the name of a function, the arguments alone.
     pub(super) fn descriptor(
         &mut self,
         json: &Json,
@@ -81,7 +81,7 @@ impl Builder<'_> {
             _ => Err(not_described()),
         }
     }
-    /// `{NAME: {arguments}}` where the name is that of a domain, a metric or a measure.
+    /// `{NAME: {arguments}}` where the name belongs to a domain, a metric or a measure.
     pub(super) fn descriptor_call<'j>(
         &self,
         object: &'j Map<String, Json>,

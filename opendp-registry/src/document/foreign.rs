@@ -1,7 +1,7 @@
 //! The serialization of OpenDP 0.16: a tree of calls, as its Python library writes it.
 //!
 //! A node is `{"__function__": NAME, "__module__": MODULE, "__kwargs__": {...}, "__version__": V}`.
-//! A chain repeats its beginning in every later step, so that the text doubles with each; here
+//! A chain repeats its beginning in every later step, so the text doubles with each step. Here
 //! every distinct node is built once.
 
 use opendp_core::{Arg, Constructed, Error, Result};
@@ -22,7 +22,7 @@ pub(super) fn call(builder: &mut Builder<'_>, node: &Map<String, Json>) -> Resul
         return Ok(made.clone());
     }
     if let Some(domain) = start(name, arguments) {
-        // Not kept: the same text means another thing on another space.
+        // Not kept, because the same text has another meaning on another space.
         let input = match builder.here() {
             Some(here) if !starts_from_text(name) => here,
             _ => builder.space(&json!({"domain": domain, "metric": "symmetric_distance"}))?.into(),
@@ -37,7 +37,7 @@ pub(super) fn call(builder: &mut Builder<'_>, node: &Map<String, Json>) -> Resul
     Ok(made)
 }
 
-/// The domain that a constructor starts from which does not name its space, when no chain does.
+/// Return the input domain of a constructor when neither the constructor nor a chain names one.
 fn start(name: &str, arguments: &Map<String, Json>) -> Option<Json> {
     if arguments.contains_key("input_domain") {
         return None;
@@ -60,7 +60,8 @@ fn start(name: &str, arguments: &Map<String, Json>) -> Option<Json> {
 fn starts_from_text(name: &str) -> bool {
     matches!(name, "make_split_lines" | "make_split_dataframe")
 }
-/// A chain: its second part is on the space that its first part reaches, where it names none.
+/// Build a chain. The second part starts from the output space of the first part, unless it names a
+/// space.
 fn chain(
     builder: &mut Builder<'_>,
     name: &str,
@@ -88,7 +89,7 @@ fn chain(
     join(Some(first), second).map(Some)
 }
 
-/// The space of an object that another node describes.
+/// Return a part of the spaces of an object that another node describes.
 fn accessor(
     builder: &mut Builder<'_>,
     name: &str,
@@ -101,7 +102,7 @@ fn accessor(
     };
     let this = arguments.get("this").ok_or_else(|| Error::argument("this", "missing"))?;
     let made = builder.read(this)?;
-    // A space is no link.
+    // A space does not count as a link.
     builder.weight = Weight::default();
     let opendp_core::Arg::Made(made) = made else {
         return Err(Error::argument("this", format!("expected a {object}")));
@@ -118,8 +119,8 @@ fn accessor(
     }))
 }
 
-/// Add the type arguments that OpenDP 0.16 means where ours has grown others, and name arguments as
-/// all other functions do.
+/// Add the type arguments that OpenDP 0.16 implies but this library requires, and rename arguments
+/// to the names of all other functions.
 fn with_defaults(name: &str, arguments: &Map<String, Json>) -> Map<String, Json> {
     let mut arguments = arguments.clone();
     if name == "make_identity" {

@@ -3,8 +3,8 @@
 use opendp_core::{Codec, Error, Result};
 use serde_json::{Map, Value as Json};
 
-/// Split `{"repeat": N, ...}` in a list into its member, which is the rest or stands under
-/// `measurement`, and how often it counts.
+/// Split `{"repeat": N, ...}` in a list into its member and its multiplicity. The member is the
+/// rest of the object, or the value of `measurement`.
 pub(super) fn repeated(item: &Json) -> Result<Option<(Json, usize)>> {
     let Some((object, times)) = item.as_object().and_then(|o| Some((o, o.get("repeat")?))) else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Which way scores are good.
+//! Whether low or high scores are best.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use serde_json::{Map, Value as Json, json};
 use super::build::has;
 use crate::Entry;
 
-/// The constructors whose scores are losses: the least is best.
+/// The constructors whose scores are losses: the lowest score is best.
 const LOSSES: [&str; 2] =
     ["make_quantile_score_candidates", "make_sized_quantile_score_candidates"];
 
-/// Whether a constructor makes scores of which the least is best.
+/// Whether a constructor makes scores with the lowest as the best.
 pub(super) fn are_losses(entries: &[Arc<Entry>]) -> bool {
     entries.first().is_some_and(|entry| LOSSES.contains(&entry.name()))
 }
-/// Refuse a choice of the largest score, where the chain has reached ones of which the least is best.
+/// Refuse to select the largest score if the scores of the chain are losses.
 ///
-/// It would be a choice of the worst candidate.
+/// That would select the worst candidate.
 pub(super) fn check(entries: &[Arc<Entry>], given: &Map<String, Json>) -> Result<()> {
     for (name, right) in [("negate", json!(true)), ("optimize", json!("min"))] {
         if has(entries, name) && given.get(name) != Some(&right) {

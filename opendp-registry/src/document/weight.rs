@@ -1,36 +1,36 @@
-//! How much a document asks for, and the bounds on it.
+//! The cost of a document, and its limits.
 
 use opendp_core::{Error, Result};
 
-/// The most links on a way through a document: each adds a frame to the stack of a run and of a map.
-/// The links of chains inside of chains count too.
+/// The largest number of links on a path through a document. Each link adds a frame to the stack of
+/// a run and of a map. The links of nested chains count too.
 pub(super) const MAX_LINKS: usize = 256;
-/// The most links in all: each takes memory.
+/// The largest total number of links: each takes memory.
 const MAX_LINKS_IN_ALL: usize = 1 << 14;
-/// The most measurements that `repeat` may make, members of members counted each time.
+/// The largest number of measurements that `repeat` may make. Members of members count each time.
 const MAX_MEMBERS: usize = 1_000_000;
 
-/// What an object that a node describes amounts to.
+/// The cost of an object that a node describes.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Weight {
-    /// The links on the longest way through it.
+    /// The number of links on the longest path through it.
     links: usize,
-    /// How many members it runs.
+    /// The number of members that it runs.
     members: usize,
-    /// Whether it ends in scores of which the least is best.
+    /// Whether its output is scores, and the lowest score is best.
     pub(super) losses: bool,
 }
 impl Weight {
-    /// One more link, which takes what has this weight as its arguments.
+    /// Add a link whose arguments have this weight.
     pub(super) fn link(self, losses: bool) -> Result<Weight> {
         let members = self.members.max(1);
         Weight { links: self.links.saturating_add(1), members, losses }.checked()
     }
-    /// A chain, then what follows.
+    /// Combine a chain with the part that follows.
     pub(super) fn then(self, next: Weight) -> Result<Weight> {
         Weight { losses: next.losses, ..self.joined(next) }.checked()
     }
-    /// Two arguments of one call.
+    /// Combine two arguments of one call.
     pub(super) fn beside(self, next: Weight) -> Result<Weight> {
         Weight { losses: false, ..self.joined(next) }.checked()
     }
@@ -38,9 +38,9 @@ impl Weight {
         let links = self.links.saturating_add(next.links);
         Weight { links, members: self.members.max(next.members), losses: false }
     }
-    /// Members of a list, then one more, so many times.
+    /// Add a member to those of a list, this many times.
     pub(super) fn and_members(self, next: Weight, times: usize) -> Result<Weight> {
-        // Plain JSON is no member, but takes memory when it is repeated.
+        // Plain JSON is not a member, but takes memory when it is repeated.
         let each = if times == 1 { next.members } else { next.members.max(1) };
         let members = each.checked_mul(times).and_then(|all| all.checked_add(self.members));
         match members.filter(|members| *members <= MAX_MEMBERS) {

@@ -1,4 +1,4 @@
-//! Aggregates as documents name them, OpenDP's older and newer ones.
+//! Aggregates in documents, by OpenDP's older and newer names.
 
 use opendp_core::Codec;
 use opendp_core::erased::AnyValue;

@@ -6,7 +6,7 @@ use opendp_registry::Registry;
 
 const REVIEWED: &str = include_str!("../../catalogue.txt");
 
-/// One line for each name and choice of types, without what the documentation says better.
+/// Write one line for each name and choice of types, without the content of the documentation.
 fn catalogue() -> String {
     let registry = Registry::global();
     let mut lines = Vec::new();
@@ -103,7 +103,7 @@ fn every_constructor_states_its_map_its_proof_and_its_errors() {
         }
     }
 }
-/// What users vouch for: nothing else is without a proof.
+/// Constructors whose claims the user guarantees: all others have a proof.
 const TRUSTED: [&str; 7] = [
     "make_user_measurement",
     "make_user_transformation",

@@ -1,8 +1,8 @@
-//! Every registered combinator of measurements: its map never falls, and at distance 0 it never says
-//! less than what a member loses there.
+//! Every registered combinator of measurements: its map never decreases, and at distance 0 it is
+//! never below the true loss of a member.
 //!
-//! Distance 0 is not equality: under the symmetric distance it allows another order of the rows, and
-//! a member may tell which one it is.
+//! Distance 0 is not equality: under the symmetric distance it allows another order of the rows,
+//! and a member may reveal the order.
 
 use opendp_core::erased::{AnyDistance, AnyDomain, AnyMeasurement, AnyMetric, AnyValue};
 use opendp_core::{
@@ -19,7 +19,7 @@ use crate::signatures::each;
 use examples::{EXAMPLES, Example, alone};
 use members::{Member, Truth, members};
 
-/// The members that a signature may take: of its own type of rows, if it has one.
+/// Return the members that a signature may take: with its own type of rows, if it has one.
 fn members_for(entry: &Entry) -> Result<Vec<Member>, String> {
     let rows = entry.generics().find(|(name, _)| *name == "E").map(|(_, e)| e.to_string());
     macro_rules! of_rows {
@@ -34,15 +34,15 @@ fn members_for(entry: &Entry) -> Result<Vec<Member>, String> {
     of_rows!(bool String i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 usize f32 f64)
 }
 
-/// Whether a combinator takes measurements, or what admits them later.
+/// Whether a combinator takes measurements, or odometers, which admit measurements later.
 fn combines(entry: &Entry) -> bool {
     entry.parameters().iter().any(|parameter| {
         let name = parameter.type_name.to_string();
         name.contains("Measurement") || name.contains("Odometer")
     })
 }
-/// Whether a loss is at most another: each of its numbers is, and so is each of its curves on the grid
-/// that it is written on, as closely as curves are computed.
+/// Whether one loss is at most another: compare each number, and each curve on its written grid,
+/// with the precision of computed curves.
 fn at_most(less: &Json, more: &Json) -> bool {
     match (less, more) {
         (Json::Array(less), Json::Array(more)) => {
@@ -50,7 +50,7 @@ fn at_most(less: &Json, more: &Json) -> bool {
         }
         (Json::Object(less), Json::Object(more)) => less.iter().all(|(name, curve)| {
             let (less, more) = (points(curve), points(&more[name]));
-            // A curve has no point where it has no bound.
+            // A curve has no point at places without a bound.
             more.iter().all(|(x, most)| {
                 let at = less.iter().find(|(other, _)| other == x);
                 at.is_some_and(|(_, y)| *y <= most * 1.001 + 1e-6)
@@ -71,7 +71,8 @@ fn points(curve: &Json) -> Vec<(f64, f64)> {
 }
 const EPSILONS: [f64; 7] = [0.0, 0.01, 0.3, 0.7, 1.0, 2.0, 6.0];
 
-/// Check the map of what a combinator made of a member, and tell whether it bounds anything.
+/// Check the map of the object that a combinator made from a member, and return whether it gives
+/// any bound.
 fn check(made: &AnyMeasurement, member: &Member) -> Result<bool, String> {
     let ds = [0, 1, 2, 3, 4, 5, 10, 100].map(AnyDistance::new::<u32>);
     let bounds = ds.map(|d| (made.map(&d), d));
@@ -83,7 +84,7 @@ fn check(made: &AnyMeasurement, member: &Member) -> Result<bool, String> {
             }
         }
     }
-    // A map may refuse, as a constructor may.
+    // A map may return an error, like a constructor.
     let (Ok(at_0), _) = &bounds[0] else {
         return Ok(bounds.iter().any(|(bound, _)| bound.is_ok()));
     };
@@ -102,7 +103,7 @@ fn check(made: &AnyMeasurement, member: &Member) -> Result<bool, String> {
     };
     if member.truth.is_none_or(covers) { Ok(true) } else { forgets() }
 }
-/// Whether a concentrated or Renyi loss, maybe with a delta, covers what is told.
+/// Whether a concentrated or Renyi loss, optionally with a delta, covers the true loss.
 fn covers(loss: &Json, truth: Truth) -> bool {
     match loss {
         Json::Array(parts) => covers(&parts[0], truth) || truth.at(0.0) <= number(&parts[1]),
@@ -112,8 +113,8 @@ fn covers(loss: &Json, truth: Truth) -> bool {
         _ => truth.divergence <= number(loss),
     }
 }
-/// Test one signature with all members. Gives how many it took that lose something at distance 0, and
-/// how many others.
+/// Test one signature with all members. Return the number of accepted members with a loss at
+/// distance 0, and the number of other accepted members.
 fn test(entry: &Entry, examples: &[Example]) -> Result<(usize, usize), String> {
     let example = examples.iter().find(|example| entry.names().any(|name| name == example.name));
     let Some(example) = example else {
@@ -151,7 +152,7 @@ fn no_registered_combinator_has_a_map_that_falls_or_that_forgets_a_loss_at_dista
 }
 
 type Inner = Measurement<AnyDomain, AnyMetric, MaxDivergence, AnyValue>;
-/// Register a combinator that has a map of its own, and test it.
+/// Register a combinator with its own map, and test it.
 fn tested(name: &'static str, map: fn(&Inner, u32) -> f64) -> Result<(usize, usize), String> {
     let registry = Registry::new();
     let addition = Addition::new(name, "app", Kind::Measurement, TypeName::plain("Release"))
@@ -177,10 +178,10 @@ fn loss(inner: &Inner, d: u32) -> f64 {
 fn a_combinator_that_is_broken_or_without_an_example_is_found() {
     assert!(tested("honest", |inner, d| 2.0 * loss(inner, d)).is_ok_and(|(losing, _)| losing > 0));
     let broken = |map| tested("broken", map).unwrap_err();
-    // As parallel composition did: what is lost at distance 0 is charged to one part alone.
+    // A former error of parallel composition: the loss at distance 0 is charged for one part only.
     assert!(broken(|inner, d| if d == 0 { 0.0 } else { loss(inner, d) }).contains("forgets"));
     assert!(broken(|inner, d| 0.99 * loss(inner, d)).contains("forgets"));
-    // As sampling did: what is lost to one row is scaled, and what is lost to none is not.
+    // A former error of sampling: the loss at distance 1 is scaled, the loss at distance 0 is not.
     let falls = broken(|inner, d| loss(inner, d) * if d == 0 { 1.0 } else { 0.01 });
     assert!(falls.contains("falls"), "{falls}");
     assert!(tested("new", |_, _| 0.0).unwrap_err().contains("needs an example"));

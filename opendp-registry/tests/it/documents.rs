@@ -204,7 +204,7 @@ fn conversations_are_built_from_documents() {
         "d_out": [1.0, 1e-6],
     }}))
     .unwrap();
-    // The float of 1e-6 lies below one millionth, which is the budget that is written.
+    // The float 1e-6 lies below one millionth, which is the written budget.
     assert_eq!(map(&filter, json!(2)), Ok(json!([1.0, 1e-6_f64.next_up()])));
     assert_eq!(map(&filter, json!(3)).unwrap_err().kind(), "FailedMap");
     let opened = filter.measurement().unwrap().invoke(&AnyValue::new(vec![1, 2, 3])).unwrap();
@@ -247,7 +247,7 @@ fn conversations_are_about_any_space_that_is_one() {
         let made = filter(domain, metric, d_in.clone(), json!(0.25)).unwrap();
         assert_eq!(map(&made, d_in), Ok(json!(0.25)));
     }
-    // What is no space is none here either, and a distance is read by its metric.
+    // An invalid space is refused here too, and the metric parses the distance.
     let texts = json!({"vector_domain": {"atom_domain": {"T": "String"}}});
     let error = filter(texts.clone(), json!("hamming_distance"), json!(1), json!(0.25));
     assert_eq!(error.unwrap_err().kind(), "MetricSpace");
@@ -303,7 +303,7 @@ fn a_composition_repeats_members_and_is_tight_in_profiles() {
         assert_eq!(build(document("MaxDivergence", wrong)).unwrap_err().kind(), "Argument");
     }
 }
-/// Values of privacy accountants that agree with each other, for one record added or removed.
+/// The expected values agree between several privacy accountants, for one record added or removed.
 #[test]
 fn sampled_steps_compose_to_what_accountants_say() {
     let noisy = |scale: f64| json!({"gaussian": {"scale": scale, "MO": "SmoothedMaxDivergence"}});
@@ -337,8 +337,8 @@ fn sampled_steps_compose_to_what_accountants_say() {
         assert!(expected < epsilon + 1e-6 && epsilon < expected * 1.0001, "{epsilon} {expected}");
     }
 }
-/// Values found by a plain Fourier transform, for one record replaced by another one of a sum from
-/// -1 to 1: a sample of it against a sample of the other.
+/// The values come from a plain Fourier transform, for a sum of records from -1 to 1 with one
+/// record replaced: a sample of one data set against a sample of the other.
 #[test]
 fn sampled_steps_of_data_of_one_size_count_replaced_records() {
     let rows = |size: Json| {

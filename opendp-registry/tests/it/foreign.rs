@@ -56,7 +56,7 @@ fn texts_become_numbers_of_a_known_size() {
         ("make_metric_unbounded", json!({})),
         ("make_mean", json!({})),
     ];
-    // This one function names its space differently.
+    // Only this function names its space differently.
     let mut whole = call("transformations", "make_identity", all);
     for (function, kwargs) in chain {
         whole = after(&whole, "make_chain_tt", "transformations", function, kwargs);
@@ -88,7 +88,7 @@ fn a_private_quantile_loads_with_the_same_map() {
         );
         map(&build(made).unwrap(), json!(2)).unwrap().as_f64().unwrap()
     };
-    // As OpenDP 0.16 gives them, which rounds the last up further.
+    // The values of OpenDP 0.16, which rounds the last one up further.
     assert_eq!(quantile("f64", json!(10), "zero_concentrated_divergence", json!(0.25)), 0.125);
     assert_eq!(quantile("i32", json!(null), "max_divergence", json!(0.5)), 1.0);
     let loss = quantile("f64", json!(null), "zero_concentrated_divergence", json!(0.3));
@@ -171,7 +171,7 @@ fn tables_of_text_load_though_their_constructors_name_no_space() {
     let input = transformation.input().domain().decode(&json!("1,y\n2,x\nz, y\n3,y")).unwrap();
     assert_eq!(transformation.invoke(&input).unwrap().to_json(), json!([1, 0, 3]));
     assert_eq!(map(&transformation.into(), json!(2)).unwrap(), 2);
-    // The schema is known, so that a column that is not there is found before any data is.
+    // The schema is known, so a missing column is detected before any data is read.
     let missing =
         then(table, "make_select_column", json!({"key": "c", "K": "String", "TOA": "i32"}));
     assert_eq!(build(missing).unwrap_err().kind(), "MakeTransformation");

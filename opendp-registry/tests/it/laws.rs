@@ -1,4 +1,4 @@
-//! Every registered transformation, found by its name and signature alone, is put to the test.
+//! Tests every registered transformation, found by its name and signature alone.
 
 use opendp_core::erased::{AnyChunk, AnyTransformation, AnyValue};
 use opendp_core::laws::{Draw, Grounds};
@@ -81,14 +81,14 @@ impl Fold<AnyValue, u64> for Count {
         Ok(count)
     }
 }
-/// Whether a transformation takes the partial result of another, each with a count of its rows if it
-/// does not fold them itself. `None` where there are no partial results.
+/// Whether a transformation accepts the partial result of another. A transformation that does not
+/// fold its rows is followed by a count. `None` if there are no partial results.
 fn takes(of: &AnyTransformation, by: &AnyTransformation) -> Option<bool> {
     let counted = |of: &AnyTransformation| of.function().then(&Function::fold(Count));
     let bytes = counted(of).start().ok()?.to_bytes().unwrap();
     Some(counted(by).resume(&bytes).is_ok())
 }
-/// Find an input of which two transformations give different outputs, and always the same ones.
+/// Find an input for which two deterministic transformations give different outputs.
 fn differ(
     one: &AnyTransformation,
     other: &AnyTransformation,

@@ -1,5 +1,5 @@
-//! The map of everything that is registered: 0 at 0, never falling, never negative, and no number at
-//! NaN or below 0.
+//! The map of everything that is registered is 0 at 0, never decreases, is never negative, and
+//! gives no number for NaN or below 0.
 
 use opendp_core::erased::AnyDistance;
 use opendp_core::laws::Draw;
@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use crate::signatures::{Built, builds, each, entries};
 
-/// Distances to try, as JSON: those that a metric can read.
+/// Distances to try, as JSON. A metric uses those that it can parse.
 fn distances() -> Vec<Json> {
     let mut all: Vec<Json> = [0, 1, 2, 3, 5, 100, 1_000_000].map(Json::from).to_vec();
     all.extend([1e-300, 1e-3, 0.1, 0.5, 2.5, 1e10, 1e300].map(Json::from));
@@ -26,14 +26,14 @@ fn distances() -> Vec<Json> {
     }
     all
 }
-/// What is no distance.
+/// Values that are not distances.
 fn wrong() -> Vec<Json> {
     let mut all = vec![json!("NaN"), json!(-1), json!(-0.5), json!("-Infinity")];
     all.extend(["NaN", "-Infinity"].map(|x| json!([1, x, 1.0])));
     all.extend([json!([1, 1.0, "NaN"]), json!([1, -1, 1]), json!([1, 1, -1])]);
     all
 }
-/// Whether all numbers of a distance are 0: of a profile, every delta.
+/// Whether all numbers of a distance are 0; for a profile, every delta.
 fn zero(json: &Json) -> bool {
     match json {
         Json::Array(parts) => parts.iter().all(zero),
@@ -41,13 +41,13 @@ fn zero(json: &Json) -> bool {
         _ => json.as_f64() == Some(0.0),
     }
 }
-/// The deltas of a profile on the grid that it is written on.
+/// The deltas of a profile on its written grid.
 fn deltas(curve: &serde_json::Map<String, Json>) -> Vec<f64> {
     let points = curve["profile"].as_array().unwrap();
     points.iter().map(|point| point[1].as_f64().unwrap()).collect()
 }
-/// Whether a distance is at most another. Profiles are compared on their grid, and as closely as they
-/// are computed: each is an upper bound, above the truth by a small part of it.
+/// Whether one distance is at most another. Profiles are compared on their grid, with the precision
+/// of their computation: each is an upper bound with a small relative error.
 fn at_most(less: &AnyDistance, more: &AnyDistance) -> bool {
     match (less.to_json(), more.to_json()) {
         (Json::Object(less), Json::Object(more)) => {
@@ -56,10 +56,10 @@ fn at_most(less: &AnyDistance, more: &AnyDistance) -> bool {
         _ => less.at_most(more) == Ok(true),
     }
 }
-/// Test the map of one signature. Gives how many distances it has a bound for.
+/// Test the map of one signature. Return the number of distances with a bound.
 fn test(entry: &Entry, seed: u64) -> Result<usize, String> {
     let mut bounds = 0;
-    // To compute profiles takes time: at two types only, and once.
+    // Computing profiles takes time: do it once, for two types only.
     let profiles = entry.to_string().contains("SmoothedMaxDivergence");
     if profiles
         && !["i32", "f64"].iter().any(|t| entry.to_string().contains(&format!("D=AtomDomain<{t}>")))

@@ -1,5 +1,5 @@
-//! Every registered measurement releases something of every member of its domain, and the shape of
-//! what it releases tells nothing.
+//! Every registered measurement gives a release for every member of its domain, and the shape of
+//! the release reveals nothing.
 
 use opendp_core::erased::AnyValue;
 use opendp_core::laws::{Draw, Grounds};
@@ -12,25 +12,25 @@ use opendp_registry::{Addition, Entry, Registry};
 
 use crate::signatures::{Built, builds, each, entries, grounds};
 
-/// What a release tells by its length alone. A map tells its keys, which its loss accounts for.
+/// Return the length of a release. A map reveals its keys, which its loss covers.
 fn length(release: &AnyValue) -> usize {
     match release.downcast_ref::<BitVector>() {
         Ok(bits) => bits.len(),
         Err(_) => release.chunk().rows(),
     }
 }
-/// Invoke one signature, three times on each of many members. Whether there is a release, and of
-/// what length, must be the same for any two members at a finite distance.
+/// Invoke one signature, three times on each of many members. Any two members at a finite distance
+/// must both have a release or both have none, and the lengths must be equal.
 ///
-/// So scores may be refused because there are none, under a metric by which the number of scores is
-/// public; but no number, and no data set of people, can be refused.
+/// So an empty list of scores may be refused, under a metric in which the number of scores is
+/// public. A number, or a data set of people, may not be refused.
 fn test(entry: &Entry, grounds: &Grounds, seed: u64) -> Result<(), String> {
     let mut draw = Draw::new(seed);
     let (mut released, mut pairs) = (0, 0);
     for Built { made, told } in builds(entry, &mut draw)? {
         let measurement = made.measurement().map_err(|error| error.to_string())?;
         let members = grounds.members(measurement.input(), &mut draw)?;
-        // When it stops is what it answers, and what its loss is for.
+        // Its stopping time is its answer, which its loss covers.
         let stops = entry.name() == "make_above_threshold";
         let seen = |member: &AnyValue| -> Vec<Result<usize, String>> {
             let release = |_| {

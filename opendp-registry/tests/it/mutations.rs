@@ -1,5 +1,5 @@
-//! The project's own attack on documents: every number at its extremes, every text a hostile one,
-//! every key left out. Whatever is asked of what is built, there is an answer, and soon.
+//! The project's own attack on documents: every number at its extremes, every text replaced by a
+//! hostile one, every key dropped. Every operation on the built objects must return soon.
 
 use std::{
     sync::mpsc::{self, RecvTimeoutError},
@@ -12,13 +12,13 @@ use serde_json::{Value as Json, json};
 
 use crate::valid_documents::documents;
 
-/// Two seconds are too long for one question, on a machine that does nothing else. A busy one is given
-/// more: this is a guard against stalls, and no benchmark.
+/// Two seconds are too long for one operation on an idle machine. A busy machine gets more time:
+/// this is a guard against stalls, not a benchmark.
 const TOO_LONG: Duration = Duration::from_secs(20);
-/// What is taken for an answer that never comes.
+/// After this time, the answer counts as missing.
 const NEVER: Duration = Duration::from_secs(120);
 
-/// Numbers at the extremes, as they are written.
+/// Numbers at the extremes, in written form.
 const NUMBERS: [&str; 16] = [
     "0",
     "-1",
@@ -37,11 +37,12 @@ const NUMBERS: [&str; 16] = [
     "\"-Infinity\"",
     "[179769313486231570000000000, 170141183460469231731687303715884105727]",
 ];
-/// Texts that nobody means.
+/// Hostile texts.
 const TEXTS: [&str; 7] =
     ["\"\"", "\"i32\"", "\"\\u001b[2J\"", "\"a<b<c\"", "7", "[]", "{\"a\": null}"];
 
-/// Everything that differs from a document in one place: a number, a text, or a part left out.
+/// Make all documents that differ from a document in one place: a number, a text, or a dropped
+/// part.
 fn mutants(json: &Json) -> Vec<Json> {
     let read = |texts: &[&str]| -> Vec<Json> {
         texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
@@ -88,12 +89,12 @@ fn mutants(json: &Json) -> Vec<Json> {
 fn now() -> Instant {
     Instant::now()
 }
-/// Whether a loss is a curve. It is computed at several points each time, so that it is asked for
+/// Whether a loss is a curve. Each evaluation computes several points, so it is evaluated only
 /// once.
 fn is_curve(made: &Constructed) -> bool {
     matches!(made, Constructed::Measurement(m) if m.measure().is::<SmoothedMaxDivergence>())
 }
-/// Ask a document for everything that there is to ask. What it answers is another test's affair.
+/// Run every operation on a document. Other tests check the answers.
 fn ask(text: &str) -> Option<Constructed> {
     let made =
         Document::parse(text).and_then(|document| document.build(Registry::global())).ok()?;
@@ -116,7 +117,7 @@ fn ask(text: &str) -> Option<Constructed> {
     ];
     for value in values {
         match &made {
-            // To make as many rows as are asked for takes as long as it takes.
+            // Only run it for a few rows, because the time to make many rows is not limited.
             Constructed::Transformation(t) if t.output().domain().records().is_none_or(few) => {
                 let value = t.input().domain().decode(&value);
                 if let Some(value) = value.ok().filter(|value| t.input().domain().member(value)) {
@@ -141,10 +142,10 @@ fn few(records: usize) -> bool {
     records <= 1 << 16
 }
 
-/// Ask all documents, and give the longest time that one took.
+/// Run all documents, and return the longest time of one document.
 ///
 /// # Panics
-/// When one panics, or gives no answer.
+/// When a document panics, or gives no answer.
 fn ask_all(texts: Vec<String>) -> (Duration, String) {
     let (send, receive) = mpsc::channel();
     let all = texts.clone();
@@ -179,7 +180,7 @@ fn the_documents_that_are_changed_are_valid_and_name_every_constructor() {
     let text = json!(documents).to_string();
     let registry = Registry::global();
     for name in registry.names() {
-        // What only a program can make, because it takes a function.
+        // Only a program can call these, because they take a function.
         if name.contains("_user_") || name.starts_with("new_") || name.starts_with("user_") {
             continue;
         }
@@ -219,7 +220,7 @@ fn no_distance_ends_the_process_or_takes_too_long() {
 }
 #[test]
 fn a_key_that_occurs_twice_is_found_wherever_it_is() {
-    // Every key of every object, once more.
+    // Duplicate each key of each object.
     fn twice(json: &Json) -> Vec<(Json, String)> {
         match json {
             Json::Array(items) => {

@@ -1,4 +1,4 @@
-//! Every registered signature, built with sample arguments, for tests that go through them all.
+//! Builds every registered signature with sample arguments, for tests of all signatures.
 
 use std::sync::{
     Arc,
@@ -17,13 +17,13 @@ use serde_json::{Value as Json, json};
 
 use crate::build;
 
-/// How many ways to build each signature are tried.
+/// The number of attempts to build each signature.
 const BUILDS: usize = 6;
 
-/// Fields of text, as many as each record has.
+/// Fields of text, any number per record.
 type Fields = VectorDomain<VectorDomain<AtomDomain<String>>>;
 
-/// The spaces in which transformations and measurements start, and transformations end.
+/// The input spaces of transformations and measurements, and the output spaces of transformations.
 pub(crate) fn grounds() -> Grounds {
     macro_rules! numbers {
         ($grounds:expr; $($t:ty: $($q:ty)*;)*) => {
@@ -67,7 +67,7 @@ pub(crate) fn grounds() -> Grounds {
         .with::<VectorDomain<AtomDomain<IBig>>, L2Distance<f64>>();
     trees(counts(maps(pairs!(grounds; f32 f64))))
 }
-/// Leaves of trees, whose distances need not have the type of the leaves.
+/// Leaves of trees. Their distances may have another type than the leaves.
 fn trees(grounds: Grounds) -> Grounds {
     macro_rules! trees {
         ($($t:ty)*) => {
@@ -85,7 +85,7 @@ fn trees(grounds: Grounds) -> Grounds {
     }
     trees!(i8 i16 i32 i64 u8 u16 u32 u64 usize)
 }
-/// Maps from keys to the numbers that a threshold may decide on.
+/// Maps from keys to numbers for a threshold.
 fn maps(grounds: Grounds) -> Grounds {
     macro_rules! maps {
         ($($k:ty)*) => {
@@ -102,7 +102,7 @@ fn maps(grounds: Grounds) -> Grounds {
     }
     maps!(bool i32 i64 u32 u64 usize String)
 }
-/// Maps from the other keys that rows are counted by.
+/// Maps from the other key types of counts.
 fn counts(grounds: Grounds) -> Grounds {
     macro_rules! each {
         ($grounds:expr; $($k:ty)*) => {
@@ -121,7 +121,7 @@ fn counts(grounds: Grounds) -> Grounds {
 type Counts<K, V> = MapDomain<AtomDomain<K>, AtomDomain<V>>;
 type ByKey<Q> = L01InfDistance<AbsoluteDistance<Q>>;
 
-/// Domains of a type, as documents write them.
+/// Domains of a type, in document form.
 fn domains(name: &TypeName) -> Vec<Json> {
     let inner = |place: usize| domains(&name.args()[place]);
     match name.head() {
@@ -183,7 +183,7 @@ fn domains(name: &TypeName) -> Vec<Json> {
         _ => vec![json!(name.to_string())],
     }
 }
-/// Values that an argument may take: whichever of these its type can read.
+/// Candidate values of an argument. It uses those that its type can parse.
 fn values(parameter: &Parameter) -> Vec<Arg> {
     let pool = json!([
         null,
@@ -249,7 +249,7 @@ fn values(parameter: &Parameter) -> Vec<Arg> {
 fn arguments(parameters: &[Parameter], pools: &[Vec<Arg>], draw: &mut Draw) -> Option<Args> {
     let mut args = Args::new();
     for (parameter, pool) in parameters.iter().zip(pools) {
-        // One optional argument in two is left to its default.
+        // Half of the optional arguments use their default.
         if parameter.default.is_some() && (pool.is_empty() || draw.below(2) == 0) {
             continue;
         }
@@ -257,7 +257,7 @@ fn arguments(parameters: &[Parameter], pools: &[Vec<Arg>], draw: &mut Draw) -> O
     }
     Some(args)
 }
-/// A metric of a type, as documents write it.
+/// A metric of a type, in document form.
 fn metric_json(name: &TypeName) -> Json {
     let function = match name.head() {
         "SymmetricDistance" => "symmetric_distance",
@@ -289,7 +289,7 @@ fn spaces(parameter: &Parameter) -> Vec<Arg> {
     domains.map(|domain| Arg::Pair(domain, metric.clone())).collect()
 }
 
-/// What a signature made of some arguments, which are told.
+/// The object that a signature made from some arguments, with a description of the arguments.
 pub(crate) struct Built {
     pub(crate) made: Constructed,
     pub(crate) told: String,
@@ -323,8 +323,8 @@ pub(crate) fn builds(entry: &Entry, draw: &mut Draw) -> Result<Vec<Built>, Strin
         _ => Ok(built),
     }
 }
-/// All signatures that make a thing of a kind, except combinators and conversations, which are
-/// tested on what they combine.
+/// All signatures that make objects of a kind, except combinators and interactive mechanisms, which
+/// are tested with the objects that they combine.
 pub(crate) fn entries(kind: Kind) -> Vec<Arc<Entry>> {
     let combines =
         |entry: &Entry| entry.parameters().iter().any(|p| p.type_name.to_string().contains("Any"));
@@ -334,7 +334,7 @@ pub(crate) fn entries(kind: Kind) -> Vec<Arc<Entry>> {
     let talks = |entry: &Entry| entry.output().to_string().contains("Session");
     entries.filter(|entry| entry.kind() == kind && !combines(entry) && !talks(entry)).collect()
 }
-/// Test each signature, two at a time, with a seed of its own. Panics with all reasons.
+/// Test each signature, two at a time, with its own seed. Panic with all reasons.
 #[track_caller]
 pub(crate) fn each(
     entries: &[Arc<Entry>],

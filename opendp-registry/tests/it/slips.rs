@@ -1,5 +1,5 @@
-//! Documents with a slip: each is refused with what to write, and none gives another answer than the
-//! one that was meant.
+//! Documents with a mistake: each is refused with a message that says what to write, or gives the
+//! intended answer.
 
 use opendp_core::Error;
 use opendp_registry::{Document, Registry};
@@ -35,7 +35,7 @@ fn a_domain_whose_type_nothing_decides_is_refused() {
             assert_eq!(error.kind(), "Ambiguous");
         }
     }
-    // The bounds decide.
+    // The bounds determine the type.
     for (bounds, atom) in [
         (json!([0, 10]), "i32"),
         (json!([0, 5_000_000_000_u64]), "i64"),
@@ -62,7 +62,7 @@ fn a_type_argument_that_says_more_than_its_type_is_refused() {
         let arguments = json!({"candidates": [0, 1], "alpha": 0.5, "MO": metric});
         integers(json!([{"quantile_score_candidates": arguments}]))
     };
-    // Twice: what a request resolved to is remembered by types alone.
+    // Run twice, because resolved requests are remembered by types alone.
     for _ in 0..2 {
         assert!(build(scores(json!({"linf_distance": {"T": "u64"}}))).is_ok());
         let promise = json!({"linf_distance": {"T": "u64", "monotonic": true}});
@@ -119,7 +119,7 @@ fn scores_of_which_the_least_is_best_are_not_chosen_by_the_largest() {
         assert!(build(sized(choice(Some(&right)))).is_ok(), "{name}");
         refused(sized(choice(None)), &[orientation, &said]);
     }
-    // Other scores may be chosen from either way.
+    // For other scores, the largest or the smallest may be selected.
     let domain = json!({"vector_domain": {"atom_domain": {"T": "i32"}}});
     let metric = json!({"linf_distance": {"T": "i32"}});
     for largest in [
@@ -141,7 +141,7 @@ fn links_of_chains_within_chains_count() {
     assert!(build(chains(2, 128)).is_ok());
     refused(chains(129, 2), &["256 links", "inside of chains"]);
     refused(chains(250, 250), &["256 links"]);
-    // What stands in an argument is on the way, too.
+    // Links inside an argument are on the path too.
     let noise = json!({"chain": ["sum", {"laplace": {"scale": 1.0}}]});
     let nested = |before: usize| {
         let mut links = clamps(before);
@@ -151,7 +151,7 @@ fn links_of_chains_within_chains_count() {
     };
     assert!(build(nested(253)).is_ok());
     refused(nested(254), &["256 links"]);
-    // Members side by side are on no common way, but count in all.
+    // Parallel members are not on the same path, but count in the total.
     let many = |n: usize| {
         let members: Vec<Json> = (0..n).map(|_| noise.clone()).collect();
         let clamp = json!({"clamp": {"bounds": [0, 1]}});

@@ -97,7 +97,7 @@ fn no_noise_is_never_the_answer() {
             }
         }
     }
-    // A sum that is always 5 needs no noise at all, and a choice none but that it be positive.
+    // A sum that is always 5 needs no noise, and a selection needs only a positive scale.
     let constant = Document::new(json!({
         "space": {"domain": {"vector_domain": {"atom_domain": {"T": "i32"}, "size": 9}}, "metric": "change_one_distance"},
         "chain": [{"clamp": {"bounds": [5, 5]}}, "sum", {"laplace": {"scale": {"param": "s"}}}],
@@ -145,7 +145,7 @@ fn a_threshold_is_found_where_the_map_fails_at_smaller_ones() {
                     made.check(&d_in, &d_out)
                 };
                 let told = format!("{mechanism} {value} {largest}");
-                // It is at such a probe that the search used to end.
+                // The search formerly ended at such a probe.
                 assert!(meets(&json!(1)).is_err(), "{told}");
                 let found = document.solve(Registry::global(), "t", &d_in, &d_out).unwrap();
                 assert_eq!(meets(&found), Ok(true), "{told}: {found}");

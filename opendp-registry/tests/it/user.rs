@@ -1,4 +1,4 @@
-//! What users define while the program runs, by name.
+//! Definitions that users add by name while the program runs.
 
 use opendp_core::erased::{AnyDistance, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
@@ -60,7 +60,7 @@ fn spaces_and_measures_of_ones_own_stand_in_documents() {
     let talk = measurement(filter.clone());
     let edit = talk.input().metric().decode(&json!(0.5)).unwrap();
     assert_eq!(*talk.map(&edit).unwrap().downcast_ref::<f64>().unwrap(), 1.0);
-    // The control: no metric of the house counts edits of one text in this way.
+    // The control: no built-in metric counts edits of one text in this way.
     let text = filter
         .to_string()
         .replace(r#"{"user_distance":{"identifier":"edits"}}"#, r#""hamming_distance""#);
@@ -81,7 +81,7 @@ fn a_domain_and_a_function_are_given_as_values() {
     let function = make("make_user_postprocessor", args).unwrap().function().unwrap();
     let answer = function.eval(&AnyValue::new("four".to_owned())).unwrap();
     assert!(answer.downcast::<bool>().unwrap());
-    // No document writes a function.
+    // A document cannot contain a function.
     let error = build(json!({"user_domain": {"identifier": "x", "member": "y"}})).unwrap_err();
     assert!(error.to_string().contains("`member`"), "{error}");
 }

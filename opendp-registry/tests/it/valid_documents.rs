@@ -1,4 +1,4 @@
-//! A valid document of each kind, to be changed by tests.
+//! A valid document of each kind, which tests modify.
 
 use serde_json::{Value as Json, json};
 
@@ -141,7 +141,8 @@ fn folds() -> Vec<Json> {
             json!([{"sized_quantile_score_candidates": sized_quantile}]),
         ),
         integers(json!([{"private_quantile": {"candidates": [0, 10], "alpha": 0.5, "scale": 2.0, "output_measure": "max_divergence"}}])),
-        // The noise stands apart: what it is added to may be made as large as a number can say.
+        // The noise is in a separate document, because mutations may make its input as large as a
+        // number allows.
         integers(json!([
             {"count_by_categories": {"categories": [1, 2, 3]}},
             {"b_ary_tree": {"leaf_count": 4, "branching_factor": 2}},

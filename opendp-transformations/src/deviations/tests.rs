@@ -67,8 +67,8 @@ fn obeys_the_laws_under_every_metric() {
     check_all(-0.0, 0.0, &[-0.0, 0.0]);
 }
 
-/// The exact squared deviations of floats that are multiples of `2^-2`, times the number of them,
-/// in units of `2^-4`.
+/// Compute the exact squared deviations of multiples of `2^-2`, times their number, in units of
+/// `2^-4`.
 fn exact(data: &[f64]) -> i128 {
     let quarters: Vec<i128> = data.iter().map(|x| (x * 4.0) as i128).collect();
     let (sum, n): (i128, i128) = (quarters.iter().sum(), data.len().try_into().unwrap());
@@ -90,7 +90,7 @@ fn holds_where_two_passes_in_floats_do_not() {
         let run = |moved| spread.invoke(&data(moved)).unwrap();
         for moved in [0.25, 0.5, 0.75, 1.0] {
             worst = worst.max((run(0.0) - run(moved)).abs());
-            // The result itself is the exact one, cut to the grid.
+            // The result is the exact result, rounded to the grid.
             let truth = exact(&data(moved)) as f64 / 16.0 / 1024.0;
             assert!((run(moved) - truth).abs() <= 2_f64.powi(-43), "{high} {moved}");
         }
@@ -131,7 +131,7 @@ fn the_map_is_the_largest_change_for_every_number_of_replacements() {
             }
             let n = size as f64;
             let claimed = spread.map(&d_in).unwrap() * 16.0 * n;
-            // Attained, but for the rounding of the last digit.
+            // Attained, except for the rounding of the last digit.
             assert!(worst as f64 <= claimed * (1.0 + 1e-15), "{size} {replaced}");
             assert!(claimed <= worst as f64 * (1.0 + 1e-12), "{size} {replaced} {worst} {claimed}");
         }
@@ -141,7 +141,7 @@ fn the_map_is_the_largest_change_for_every_number_of_replacements() {
 fn maps_as_the_catalogue_lists_or_less() {
     let spread = ssd(0.0, 10.0, 10);
     assert_eq!([0, 1, 2, 3].map(|d| spread.map(&d).unwrap()), [0.0, 0.0, 90.0, 90.0]);
-    // Twice as many records replaced cost less than twice as much.
+    // Replacing twice as many records less than doubles the bound.
     assert_eq!(spread.map(&4), Ok(160.0));
     assert_eq!(spread.map(&1000), Ok(250.0));
     let d_out = |ddof| variance(0.0, 10.0, 10, ddof).map(&2).unwrap();

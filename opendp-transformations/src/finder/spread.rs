@@ -1,11 +1,12 @@
-//! Maps from numbers to buckets, which place several rows with each instruction.
+//! Maps from numbers to buckets, which process several rows per instruction.
 
 use opendp_core::arith::Number;
 
-/// A map from numbers to buckets, by which the bucket of a larger number is not lower.
+/// A map from numbers to buckets that never decreases.
 #[derive(Clone, Copy)]
 pub(super) enum Spread {
-    /// Linear in the number as a float, or in the bits of that float, which go with its logarithm.
+    /// Linear in the number as a float, or in the bits of that float, which grow with its
+    /// logarithm.
     Float(Place),
     /// Linear in the number as an integer, when the numbers are less than `2^51` apart.
     Near(Near),
@@ -40,7 +41,7 @@ impl Spread {
             Spread::Whole(whole) => whole.bucket(number),
         }
     }
-    /// The buckets of as many rows. The choice is made once for all.
+    /// Find the buckets of the rows. The kind of map is chosen once for all rows.
     #[inline(always)]
     pub(super) fn buckets<T: Number>(self, rows: &[T], buckets: &mut [usize]) {
         macro_rules! each {
@@ -61,19 +62,19 @@ impl Spread {
     }
 }
 
-/// The ends of some integers, as 64 bits.
+/// Return the smallest and the largest integer, as 64 bits.
 fn ends<T: Number>(numbers: &[T]) -> Option<(i64, i64)> {
     let (first, last) = (numbers.first()?, numbers.last()?);
     let two = T::one() + T::one();
     (T::one() / two == T::zero()).then(|| (integer(*first), integer(*last)))
 }
-/// The number, or the end of 64 bits that is nearest to it.
+/// Return the number, or the nearest end of the 64-bit range.
 #[inline(always)]
 fn integer<T: Number>(number: T) -> i64 {
     number.to_i64().unwrap_or(if number < T::zero() { i64::MIN } else { i64::MAX })
 }
 
-/// The same, moved to the nearest end if it is beyond the ends.
+/// Return the same, clamped to the ends.
 #[inline(always)]
 fn integer_within<T: Number>(number: T, lowest: i64, highest: i64) -> i64 {
     let number = integer(number);
@@ -88,14 +89,14 @@ pub(super) struct Near {
     factor: f64,
 }
 impl Near {
-    /// None for floats, and for numbers that are far apart.
+    /// Return `None` for floats, and for numbers that are far apart.
     fn new<T: Number>(numbers: &[T], buckets: usize) -> Option<Self> {
         let (lowest, highest) = ends(numbers)?;
         let width = highest.abs_diff(lowest);
         let factor = (buckets - 1) as f64 / width.max(1) as f64;
         (width < 1 << 51).then_some(Near { lowest, highest, factor })
     }
-    /// No step of this decreases with the number, and each is one instruction for several rows.
+    /// Each step never decreases with the number, and is one instruction for several rows.
     #[inline(always)]
     fn bucket<T: Number>(self, number: T) -> usize {
         let number = integer_within(number, self.lowest, self.highest);
@@ -123,17 +124,18 @@ pub(super) struct Whole {
     factor: u64,
 }
 impl Whole {
-    /// None for floats, and for numbers from end to end of 64 bits.
+    /// Return `None` for floats, and for numbers that span the whole 64-bit range.
     fn new<T: Number>(numbers: &[T], buckets: usize) -> Option<Self> {
         let (lowest, highest) = ends(numbers)?;
         let width = highest.abs_diff(lowest).checked_add(1)?;
-        // At most 2^64 times as many as fit a table, less one: the last bucket stays below `buckets`.
+        // The factor is below 2^64 times `buckets / width`, so the last bucket stays below
+        // `buckets`.
         let factor = ((u128::try_from(buckets).ok()? << 64) - 1) / u128::from(width);
         let factor = u64::try_from(factor).unwrap_or(u64::MAX);
         Some(Whole { origin: lowest.wrapping_sub(1).cast_unsigned(), lowest, highest, factor })
     }
-    /// The high half of the product of a number from one up and a constant, of which each factor
-    /// that is less than 2^64 by one gives the number less one.
+    /// The high half of the product of a constant and a number that is at least one. If the
+    /// constant is 2^64 - 1, the result is the number less one.
     #[inline(always)]
     fn bucket<T: Number>(self, number: T) -> usize {
         let number = integer_within(number, self.lowest, self.highest);
@@ -160,21 +162,21 @@ impl Place {
         let factor = last / (places.next_back().unwrap_or(origin) - origin);
         Place { origin, factor: if factor.is_finite() { factor } else { 0.0 }, ..unit }
     }
-    /// A float that does not decrease with the number: no conversion to a nearest one does, and the
-    /// bits of a float, taken for an integer that has its sign, increase with it.
+    /// Convert to a float that never decreases with the number. Conversion to the nearest float
+    /// never decreases, and the bits of a float, read as a signed integer, increase with it.
     #[inline(always)]
     fn place<T: Number>(self, number: T) -> f64 {
-        // Always given: every number type converts.
+        // This is never `None`: every number type converts.
         let float = number.to_f64().unwrap_or(0.0);
         if !self.logarithmic {
             return float;
         }
-        // The sum makes one zero of two that are equal.
+        // The sum maps `-0.0` to `0.0`, because they are equal.
         let bits = (float + 0.0).to_bits() as i64;
         (bits ^ ((bits >> 63) as u64 >> 1) as i64) as f64
     }
-    /// Each operation is correctly rounded, and so does not decrease where the exact one does not.
-    /// The exception would be NaN, from an infinity less an infinity or times 0. But the origin is
+    /// Each operation is correctly rounded, so it is monotone like the exact operation. The
+    /// exception would be NaN, from infinity minus infinity or infinity times 0. But the origin is
     /// finite, and if the factor is 0 then all numbers go to the first bucket, as NaN does.
     #[inline(always)]
     fn bucket<T: Number>(self, number: T) -> usize {

@@ -4,7 +4,7 @@ use opendp_core::{Bounds, ChangeOneDistance, DistanceOn, HammingDistance, laws};
 
 type Records = VectorDomain<AtomDomain<i32>>;
 
-/// What the distribution is: the first of the padded records, in a random order or not.
+/// The definition of the distribution: the first of the padded records, in a random order or not.
 fn resize(
     records: &[i32],
     size: usize,
@@ -30,7 +30,8 @@ where
     let domain = if M::default().sized() { domain.with_size(3) } else { domain };
     make_resize(Space::new(domain, M::default()).unwrap(), size, 9).unwrap()
 }
-/// Every output, as often as it is likely: one for each order of the larger of data and output.
+/// List the outputs with their multiplicities: one for each order of the data or the output,
+/// whichever is larger.
 fn outputs(x: &[i32], size: usize, arrange: Arrange) -> Vec<Vec<i32>> {
     let padded = [x, &vec![9; size.saturating_sub(x.len())]].concat();
     let place = |order: Vec<i32>| {
@@ -111,7 +112,7 @@ fn a_size_that_no_memory_holds_is_an_error_and_not_the_end_of_the_process() {
             }
         }
         assert_eq!(any.map(&1), Ok(2));
-        // Merging holds as many records as there are.
+        // A merge holds only the existing records.
         let (mut state, mut other) = (any.start().unwrap(), any.start().unwrap());
         state.absorb(&vec![1]).unwrap();
         other.absorb(&vec![2]).unwrap();
@@ -136,7 +137,7 @@ fn every_record_has_the_same_chance_to_stay() {
 #[test]
 fn a_stream_is_chosen_from_as_the_whole_is() {
     use {InsertDeleteDistance as InsDel, SymmetricDistance as Sym};
-    // One of three, in chunks, and one of three, merged from bytes.
+    // Keep one of three records, in chunks, and one of three, merged from bytes.
     let resize = make::<Sym, Sym>(1);
     let mut kept = [[0; 3]; 2];
     for _ in 0..6000 {
@@ -172,12 +173,12 @@ fn where_the_order_counts_a_stream_gives_the_first_in_its_order() {
     let chunks = [vec![], vec![1], vec![2, 3], vec![4, 5], vec![6]].map(Ok);
     assert_eq!(first.invoke_chunks(chunks).unwrap(), [1, 2, 3, 4]);
     assert_eq!(first.invoke_chunks([Ok(vec![1])]).unwrap(), [1, 9, 9, 9]);
-    // All cores would be enough for so many, but not in order.
+    // There are enough rows to use all cores, but not in order.
     let (many, data) = (make::<InsertDeleteDistance, InsertDeleteDistance>(200_000), 0..300_000);
     let kept = many.then(|records| crate::make_clamp(records, Bounds::new(0, 150_000)?));
     let kept = kept.unwrap().invoke(&data.collect()).unwrap();
     assert!(kept.into_iter().eq((0..200_000).map(|i| i.min(150_000))));
-    // What may be merged in any order is refused.
+    // Partial results, which merge in any order, are refused.
     for error in [first.start().err(), first.function().resume(b"[]").err()] {
         let error = error.unwrap();
         assert!(error.kind() == "NotImplemented" && error.to_string().contains("order"));

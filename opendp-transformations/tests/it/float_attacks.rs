@@ -36,8 +36,8 @@ fn orders(rows: &[f64]) -> Vec<Vec<f64>> {
     all
 }
 
-/// Try to move a sum further than its map says, and tell by which data. The map is asked at
-/// distances up to 2: one row less, or two; of data of a known size, one that is replaced.
+/// Try to move a sum further than its map allows, and return the data that do. The distances are at
+/// most 2: one or two rows removed, or one row replaced for data of a known size.
 fn attack(
     data: &[Vec<f64>],
     sum: impl Fn(&[f64]) -> f64,
@@ -77,7 +77,7 @@ fn attack(
     Ok(tried)
 }
 
-/// Data sets over the hostile alphabet, in no order.
+/// Make data sets over the hostile alphabet, in no particular order.
 fn data_sets(count: u64, rows: impl Fn(u64) -> usize) -> Vec<Vec<f64>> {
     let mut word = 1_u64;
     let mut letter = || {
@@ -116,7 +116,7 @@ fn no_order_and_no_neighbour_moves_a_sum_further_than_its_map_says() {
         let (eval, map) = sum(bounds, None);
         assert!(attack(&data_sets(150, |i| i as usize % 6), eval, map, false).unwrap() > 3000);
     }
-    // Bounds whose sums of four are floats.
+    // With these bounds, sums of four records are floats.
     for bounds in [(-BIG, BIG), (-BIG, 0.1), (BIG, BIG + 2.0), (5e-324, 0.1)] {
         let (eval, map) = sum(bounds, Some(4));
         assert!(attack(&data_sets(60, |_| 4), eval, map, true).unwrap() > 3000);
@@ -125,19 +125,19 @@ fn no_order_and_no_neighbour_moves_a_sum_further_than_its_map_says() {
 #[test]
 fn usual_sums_are_moved_further() {
     let clamped = |(lower, upper): (f64, f64), x: f64| x.clamp(lower, upper);
-    // One after another, with the claim of an exact sum.
+    // Add one by one, with the claim of an exact sum.
     for bounds in [(-BIG, BIG), (-8e307, 8e307), (-BIG, 0.1)] {
         let fold = |rows: &[f64]| rows.iter().map(|x| clamped(bounds, *x)).sum();
         let claim = |d| f64::from(d) * bounds.0.abs().max(bounds.1);
         let found = attack(&data_sets(150, |i| i as usize % 6), fold, claim, false).unwrap_err();
         assert!(found.contains("at distance"), "{found}");
     }
-    // Rounded once, to the nearest float, with the claim of an exact sum: for half of the spacing
-    // the sums of two neighbours may go apart.
+    // Round once, to the nearest float, with the claim of an exact sum: the sums of two neighbours
+    // may then move apart by half of the spacing.
     let bounds = (BIG, BIG + 2.0);
     let nearest = |rows: &[f64]| {
         let total: f64 = rows.iter().map(|x| clamped(bounds, *x) - BIG).sum();
-        // Four times 2^53 and an even number: the one rounding is that of this sum.
+        // Four times 2^53 plus an even number: only this sum is rounded.
         4.0 * BIG + total
     };
     let data = vec![vec![BIG, BIG, BIG + 2.0, BIG + 2.0], vec![BIG + 2.0; 4]];
@@ -153,7 +153,7 @@ fn one_large_row_among_many_small_ones_moves_a_sum_no_further() {
         others.insert(0, BIG);
         let (with, without) = (eval(&others), eval(&ones));
         assert!(distance(with, without) <= exact(map(1)));
-        // One after another, the small ones are lost behind the large one and not before it.
+        // Added one by one, small numbers are lost after the large one but not before it.
         let naive: f64 = others.iter().sum();
         others.reverse();
         assert!(naive == BIG && others.iter().sum::<f64>() > BIG);

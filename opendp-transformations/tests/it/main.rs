@@ -23,7 +23,7 @@ use opendp_transformations::{
 /// Enough rows to be folded on all cores.
 const ROWS: usize = 300_001;
 
-/// Run in every way there is, and compare what comes out to the bit.
+/// Run in every way, and compare the results bit by bit.
 #[track_caller]
 fn same_bits<T, DI, MI, DO, MO>(transformation: &Transformation<DI, MI, DO, MO>, data: &[T])
 where

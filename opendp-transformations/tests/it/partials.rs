@@ -1,4 +1,4 @@
-//! Partial results are told apart by all that comes before the fold, and by their spaces.
+//! Partial results are identified by all steps before the fold, and by their spaces.
 
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Bounds, Carrier, Chunk, Column, ColumnDomain, DataFrame,
@@ -22,7 +22,7 @@ fn records<T: Atom>() -> Records<T> {
 fn bounds<T: Atom>(lower: T, upper: T) -> Bounds<T> {
     Bounds::new(lower, upper).unwrap()
 }
-/// Whether a partial result of one function is one of another: merged, and resumed from bytes.
+/// Test whether another function accepts a partial result: by a merge, and resumed from bytes.
 #[track_caller]
 fn taken<I: Carrier, O: Carrier>(of: &Function<I, O>, by: &Function<I, O>) -> bool {
     let state = of.start().unwrap();
@@ -34,7 +34,8 @@ fn taken<I: Carrier, O: Carrier>(of: &Function<I, O>, by: &Function<I, O>) -> bo
     assert_eq!(resumed.is_ok(), merged.is_ok());
     merged.is_ok()
 }
-/// Check that each function takes its own partial results, made anew, and none of the others'.
+/// Check that each function accepts its own partial results, computed again, and rejects those of
+/// the others.
 #[track_caller]
 fn all_differ<DI: Domain, MI: Metric, DO: Domain, MO: Metric>(
     make: &[&dyn Fn() -> Transformation<DI, MI, DO, MO>],
@@ -77,7 +78,7 @@ fn states_of_sums_of_other_columns_are_refused() {
         column.then(make_sum).unwrap()
     };
     all_differ(&[&|| sum("x"), &|| sum("y")]);
-    // What is refused would have been a sum of both.
+    // Without the refusal, the result would be a sum of both.
     let frame = |x, y| {
         let columns = [("x", x), ("y", y)].map(|(n, cell)| (n.to_owned(), Column::new(vec![cell])));
         DataFrame::new(columns).unwrap()
@@ -165,7 +166,7 @@ fn a_closure_without_a_label_knows_only_its_own_states() {
     let bytes = one.start().unwrap().to_bytes().unwrap();
     assert_eq!(bytes, one.clone().start().unwrap().to_bytes().unwrap());
     assert_ne!(bytes, other.start().unwrap().to_bytes().unwrap());
-    // A row function of one's own, likewise.
+    // The same for a custom row function.
     let third = || {
         let third = make_row_by_row(records(), AtomDomain::default(), |row: &i32| row / 3);
         counted(&third.unwrap())
@@ -232,7 +233,7 @@ fn user_transformations_refuse_states_of_other_spaces_and_of_other_closures() {
         &|| make(records(), double(Some("double"))),
         &|| make(records(), double(Some("twice"))),
     ]);
-    // One closure in two spaces.
+    // The same closure in two spaces.
     let shared = double(None);
     let (large, small) = (make(records(), shared.clone()), make(small(), shared));
     assert!(!taken(large.function(), small.function()));
@@ -265,7 +266,8 @@ fn a_label_is_the_same_text_in_every_build() {
     assert_eq!(saved["fold"].as_str().unwrap(), label);
 }
 
-/// Variants of the bytes of a partial result: in each, one number of the state is another one, or none.
+/// Make variants of the bytes of a partial result: in each, one number of the state is changed or
+/// removed.
 fn mutants(bytes: &[u8]) -> Vec<Vec<u8>> {
     const OTHERS: [&str; 16] = [
         "0",
@@ -296,7 +298,7 @@ fn mutants(bytes: &[u8]) -> Vec<Vec<u8>> {
     };
     numbers.flat_map(with).collect()
 }
-/// Resume every variant of a state; those that resume absorb, merge and finish, which must not panic.
+/// Resume every variant of a state. If it resumes, absorb, merge and finish, which must not panic.
 #[track_caller]
 fn withstands<DI: Domain, MI: Metric, DO: Domain, MO: Metric>(
     of: &Transformation<DI, MI, DO, MO>,

@@ -1,4 +1,4 @@
-//! The function of a user, as the registry finds it: at erased types.
+//! The registry resolves a user's function at erased types.
 
 use opendp_core::erased::AnyValue;
 use opendp_core::{

@@ -1,14 +1,14 @@
-//! Counts of what the cells of a column are.
+//! Counts the kinds of cells in a column.
 
 use opendp_core::{Atom, Codec, IBig};
 use serde_json::{Value as Json, json};
 
-/// What a cell is, as a value of a type.
+/// The kind of a cell, read as a type.
 #[derive(Clone, Copy, PartialEq)]
 enum Reading {
     Value,
     Nan,
-    /// A number that is none of the type's, because it is too large or too small.
+    /// A number that is too large or too small for the type.
     OutOfRange,
     Unreadable,
 }
@@ -18,7 +18,7 @@ enum Class {
     Float,
     Other,
 }
-/// A type as which cells are read.
+/// A type to read cells as.
 #[derive(Clone, Copy)]
 pub(crate) struct Type {
     name: &'static str,
@@ -38,7 +38,7 @@ fn float<T: Atom + Into<f64>>(cell: &str) -> Reading {
     match T::from_cell(cell).map(Into::into) {
         None => Reading::Unreadable,
         Some(value) if value.is_nan() => Reading::Nan,
-        // Infinity is a value where it is written as a word.
+        // Infinity counts as a value only if it is written as a word.
         Some(value) if value.is_infinite() && cell.contains(|c: char| c.is_ascii_digit()) => {
             Reading::OutOfRange
         }
@@ -73,7 +73,7 @@ const TYPES: [Type; 16] = types! {
     usize Integer integer Some("usize");
     f32 Float float Some("f32");
 };
-/// The types among which one is guessed come first: `bool`, `i64`, `f64` and `String`.
+/// The candidate types for a guess come first: `bool`, `i64`, `f64` and `String`.
 const GUESSES: usize = 4;
 
 /// Read the name of a type.
@@ -90,7 +90,7 @@ pub(crate) fn parse_type(name: &str) -> Result<Type, String> {
     })
 }
 
-/// Whether the first line of a table may be its header: distinct names, none of them a number.
+/// Whether the first line of a table may be its header: distinct names that are not numbers.
 pub(super) fn may_be_header(names: &[String]) -> bool {
     let name = |(place, name): (usize, &String)| {
         let before = names.get(..place).unwrap_or_default();
@@ -99,7 +99,7 @@ pub(super) fn may_be_header(names: &[String]) -> bool {
     names.iter().enumerate().all(name)
 }
 
-/// How many cells are what, as values of a type.
+/// The number of cells of each kind, read as one type.
 struct Count {
     of: Type,
     values: u64,
@@ -110,7 +110,7 @@ struct Count {
 /// Counts of the cells of a column.
 pub(super) struct Tally {
     guessed: bool,
-    /// Of the stated type, or of those among which one is guessed.
+    /// Counts for the stated type, or for each candidate type.
     counts: Vec<Count>,
     rows: u64,
     missing: u64,
@@ -136,7 +136,7 @@ impl Tally {
             real: None,
         }
     }
-    /// Count a cell, which has no space around it.
+    /// Count a cell without space around it.
     pub(super) fn add(&mut self, cell: &str) {
         self.rows += 1;
         if cell.is_empty() {
@@ -165,7 +165,7 @@ impl Tally {
             self.real = Some((least.min(number), greatest.max(number)));
         }
     }
-    /// The type that nine in ten cells are of, or the one that was stated.
+    /// Return the counts for the stated type, or for the type of nine in ten cells.
     fn count(&self) -> Option<&Count> {
         let [truth, integer, float, text] = &self.counts[..] else { return self.counts.first() };
         let cells = self.rows - self.missing;
@@ -181,7 +181,7 @@ impl Tally {
             float
         })
     }
-    /// Report the type, the counts, the range, and a domain that suits them.
+    /// Report the type, the counts, the range, and a suitable domain.
     pub(super) fn report(&self) -> Json {
         let Some(count) = self.count() else { return Json::Null };
         let range = match count.of.class {

@@ -4,8 +4,8 @@ use serde_json::{Value as Json, json};
 
 use crate::Desk;
 
-/// What a table of people holds of each, as text: one in nine lacks the income, one in ten has an
-/// age that does not read, and names have commas and quotes.
+/// The cells of one person in a table, as text: one in nine lacks the income, one in ten has an age
+/// that does not parse, and names have commas and quotes.
 pub(crate) fn person(i: u64) -> [String; 4] {
     let name = format!("\"Person {i}, \"\"the {}th\"\"\"", i % 7);
     let age = if i % 10 == 3 { "unknown".into() } else { (i * 37 % 90).to_string() };
@@ -80,8 +80,9 @@ fn a_frame_reads_the_columns_that_it_names() {
 #[test]
 fn a_cell_is_read_by_the_rule_of_its_column() {
     let desk = Desk::new();
-    // Ages as numbers: what does not read is 0. Ages as text, cast: the same. Ages within bounds:
-    // what does not read is the lower bound, and what is beyond is the upper one.
+    // Ages as numbers: a cell that does not parse is 0. Ages as text, cast: the same. Ages within
+    // bounds: a cell that does not parse is the lower bound, and a value beyond the bounds is the
+    // upper bound.
     let ages = |cells: Json, rest: Json| {
         let mut chain = vec![json!({"select_column": {"key": "age", "TOA": "i64"}})];
         chain.extend(rest.as_array().unwrap().clone());
@@ -151,7 +152,7 @@ fn errors_name_the_column_and_how_its_cells_are_read() {
     desk.file("twice.csv", "age,income,region,age\n36,1,north,37\n");
     let text = run("incomes.json", "twice.csv", &[]);
     assert!(text.contains("`age` twice"), "{text}");
-    // A pipeline that asks for a column that its schema does not have, or as another type.
+    // A pipeline that selects a column that its schema lacks, or with another type.
     let select = |key: &str, t: &str| json!([{"select_column": {"key": key, "TOA": t}}, "count"]);
     desk.file("absent.json", pipeline(people(), select("height", "i64")));
     let text = run("absent.json", "people.csv", &[]);
@@ -163,12 +164,12 @@ fn errors_name_the_column_and_how_its_cells_are_read() {
         text.contains("bool") && text.contains("`age`, the name of a column of type i64"),
         "{text}"
     );
-    // Any columns: there is no saying what to read.
+    // With any columns allowed, the columns to read are unknown.
     desk.file("open.json", pipeline(json!({}), json!([
         {"select_column": {"key": "age", "TOA": "i64"}}, "count", {"laplace": {"scale": 1.0}},
     ])));
     assert!(run("open.json", "people.csv", &[]).contains("col_names"));
-    // A size that is stated is kept.
+    // A stated size must match.
     let mut sized = people();
     sized["size"] = json!(2);
     desk.file("sized.json", pipeline(sized, incomes()));

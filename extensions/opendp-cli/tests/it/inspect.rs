@@ -26,7 +26,7 @@ fn counts_what_the_cells_of_each_column_are() {
         "out_of_range": 1, "minimum": 31, "maximum": 3_000_000_000_u64, "domain": domain,
     });
     assert_eq!(report["columns"][0], age);
-    // The domain that is proposed is one that a pipeline may have.
+    // The proposed domain can be used in a pipeline.
     let pipeline = json!({
         "space": {"domain": domain, "metric": "symmetric_distance"},
         "chain": [{"impute_constant": {"constant": 40}}, "count", {"laplace": {"scale": 0.0}}],
@@ -46,7 +46,7 @@ fn counts_what_the_cells_of_each_column_are() {
     let report = inspect(&desk, &["people.csv"]);
     let types: Vec<&Json> =
         report["columns"].as_array().unwrap().iter().map(|column| &column["type"]).collect();
-    // One age in five and one flag in five do not read: too many for a guess.
+    // One age in five and one flag in five do not parse: too many for a guess.
     assert_eq!(types, ["String", "f64", "String", "String"]);
     assert!(report.get("warning").is_none());
 }

@@ -107,7 +107,7 @@ fn maps_checks_and_solves() {
 fn runs_on_csv_and_json() {
     let desk = Desk::new();
     desk.file("mean.json", pipeline(json!(0.0)));
-    // Whatever the cells say, a row is a row: what does not read is 0, and 1e9 is clamped.
+    // Each line is a row, for any cells: a cell that does not parse is 0, and 1e9 is clamped.
     desk.file("people.csv", "age,sex\n20,1\nx,0\n1e9,1\n40\n");
     let arguments = ["run", "-p", "mean.json", "--data", "people.csv", "--column", "age"];
     let report: Json = serde_json::from_str(

@@ -37,7 +37,7 @@ fn a_frame_of_a_parquet_file_releases_what_the_same_table_as_text_does() {
         desk.file("people.csv", table(rows));
         let north = (0..rows).filter(|i| i % 3 == 0);
         let income = |i| person(i)[3].parse().unwrap_or(1000.0_f64).clamp(0.0, 50_000.0);
-        // Of no numbers, the sum is -0.0.
+        // The sum of no numbers is -0.0.
         let expected = json!(0.0 + north.map(income).sum::<f64>());
         assert_eq!(release(&desk, "incomes.json", "people.parquet"), expected);
         assert_eq!(release(&desk, "incomes.json", "people.csv"), expected);
@@ -61,7 +61,7 @@ fn a_column_of_a_parquet_file_is_read_by_the_rule_of_its_type() {
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     let sum: i64 = (0..1000).map(|i| person(i)[1].parse().unwrap_or(0)).sum();
     assert_eq!(report["release"], json!(sum));
-    // An unknown column, and what is no Parquet file, are errors that name the argument.
+    // An unknown column, and a file that is not Parquet, give errors that name the argument.
     let error = desk.fails(&[&run[..], &["--column", "height"]].concat(), 1);
     assert!(error.contains("argument `column`") && error.contains("4 columns"), "{error}");
     desk.file("people.parquet", table(3));

@@ -1,4 +1,4 @@
-//! How each combinator of the catalogues is called.
+//! Example calls of each combinator of the catalogues.
 
 use opendp_core::erased::{AnyDistance, AnyMetric, AnyValue};
 use opendp_core::{Arg, Args, Codec, Constructed, Function, StabilityMap, Transformation};
@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::members::Member;
 
-/// How a combinator is called with a member, in a few ways.
+/// A few ways to call a combinator with a member.
 pub(super) struct Example {
     pub(super) name: &'static str,
     pub(super) calls: fn(&Member) -> Vec<Args>,

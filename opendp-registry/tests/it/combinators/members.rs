@@ -10,7 +10,7 @@ use opendp_core::{
 };
 use serde_json::{Value as Json, json};
 
-/// A measurement, and what it truly tells of two data sets at distance 0, if anything.
+/// A measurement, and its true loss for two data sets at distance 0, if any.
 pub(super) struct Member {
     pub(super) made: AnyMeasurement,
     pub(super) told: String,
@@ -18,15 +18,15 @@ pub(super) struct Member {
     /// Two values of its rows.
     pub(super) rows: Json,
 }
-/// What is told, at least: the delta for each epsilon, and the divergence of every order from 1 on,
-/// except with a delta below that at infinity.
+/// A lower bound on the true loss: the delta for each epsilon, and the divergence of every order
+/// from 1 on, except with a delta below the delta at infinity.
 #[derive(Clone, Copy)]
 pub(super) struct Truth {
     delta: fn(f64) -> f64,
     pub(super) divergence: f64,
 }
 impl Truth {
-    /// The delta at an epsilon, but for rounding.
+    /// Return the delta at an epsilon, except for rounding.
     pub(super) fn at(self, epsilon: f64) -> f64 {
         (self.delta)(epsilon) * (1.0 - 1e-9)
     }
@@ -35,21 +35,22 @@ impl Member {
     pub(super) fn arg(&self) -> Arg {
         Constructed::from(self.made.clone()).into()
     }
-    /// What it says to lose at a distance.
+    /// Return its stated loss at a distance.
     pub(super) fn loss(&self, d_in: u32) -> AnyDistance {
         self.made.map(&AnyDistance::new(d_in)).unwrap()
     }
 }
 
-/// It tells by randomized response, with probability 3/4, whether the first row is odd.
+/// The mechanism reveals by randomized response, with probability 3/4, whether the first row is
+/// odd.
 fn of_order(epsilon: f64) -> f64 {
     (0.75 - 0.25 * epsilon.inf_exp().unwrap()).max(0.0)
 }
-/// It tells the first row with probability 1/100.
+/// The mechanism reveals the first row with probability 1/100.
 fn of_first_row(_: f64) -> f64 {
     0.01
 }
-/// The loss of the first.
+/// The loss of `of_order`.
 fn ln3() -> f64 {
     3_f64.inf_ln().unwrap()
 }
@@ -62,7 +63,7 @@ fn laplace_profile(d: f64) -> PrivacyProfile {
         Ok(if epsilon < d { -((epsilon - d) / 2.0).neg_inf_exp_m1().unwrap() } else { 0.0 })
     })
 }
-/// The curve of Gaussian noise, and a loss that is there at every distance.
+/// The curve of Gaussian noise, plus a constant loss at every distance.
 fn renyi(d: f64, always: f64) -> RenyiCurve {
     RenyiCurve::new(move |alpha| Ok(alpha * d * d / 2.0 + always))
 }
