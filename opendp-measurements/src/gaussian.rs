@@ -148,8 +148,8 @@ pub trait GaussianMetric<MO: Measure>: GaussianLoss<MO> {}
 /// the *exact* real sum, because it rounds only after the addition and uses as many digits of `N`
 /// as the rounding needs; then the result is converted to the nearest float. Neither step sees the
 /// data, so again the divergence does not grow, for every `k`, with no allowance for the lattice:
-/// data is never rounded before the noise. It also follows that the bits of a release tell only its
-/// place on a fixed lattice (compare Mironov 2012).
+/// data is never rounded before the noise. It also follows that no bit of a release tells more than
+/// its place on a fixed lattice (compare Mironov 2012).
 ///
 /// *Scale 0.* The release is a function of the data: equal data give equal releases.
 ///

@@ -138,8 +138,8 @@ pub trait LaplaceMetric<MO: Measure>: LaplaceLoss<MO> {}
 /// after the addition and uses as many digits of `L` as the rounding needs; then the result is
 /// converted to the nearest float. Neither step sees the data, so again Proposition 2.1 applies,
 /// for every `k`, with no allowance for the lattice: data is never rounded before the noise. It
-/// also follows that no bit of a release tells more than its place on a fixed lattice (compare Mironov
-/// 2012).
+/// also follows that no bit of a release tells more than its place on a fixed lattice (compare
+/// Mironov 2012).
 ///
 /// *Scale 0.* The release is a function of the data: equal data give equal releases.
 ///
