@@ -147,6 +147,7 @@ fn flip<S: RandomSource>(
 /// If a bit was 1 in `t` of `n` vectors, `y` of them report it, on average `t + (n - 2t) f / 2`
 /// (Erlingsson, Pihur, Korolova 2014). So `(y - n f / 2) / (1 - f)` is an unbiased estimate. It is
 /// computed from releases alone and costs no privacy; it may be negative, or above `n`.
+///
 /// # Errors
 /// `FailedFunction` when there are no answers, their lengths differ, or `f` is not at least 0 and below
 /// 1: at 1 the answers tell nothing.
