@@ -57,10 +57,10 @@ use crate::sparse_vector::rounded;
 /// most `1 / 2`; so `(1 - p) / p <= alpha + 1`.
 ///
 /// Take this as a mechanism for values that are real numbers, and let one value change while `t` is
-/// between `j` and `j + 1`. Let `A` and `B` be the probabilities of the outcome if the level of that
-/// key is `j` and `j + 1`. For any levels of the other keys, the tables before the flips differ in
-/// one bit at most, so their probabilities of the outcome differ by a factor of at most `alpha + 1`;
-/// averaged over those levels, so do `A` and `B`. The probability of the outcome is
+/// between `j` and `j + 1`. Let `A` and `B` be the probabilities of the outcome if the level of
+/// that key is `j` and `j + 1`. For any levels of the other keys, the tables before the flips
+/// differ in one bit at most, so their probabilities of the outcome differ by a factor of at most
+/// `alpha + 1`; averaged over those levels, so do `A` and `B`. The probability of the outcome is
 /// `P = (1 - f) A + f B` with `f = t - j`. Its derivative is `B - A`, and `P >= min(A, B)`, so
 /// `|d ln P / dt| <= |B - A| / min(A, B) <= alpha`. As `t` changes by at most `scale / alpha` for
 /// each unit of `v`, `ln P` changes by at most `scale` for each. To go from one map to another,

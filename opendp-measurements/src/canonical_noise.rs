@@ -42,22 +42,22 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// symmetric, so the other order gives the same.
 ///
 /// Let `g` be the density of `N`, which is `D e^(-epsilon m)` where `|y| < t` rounds to `m`, and 0
-/// elsewhere. If both `|y| < t` and `|y - s| < t`, then the numbers that `|y|` and `|y - s|` round to
-/// differ by at most 1, so `g(y) <= e^epsilon g(y - s)`. Otherwise `g(y) > 0` only for `|y| < t` and
-/// `y - s <= -t`, that is `-t < y <= s - t`. Hence for each event `S`,
+/// elsewhere. If both `|y| < t` and `|y - s| < t`, then the numbers that `|y|` and `|y - s|` round
+/// to differ by at most 1, so `g(y) <= e^epsilon g(y - s)`. Otherwise `g(y) > 0` only for `|y| < t`
+/// and `y - s <= -t`, that is `-t < y <= s - t`. Hence for each event `S`,
 /// `P[N in S] - e^epsilon P[N + s in S] <= P[N <= s - t] <= P[N <= 1 - t]`.
 ///
 /// *The end.* It remains to show that the outermost interval of length 1 has probability delta. It
 /// has the part `theta` of step `k` and the part `1 - theta` of step `k - 1`. With the notation of
-/// [`CanonicalNoise`], let `c_j` be the probability below `-1/2 - j` of a distribution whose steps up
-/// to `k - 1` are whole. By `c_0 = c` and `c_(j+1) = b (c_j - delta)`, step `j` from 1 to `k - 1` has
-/// probability `c_(j-1) - c_j = D b^j`: for `j = 1` since `c - b (c - delta) = D b`, and then by
-/// induction. The rest below step `k - 1` is `c_(k-1) = theta D b^k`, which fills step `k` up to
-/// `theta`.
-/// If `k > 1`, `(1 - theta) D b^(k-1) + theta D b^k = D b^(k-1) - c_(k-1) / b + c_(k-1)`, and
-/// `c_(k-1) / b = c_(k-2) - delta = D b^(k-1) + c_(k-1) - delta`, so the sum is delta. If `k = 1`, it is
-/// `D - c / b + c = (1 - c) - c / b`, and `c (1 + 1 / b) = 1 - delta`. Without an end the last term of
-/// the first part of the proof does not arise, and delta is 0.
+/// [`CanonicalNoise`], let `c_j` be the probability below `-1/2 - j` of a distribution whose steps
+/// up to `k - 1` are whole. By `c_0 = c` and `c_(j+1) = b (c_j - delta)`, step `j` from 1 to
+/// `k - 1` has probability `c_(j-1) - c_j = D b^j`: for `j = 1` since `c - b (c - delta) = D b`,
+/// and then by induction. The rest below step `k - 1` is `c_(k-1) = theta D b^k`, which fills step
+/// `k` up to `theta`. If `k > 1`,
+/// `(1 - theta) D b^(k-1) + theta D b^k = D b^(k-1) - c_(k-1) / b + c_(k-1)`, and
+/// `c_(k-1) / b = c_(k-2) - delta = D b^(k-1) + c_(k-1) - delta`, so the sum is delta. If `k = 1`,
+/// it is `D - c / b + c = (1 - c) - c / b`, and `c (1 + 1 / b) = 1 - delta`. Without an end the
+/// last term of the first part of the proof does not arise, and delta is 0.
 ///
 /// *`d_in` 0.* The release is the number, and equal data give equal releases.
 ///

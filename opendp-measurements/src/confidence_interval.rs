@@ -33,8 +33,8 @@ pub trait Released: Carrier {
 /// the interval between its neighbours, and an end beyond all floats is infinite.
 ///
 /// # Errors
-/// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when the measurement does not
-/// know its accuracy; those of the accuracy.
+/// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when the measurement does
+/// not know its accuracy; those of the accuracy.
 ///
 /// # Example
 /// ```

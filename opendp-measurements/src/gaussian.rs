@@ -66,7 +66,7 @@ pub trait GaussianLoss<MO: Measure>: Metric {
     /// Bound the loss of noise of a scale, rounding up.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound fits no float.
+    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound does not fit a float.
     fn loss(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance>;
     /// Return the exact bound, one number for each [part](Measure::parts) of a loss. Defaults to
     /// the rounded bound.
@@ -204,8 +204,8 @@ fn losing<M: GaussianLoss<MO>, MO: Measure + Default>(
     .with_exact(move |d_in| M::exact_loss(d_in, scale))
 }
 
-/// Make a measurement that adds Gaussian noise to each number: [`make_gaussian_in`] with the loss in
-/// [`ZeroConcentratedDivergence`].
+/// Make a measurement that adds Gaussian noise to each number: [`make_gaussian_in`] with the loss
+/// in [`ZeroConcentratedDivergence`].
 ///
 /// # Errors
 /// As [`make_gaussian_in`].

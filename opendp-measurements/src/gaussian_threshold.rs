@@ -23,8 +23,8 @@ use crate::{Scale, ThresholdMeasure, ThresholdNumber};
 /// continuous for floats, and then rounded to a multiple of `2^k`.
 ///
 /// # Arguments
-/// * `input` - maps from keys to numbers under the distance of changed keys, the Euclidean length of
-///   the changes, and the largest change
+/// * `input` - maps from keys to numbers under the distance of changed keys, the Euclidean length
+///   of the changes, and the largest change
 /// * `scale` - the scale of the noise; 0 for no noise
 /// * `threshold` - a key is released when its noisy number is at least this; for a negative
 ///   threshold, when it is at most this. For floats it must not be negative
@@ -76,8 +76,8 @@ use crate::{Scale, ThresholdMeasure, ThresholdNumber};
 ///   for integers and is not 0
 /// * `FailedFunction` when `k` is out of range
 /// * from the map: `FailedMap` when `linf` exceeds the magnitude of the threshold, when a part is
-///   negative or NaN, or when both `l2` and `linf` are infinite; `Overflow` when the loss exceeds all
-///   floats
+///   negative or NaN, or when both `l2` and `linf` are infinite; `Overflow` when the loss exceeds
+///   all floats
 ///
 /// # Example
 /// ```

@@ -46,8 +46,8 @@ pub trait GeometricNumber: LaplaceNumber + Number {
 ///
 /// # Proof
 /// Without bounds this is [`make_laplace`] at `k = null`. With bounds, let `c` clamp to them. Since
-/// `|c(x) - c(y)| <= |x - y|`, the clamped numbers of two members are at distance at most `d_in`. The
-/// release that adds independent noise to them, before the last step, has loss at most
+/// `|c(x) - c(y)| <= |x - y|`, the clamped numbers of two members are at distance at most `d_in`.
+/// The release that adds independent noise to them, before the last step, has loss at most
 /// `d_in / scale` (Ghosh, Roughgarden, Sundararajan 2012; the proof of [`make_laplace`]). Clamping
 /// the sums is a function of that release (Dwork, Roth 2014, Proposition 2.1). [`CensoredLaplace`]
 /// draws the clamped sum with exactly these probabilities, for the exact rational value of `scale`:
@@ -63,8 +63,8 @@ pub trait GeometricNumber: LaplaceNumber + Number {
 /// time shows the length of a vector. Nothing is drawn when the bounds are equal.
 ///
 /// # Accuracy
-/// The least integer `a` with `P[|Z| > a] <= alpha`, which bounds the distance of a release from the
-/// clamped number.
+/// The least integer `a` with `P[|Z| > a] <= alpha`, which bounds the distance of a release from
+/// the clamped number.
 ///
 /// # Errors
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when the loss

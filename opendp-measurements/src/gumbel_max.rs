@@ -27,7 +27,7 @@ pub trait ScoreMetric: Metric {
     /// epsilon of a choice by Gumbel noise of that scale, which is the temperature.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound fits no number.
+    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound does not fit a number.
     fn loss(&self, d_in: &Self::Distance, scale: Scale) -> Result<f64>;
     /// Bound it as [`loss`](ScoreMetric::loss) does, as an exact number. Defaults to the float.
     ///

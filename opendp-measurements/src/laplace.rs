@@ -64,7 +64,7 @@ pub trait LaplaceLoss<MO: Measure>: Metric {
     /// Bound the loss of noise of a scale, rounding up.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound fits no float.
+    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound does not fit a float.
     fn loss(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance>;
     /// Return the exact bound, one number for each [part](Measure::parts) of a loss. Defaults to
     /// the rounded bound.

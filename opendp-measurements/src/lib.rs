@@ -13,8 +13,8 @@
 //! - [`make_gumbel_max`] chooses the index of a good score.
 //! - [`make_noisy_max`] and [`make_noisy_top_k`] choose one or several, under two privacy measures;
 //!   [`make_report_noisy_max_gumbel`] is an older name of the first.
-//! - [`make_sparse_vector`] tells which of many queries exceed a threshold, and costs only for those
-//!   that do; [`make_above_threshold`] does the same for the numbers of a vector.
+//! - [`make_sparse_vector`] tells which of many queries exceed a threshold, and costs only for
+//!   those that do; [`make_above_threshold`] does the same for the numbers of a vector.
 //! - [`make_randomized_response_bool`] and [`make_randomized_response`] tell the truth with a known
 //!   probability; [`make_randomized_response_bitvec`] does the same for each bit of a vector.
 //! - [`make_chain_tt`], [`make_chain_mt`], [`make_chain_pm`] chain two steps;

@@ -49,8 +49,8 @@ use crate::{Scale, SelectionMeasure};
 /// Replacing infinities does not increase any distance between members.
 ///
 /// *Max-divergence.* [`permute_and_flip`](crate::samplers::permute_and_flip) returns exactly the
-/// index that maximises `u_i / s + E_i` for independent standard exponential `E_i`. Fix an index `i`
-/// and the `E_j` of all others. Under `u` the release is `i` when `E_i` exceeds
+/// index that maximises `u_i / s + E_i` for independent standard exponential `E_i`. Fix an index
+/// `i` and the `E_j` of all others. Under `u` the release is `i` when `E_i` exceeds
 /// `t = max_(j != i) (u_j / s + E_j) - u_i / s`, and under `v` when it exceeds the same with `v`,
 /// which is at most `t + r`, as `(v_j - v_i) - (u_j - u_i) <= range`. Since
 /// `P[E_i > t + r] >= e^-r P[E_i > t]` for every real `t` and `r >= 0`, this gives

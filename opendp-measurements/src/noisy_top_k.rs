@@ -39,10 +39,10 @@ use crate::{Scale, SelectionMeasure};
 /// `k`.
 ///
 /// # Map
-/// With `r = range / scale`, rounded up, the loss is `k r` under the max-divergence and `k r^2 / 8`,
-/// each operation rounded up, under zero-concentrated divergence. `range` is `d_in` under the range
-/// distance and under a `monotonic` L-infinity distance, and `d_in + d_in`, rounded up, under any
-/// other. A range of 0 loses 0; at scale 0 any other range has infinite loss.
+/// With `r = range / scale`, rounded up, the loss is `k r` under the max-divergence and
+/// `k r^2 / 8`, each operation rounded up, under zero-concentrated divergence. `range` is `d_in`
+/// under the range distance and under a `monotonic` L-infinity distance, and `d_in + d_in`, rounded
+/// up, under any other. A range of 0 loses 0; at scale 0 any other range has infinite loss.
 ///
 /// # Proof
 /// Take neighbours `u` and `v`, divided by the scale and negated for `negate`. They have the same
@@ -53,14 +53,14 @@ use crate::{Scale, SelectionMeasure};
 /// indices of the largest `u_j + E_j`, in order, for independent standard exponential `E_j`. Fix an
 /// outcome, the set `C` of its indices, and the noise of all others. For `j` in `C` let
 /// `c_j = h - (v_j - u_j)`, which is from 0 to `r`. If the `E_j` give this outcome under `u`, then
-/// under `v` the noise `E_j + c_j` of the indices in `C`, and the same noise of the others, gives it
-/// too: the sums in `C` are `v_j + E_j + c_j = u_j + E_j + h`, all moved by `h` and so in the same
-/// order, and those of others are `v_i + E_i <= u_i + E_i + h`, below them as before. The density
-/// `e^-x` on `x >= 0` is lower by the factor `e^-c` at `x + c`, for `c >= 0`. So substituting
-/// `E_j + c_j` for `E_j` in the integral over the noise in `C` gives, once averaged over the others,
-/// `P_v >= e^-(sum c_j) P_u >= e^-(k r) P_u`. A bound for every outcome is a bound for every event.
-/// (For one index this is the argument of report-noisy-max: Dwork, Roth 2014, Claim 3.9. Two-sided
-/// noise would not work: the loss would count `c` in both directions.)
+/// under `v` the noise `E_j + c_j` of the indices in `C`, and the same noise of the others, gives
+/// it too: the sums in `C` are `v_j + E_j + c_j = u_j + E_j + h`, all moved by `h` and so in the
+/// same order, and those of others are `v_i + E_i <= u_i + E_i + h`, below them as before. The
+/// density `e^-x` on `x >= 0` is lower by the factor `e^-c` at `x + c`, for `c >= 0`. So
+/// substituting `E_j + c_j` for `E_j` in the integral over the noise in `C` gives, once averaged
+/// over the others, `P_v >= e^-(sum c_j) P_u >= e^-(k r) P_u`. A bound for every outcome is a bound
+/// for every event. (For one index this is the argument of report-noisy-max: Dwork, Roth 2014,
+/// Claim 3.9. Two-sided noise would not work: the loss would count `c` in both directions.)
 ///
 /// *Zero-concentrated divergence.* [`gumbel_top_k`](crate::samplers::gumbel_top_k) has exactly the
 /// distribution of `k` choices one after the other, each by the exponential mechanism among the

@@ -30,8 +30,8 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 /// `map(d_in)`. A release has as many bits as its input.
 ///
 /// # Map
-/// 0 for 0. Otherwise `k ln((2 - f) / f)`, rounded up, where `k` is the size of the vectors, or twice
-/// the limit to the number of ones if that is less.
+/// 0 for 0. Otherwise `k ln((2 - f) / f)`, rounded up, where `k` is the size of the vectors, or
+/// twice the limit to the number of ones if that is less.
 ///
 /// # Proof
 /// Two members of size `n` with at most `m` ones differ in at most `n` places. They differ only in
@@ -57,8 +57,8 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 /// which bits were flipped. The language promises no duration.
 ///
 /// # Errors
-/// `MakeMeasurement` when the domain has no size, or `f` is out of range. A release of data of another
-/// size fails with `FailedFunction`.
+/// `MakeMeasurement` when the domain has no size, or `f` is out of range. A release of data of
+/// another size fails with `FailedFunction`.
 ///
 /// # Example
 /// ```
@@ -149,8 +149,8 @@ fn flip<S: RandomSource>(
 /// computed from releases alone and costs no privacy; it may be negative, or above `n`.
 ///
 /// # Errors
-/// `FailedFunction` when there are no answers, their lengths differ, or `f` is not at least 0 and below
-/// 1: at 1 the answers tell nothing.
+/// `FailedFunction` when there are no answers, their lengths differ, or `f` is not at least 0 and
+/// below 1: at 1 the answers tell nothing.
 ///
 /// # Example
 /// ```

@@ -228,7 +228,8 @@ mod tests {
         (gaussian_scale_to_accuracy, accuracy_to_gaussian_scale),
         (discrete_gaussian_scale_to_accuracy, accuracy_to_discrete_gaussian_scale),
     ];
-    /// A value must be on the right side of the exact one, which is within `1e-14` of the reference.
+    /// A value must be on the right side of the exact one, which is within `1e-14` of the
+    /// reference.
     #[track_caller]
     fn near(found: Result<f64>, reference: f64) {
         let found = found.unwrap();

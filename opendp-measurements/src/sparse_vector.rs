@@ -76,8 +76,8 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// `P(x) <= exp(w / s + limit 2 w / r) P(y)`.
 ///
 /// *Monotonic.* If all `q_i(x) <= q_i(y)`, the excess above is at most `w` and not `2 w`. If all
-/// `q_i(x) >= q_i(y)`, compare both integrands at `z`: the factors not in `A` are no larger for `x`,
-/// those in `A` are at most `exp(w / r)` times as large. In both cases
+/// `q_i(x) >= q_i(y)`, compare both integrands at `z`: the factors not in `A` are no larger for
+/// `x`, those in `A` are at most `exp(w / r)` times as large. In both cases
 /// `P(x) <= exp(w / s + limit w / r) P(y)`.
 ///
 /// The probability of a set of sequences is the sum of their probabilities, so the bound holds for
@@ -194,8 +194,8 @@ register_sparse_vector! {
 /// number, is at most `epsilon`.
 ///
 /// # Errors
-/// `MakeMeasurement` when `epsilon` or `sensitivity` is not a finite number above 0, or `limit` is 0;
-/// `Overflow` when a scale exceeds all floats.
+/// `MakeMeasurement` when `epsilon` or `sensitivity` is not a finite number above 0, or `limit` is
+/// 0; `Overflow` when a scale exceeds all floats.
 ///
 /// ```
 /// # use opendp_measurements::sparse_vector_scales;

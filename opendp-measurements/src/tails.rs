@@ -132,11 +132,12 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// larger `s`, where its relative excess over this is less than `2^-400`.
 ///
 /// *Above*, by the formula of Euler and Maclaurin, the sum of `w(z)` over `z >= m` is
-/// `integral_m^inf w + w(m) / 2 - w'(m) / 12 + R`, with `|R| <= max |B_3| / 6 integral_m^inf |w'''|`
-/// and `max |B_3| = sqrt(3) / 36`. With `x = m / s`, `-w'(m) = x w(m) / s`; and the last integral is
-/// the variation of `w''(z) = ((z / s)^2 - 1) w(z) / s^2`, which falls to 0 beyond `sqrt(3) s`, its
-/// peak, and varies by `(1 + 4 exp(-3/2)) / s^2` over all `z >= 0`. All is divided by
-/// `s sqrt(2 pi)`, so the first term becomes the Gaussian tail.
+/// `integral_m^inf w + w(m) / 2 - w'(m) / 12 + R`, with
+/// `|R| <= max |B_3| / 6 integral_m^inf |w'''|` and `max |B_3| = sqrt(3) / 36`. With `x = m / s`,
+/// `-w'(m) = x w(m) / s`; and the last integral is the variation of
+/// `w''(z) = ((z / s)^2 - 1) w(z) / s^2`, which falls to 0 beyond `sqrt(3) s`, its peak, and varies
+/// by `(1 + 4 exp(-3/2)) / s^2` over all `z >= 0`. All is divided by `s sqrt(2 pi)`, so the first
+/// term becomes the Gaussian tail.
 ///
 /// *From `x = 40` on* the tail is below all floats: `w(z) <= w(m) exp(-(z - m) m / s^2)` for
 /// `z >= m`, so the tail is at most `w(m) / (W (1 - exp(-x / s)))`, where `w(m) <= exp(-800)` and

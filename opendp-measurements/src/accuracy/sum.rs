@@ -264,7 +264,8 @@ fn least(sum: &Convolution, step: f64, alpha: f64) -> Option<f64> {
     Some(good as f64 * step)
 }
 
-/// Find a `t` with `P[any |w Z| > t] <= alpha` for independent noises `Z`, each with its weight `w`.
+/// Find a `t` with `P[any |w Z| > t] <= alpha` for independent noises `Z`, each with its weight
+/// `w`.
 ///
 /// The result is close to the least such `t`: by independence the probability that no noise exceeds
 /// `t` is the product of the probabilities of each noise.

@@ -9,8 +9,8 @@ type Change = L01InfDistance<AbsoluteDistance<i32>>;
 fn maps() -> Space<Maps, Change> {
     Space::new(MapDomain::default(), L01InfDistance::default()).unwrap()
 }
-/// A plan with a table of four bits, and hash functions that send the key of hash 0 to the positions
-/// 0, 1, .. and the key of hash 1 to 1, 2, ..
+/// A plan with a table of four bits, and hash functions that send the key of hash 0 to the
+/// positions 0, 1, .. and the key of hash 1 to 1, 2, ..
 fn small(scale: f64, alpha: u32, value_limit: u32) -> (Plan, Hashes) {
     let plan = Plan::new(scale, alpha, 1, UBig::ONE, value_limit.into()).unwrap();
     let bits = 2;

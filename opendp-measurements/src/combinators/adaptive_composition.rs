@@ -34,7 +34,8 @@ use super::privacy_filter::within;
 /// earlier questions have opened, and everything that came from them.
 ///
 /// Losses that cannot be compared as a whole, in Renyi divergence, are compared at the orders of
-/// [their parts](Measure::parts), and `d_mids` become the step functions through their values there.
+/// [their parts](Measure::parts), and `d_mids` become the step functions through their values
+/// there.
 ///
 /// # Map
 /// All of `d_mids`, composed by the measure, for all distances up to `d_in`; an error for larger

@@ -55,7 +55,8 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
 /// A profile holds at each of its points. With exceptional events of probability at most `d`, which
 /// may be enlarged until both have exactly this probability, let `P'` and `Q'` be the releases
 /// conditioned on the complements of these events. For every event `S`,
-/// `P(S) <= (1 - d) P'(S) + d <= (1 - d)(e^epsilon Q'(S) + delta') + d <= e^epsilon Q(S) + delta' + d`,
+/// `P(S) <= (1 - d) P'(S) + d <= (1 - d)(e^epsilon Q'(S) + delta') + d`
+/// `<= e^epsilon Q(S) + delta' + d`,
 /// and `delta' + d <= delta` for `delta' = delta - d`, rounded down.
 ///
 /// # Errors

@@ -13,8 +13,8 @@ impl FixedMeasure for Approximate<MaxDivergence> {}
 /// Convert the loss of a measurement with one epsilon and delta to a delta for each epsilon.
 ///
 /// # Arguments
-/// * `measurement` - the measurement, in `Approximate<MaxDivergence>` or `MaxDivergence`, where delta
-///   is 0
+/// * `measurement` - the measurement, in `Approximate<MaxDivergence>` or `MaxDivergence`, where
+///   delta is 0
 ///
 /// # Precondition
 /// None beyond those of the measurement.

@@ -12,7 +12,8 @@ use super::interactive::register_interactive;
 /// * `output_measure` - the privacy measure of all measurements
 ///
 /// # Precondition
-/// Losses in the measure have [parts](Measure::parts): [`MaxDivergence`](opendp_core::MaxDivergence),
+/// Losses in the measure have [parts](Measure::parts):
+/// [`MaxDivergence`](opendp_core::MaxDivergence),
 /// [`ZeroConcentratedDivergence`](opendp_core::ZeroConcentratedDivergence),
 /// [`RenyiDivergence`](opendp_core::RenyiDivergence), or one of them made approximate.
 ///

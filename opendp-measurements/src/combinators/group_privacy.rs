@@ -58,8 +58,8 @@ pub use path::PathMetric;
 /// below do, too.
 ///
 /// *Approximate, and pure with `delta = 0`.* `P_0(S) <= e^epsilon P_1(S) + delta`. Insert
-/// `P_1(S) <= e^epsilon P_2(S) + delta`, and so on: `P_0(S) <= e^(k epsilon) P_k(S) + delta (1 + ... +
-/// e^((k - 1) epsilon))`.
+/// `P_1(S) <= e^epsilon P_2(S) + delta`, and so on:
+/// `P_0(S) <= e^(k epsilon) P_k(S) + delta (1 + ... + e^((k - 1) epsilon))`.
 ///
 /// *Profiles.* The same holds with another epsilon for each step, which may be negative: the
 /// complement of `S` gives `P_0(S) <= e^-x P_1(S) + 1 - e^-x (1 - delta(x))`. Every choice of them
@@ -67,17 +67,18 @@ pub use path::PathMetric;
 /// the bound is, but not whether it holds. (The least is what the `k`-fold composition of the
 /// trade-off curve gives: Dong, Roth, Su 2022, on group privacy.)
 ///
-/// *Renyi.* Let `s_i = k a (a - 1) / (k (a - 1) + i)`, which falls from `s_0 = a` to `s_k = a - 1`, and
-/// write `t_i = s_i - s_(i+1)`, which add up to 1, and `b_i = s_i / t_i`. One computes
-/// `b_i = k (a - 1) + i + 1` and `t_i (b_i - 1) = s_(i+1)`. So the density of `P_0` to the power `a`, times
-/// that of `P_k` to `1 - a`, is the product over `i < k` of `p_i^(b_i t_i) p_(i+1)^((1 - b_i) t_i)`, since for
-/// `0 < i < k` the power of `p_i` is `s_i - s_i = 0`. By Hölder's inequality for the weights `t_i`,
+/// *Renyi.* Let `s_i = k a (a - 1) / (k (a - 1) + i)`, which falls from `s_0 = a` to `s_k = a - 1`,
+/// and write `t_i = s_i - s_(i+1)`, which add up to 1, and `b_i = s_i / t_i`. One computes
+/// `b_i = k (a - 1) + i + 1` and `t_i (b_i - 1) = s_(i+1)`. So the density of `P_0` to the power
+/// `a`, times that of `P_k` to `1 - a`, is the product over `i < k` of
+/// `p_i^(b_i t_i) p_(i+1)^((1 - b_i) t_i)`, since for `0 < i < k` the power of `p_i` is
+/// `s_i - s_i = 0`. By Hölder's inequality for the weights `t_i`,
 /// `(a - 1) D_a(P_0 | P_k) <= sum_i t_i (b_i - 1) D_(b_i)(P_i | P_(i+1))`, that is
 /// `D_a(P_0 | P_k) <= sum_i k a / (k (a - 1) + i + 1) r(b_i)`: the sum above in reverse order.
 /// Divergence does not decrease with its order, so orders may be rounded up.
 ///
-/// *Zero-concentrated.* `r(a) = rho a` makes each of the `k` terms `k a rho`. (Bun, Steinke 2016, on
-/// group privacy.)
+/// *Zero-concentrated.* `r(a) = rho a` makes each of the `k` terms `k a rho`. (Bun, Steinke 2016,
+/// on group privacy.)
 ///
 /// If the release answers questions, all this holds for its transcript with every analyst.
 ///

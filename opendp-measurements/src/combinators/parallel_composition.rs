@@ -43,15 +43,15 @@ use members::Members;
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close, and let `x_i`, `y_i` be their parts. Under the symmetric distance,
-/// `d(x, y) = sum over rows v of |#(v in x) - #(v in y)|`, and each `v` belongs to at most one part,
-/// so `sum_i d(x_i, y_i) <= d(x, y)`. Under the insert-delete distance, take the edits that turn `x`
-/// into `y`: those of rows of part `i` turn `x_i` into `y_i`, and each edit is of one row. So there
-/// are `d_i = d(x_i, y_i)` whose sum is at most `d_in`. A part with `d_i = 0` has the same multiset
-/// (or sequence) of rows. It loses `map_i(0) = 0`, which is checked: a release that depends on the
-/// order of rows loses something under the symmetric distance, in every part. At most
-/// `min(k, d_in)` parts remain. Each loses at most `map_i(d_i)`, they draw independent randomness,
-/// and together they lose the composition of these losses in the measure. The splits with sums
-/// below `d_in` are covered because each part's bound is the largest of
+/// `d(x, y) = sum over rows v of |#(v in x) - #(v in y)|`, and each `v` belongs to at most one
+/// part, so `sum_i d(x_i, y_i) <= d(x, y)`. Under the insert-delete distance, take the edits that
+/// turn `x` into `y`: those of rows of part `i` turn `x_i` into `y_i`, and each edit is of one row.
+/// So there are `d_i = d(x_i, y_i)` whose sum is at most `d_in`. A part with `d_i = 0` has the same
+/// multiset (or sequence) of rows. It loses `map_i(0) = 0`, which is checked: a release that
+/// depends on the order of rows loses something under the symmetric distance, in every part. At
+/// most `min(k, d_in)` parts remain. Each loses at most `map_i(d_i)`, they draw independent
+/// randomness, and together they lose the composition of these losses in the measure. The splits
+/// with sums below `d_in` are covered because each part's bound is the largest of
 /// `map_i(1), ..., map_i(d_i)`. (McSherry 2009, on parallel composition, for pure differential
 /// privacy and `d_in = 1`.)
 ///

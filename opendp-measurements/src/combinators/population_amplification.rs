@@ -96,9 +96,9 @@ pub trait AmplifiableMeasure: Measure {
     fn amplified_by_one(share: f64, loss: &Self::Distance) -> Result<Self::Distance> {
         Self::amplified(share, loss)
     }
-    /// Bound the loss of `(1 - share) A + share B` against `(1 - share) A + share C`, where `B` and `C`
-    /// are each at most `added` from `A`, and all three at most `replaced` apart: one record replaced.
-    /// Defaults to [`amplified`](AmplifiableMeasure::amplified).
+    /// Bound the loss of `(1 - share) A + share B` against `(1 - share) A + share C`, where `B` and
+    /// `C` are each at most `added` from `A`, and all three at most `replaced` apart: one record
+    /// replaced. Defaults to [`amplified`](AmplifiableMeasure::amplified).
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.

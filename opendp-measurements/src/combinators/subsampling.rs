@@ -92,14 +92,15 @@ fn uncounted(metric: &AnyMetric) -> Error {
 ///
 /// # Map
 /// Let `k` be the number of records that `d_in` allows to be added and removed, and
-/// `q = 1 - (1 - rate)^k`, rounded up. Where the measurement at `d_in` loses `(epsilon, delta)`, this
-/// loses `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up: each point of a profile, or the one pair.
-/// Without a delta it is at most `k` times the loss at one record.
+/// `q = 1 - (1 - rate)^k`, rounded up. Where the measurement at `d_in` loses `(epsilon, delta)`,
+/// this loses `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up: each point of a profile, or the
+/// one pair. Without a delta it is at most `k` times the loss at one record.
 ///
-/// With a `size`, `k` is the number of records that `d_in` allows to be replaced: half of it, rounded
-/// down. One replaced record costs less than one removed and one added. Where the measurement loses
-/// `(a, delta)` at one record added and `(r, delta')` at one replaced, `a <= r`, this loses
-/// `ln((1 - rate + rate e^a) / (1 - rate + rate e^(a - r)))` and `rate` times the larger delta.
+/// With a `size`, `k` is the number of records that `d_in` allows to be replaced: half of it,
+/// rounded down. One replaced record costs less than one removed and one added. Where the
+/// measurement loses `(a, delta)` at one record added and `(r, delta')` at one replaced, `a <= r`,
+/// this loses `ln((1 - rate + rate e^a) / (1 - rate + rate e^(a - r)))` and `rate` times the larger
+/// delta.
 ///
 /// A profile keeps the distribution of its loss. At one added or removed record the sampled profile
 /// composes as tightly as is known, if the measurement adds Laplace or Gaussian noise, flips an
@@ -111,11 +112,11 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// with probability `rate`. With probability at least `(1 - rate)^k`, none of the others is kept in
 /// either. So for each choice of shared records the releases are mixtures `(1 - q) A + q B` and
 /// `(1 - q) A + q C`, where `A` is the release without any of the others, and `B`, `C` are releases
-/// of data at most `d_in` apart from that and from each other. Advanced
-/// joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2) gives the bound for each choice, and the
-/// joint convexity of the hockey-stick divergence for all. It grows with `q`. One record that is
-/// removed or added makes one of `B`, `C` equal to `A`; its pairs of distributions are those of
-/// Zhu, Dong, Wang 2022, Theorem 11, at [`SampledPair`](crate::accounting::SampledPair).
+/// of data at most `d_in` apart from that and from each other. Advanced joint convexity (Balle,
+/// Barthe, Gaboardi 2018, Theorem 2) gives the bound for each choice, and the joint convexity of
+/// the hockey-stick divergence for all. It grows with `q`. One record that is removed or added
+/// makes one of `B`, `C` equal to `A`; its pairs of distributions are those of Zhu, Dong, Wang
+/// 2022, Theorem 11, at [`SampledPair`](crate::accounting::SampledPair).
 ///
 /// With a size, `x` has as many of the others as `y`. Make pairs of them, and keep both or none of
 /// each pair: `k` choices instead of `2 k`. For one replaced record there are `A`, without it, and
