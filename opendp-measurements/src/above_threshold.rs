@@ -10,8 +10,7 @@ use crate::Scale;
 use crate::samplers::Score;
 use crate::sparse_vector::{Cost, Threshold, rounded};
 
-/// Make a measurement that tells for each number of a vector whether it exceeds a threshold, up to
-/// a limit of numbers that do.
+/// Make a measurement that tells which numbers of a vector exceed a threshold, up to a limit.
 ///
 /// It is [`make_sparse_vector`](crate::make_sparse_vector) for queries that are known in advance;
 /// the vector holds their values.

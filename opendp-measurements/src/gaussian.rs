@@ -204,8 +204,9 @@ fn losing<M: GaussianLoss<MO>, MO: Measure + Default>(
     .with_exact(move |d_in| M::exact_loss(d_in, scale))
 }
 
-/// Make a measurement that adds Gaussian noise to each number: [`make_gaussian_in`] with the loss
-/// in [`ZeroConcentratedDivergence`].
+/// Make a measurement that adds Gaussian noise to each number.
+///
+/// This is [`make_gaussian_in`] with the loss in [`ZeroConcentratedDivergence`].
 ///
 /// # Errors
 /// As [`make_gaussian_in`].

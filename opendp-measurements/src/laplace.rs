@@ -212,8 +212,9 @@ impl<T: LaplaceNumber> Noise<T> for Laplace {
     }
 }
 
-/// Make a measurement that adds Laplace noise to each number: [`make_laplace_in`] with the loss in
-/// [`MaxDivergence`].
+/// Make a measurement that adds Laplace noise to each number.
+///
+/// This is [`make_laplace_in`] with the loss in [`MaxDivergence`].
 ///
 /// # Errors
 /// As [`make_laplace_in`].

@@ -56,8 +56,9 @@ mechanisms! {
     2 Gaussian ZeroConcentratedDivergence;
 }
 
-/// Make a measurement that adds noise to each number of a map and releases the keys whose noisy
-/// numbers reach a threshold; the privacy measure selects the noise.
+/// Make a measurement that adds noise to a map and keeps the numbers that reach a threshold.
+///
+/// The privacy measure selects the noise.
 ///
 /// # Arguments
 /// * `input` - maps from keys to numbers under the distance of changed keys, the norm of the

@@ -74,7 +74,7 @@ register! {
     "randomized_response.rs": make_randomized_response_bool(prob, constant_time = false);
 }
 
-/// Make a measurement that releases a category, which is the true one with a known probability.
+/// Make a measurement that tells a category, which is the true one with a known probability.
 ///
 /// # Arguments
 /// * `categories` - the possible answers, all different

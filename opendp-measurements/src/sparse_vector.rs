@@ -17,8 +17,7 @@ use crate::samplers::{NoisyThreshold, Score};
 /// A question for [`make_sparse_vector`]: a number computed from the data.
 pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDistance<Q>>;
 
-/// Make a measurement that tells for each query whether it exceeds a threshold, and costs only for
-/// queries that do.
+/// Make a measurement that tells which queries exceed a threshold, and costs only for these.
 ///
 /// This is the sparse vector technique. It answers any number of queries, until `limit` of them
 /// have been above the threshold. Each query may depend on the earlier answers.

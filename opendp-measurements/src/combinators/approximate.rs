@@ -7,8 +7,9 @@ use opendp_core::{
     RenyiDivergence, Result, SmoothedMaxDivergence, ZeroConcentratedDivergence,
 };
 
-/// Convert a loss to an approximate one with delta = 0, so it composes with approximate
-/// measurements.
+/// Convert the loss of a measurement to an approximate one with delta = 0.
+///
+/// Then it composes with approximate measurements.
 ///
 /// # Arguments
 /// * `measurement` - the measurement, in any measure

@@ -63,9 +63,9 @@ fn uncounted(metric: &AnyMetric) -> Error {
     Error::NotImplemented(format!("records added and removed are not counted in {found}"))
 }
 
-/// Make a measurement run on a Poisson sample: each record is in it with the same probability,
-/// independently of the others.
+/// Make a measurement run on a Poisson sample of the data.
 ///
+/// Each record is in the sample with the same probability, independently of the others.
 /// The sample is drawn afresh for each release and is not released, so these releases compose like
 /// any others.
 ///
@@ -259,11 +259,10 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
     Ok(1.0.inf_sub(none)?.clamp(0.0, 1.0))
 }
 
-/// Make a measurement run on a sample of fixed size, drawn without replacement from data of a known
-/// size.
+/// Make a measurement run on a sample of fixed size, drawn without replacement.
 ///
-/// The sample is drawn afresh for each release and is not released, so these releases compose like
-/// any others. (Where the data itself is a sample, see
+/// The size of the data is known. The sample is drawn afresh for each release and is not released,
+/// so these releases compose like any others. (Where the data itself is a sample, see
 /// [`make_population_amplification`](crate::make_population_amplification).)
 ///
 /// # Arguments
