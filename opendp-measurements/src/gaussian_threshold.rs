@@ -15,8 +15,7 @@ use crate::tails::{discrete_gaussian_tail, gaussian_tail};
 use crate::threshold::{OpenParts, Parts, Release, ThresholdNoise, threshold_of};
 use crate::{Scale, ThresholdMeasure, ThresholdNumber};
 
-/// Make a measurement that adds Gaussian noise to a map and keeps the numbers that reach a
-/// threshold.
+/// Make a measurement that adds Gaussian noise to a map and keeps numbers that reach a threshold.
 ///
 /// The keys need not be public: the threshold makes it improbable that a key of only one person is
 /// released. The noise is that of [`make_gaussian`](crate::make_gaussian): discrete for integers;

@@ -41,7 +41,7 @@ pub trait ScoreMetric: Metric {
 /// Make a measurement that chooses the index of a good score.
 ///
 /// Each score, divided by the temperature, gets independent Gumbel noise; the release is the index
-/// of the largest sum. This is the exponential mechanism: index `i` is chosen with probability
+/// of the best sum. This is the exponential mechanism: index `i` is chosen with probability
 /// proportional to `exp(score_i / temperature)`, or `exp(-score_i / temperature)` for "min". The
 /// analyst can then look the index up in a public list of candidates.
 ///

@@ -56,7 +56,7 @@ mechanisms! {
     2 Gaussian ZeroConcentratedDivergence;
 }
 
-/// Make a measurement that adds noise to a map and keeps the numbers that reach a threshold.
+/// Make a measurement that adds noise to a map and keeps numbers that reach a threshold.
 ///
 /// The privacy measure selects the noise.
 ///

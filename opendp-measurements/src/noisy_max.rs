@@ -14,7 +14,7 @@ use crate::{Scale, SelectionMeasure};
 /// Make a measurement that chooses the index of a good score.
 ///
 /// Each score, divided by the scale, gets independent noise; the release is the index of the
-/// largest sum. Under the max-divergence the noise is exponential, which gives the probabilities of
+/// best sum. Under the max-divergence the noise is exponential, which gives the probabilities of
 /// permute-and-flip. Under zero-concentrated divergence it is Gumbel noise, which gives the
 /// probabilities of the exponential mechanism.
 ///

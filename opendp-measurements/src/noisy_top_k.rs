@@ -14,7 +14,7 @@ use crate::{Scale, SelectionMeasure};
 /// Make a measurement that chooses the indices of several good scores, in the order of choice.
 ///
 /// Each score, divided by the scale, gets independent noise, once; the release is the indices of
-/// the `k` largest sums, the largest first. The noise is that of
+/// the `k` best sums, the best first. The noise is that of
 /// [`make_noisy_max`](crate::make_noisy_max).
 ///
 /// Under zero-concentrated divergence this is the distribution of `k` choices, each among the
