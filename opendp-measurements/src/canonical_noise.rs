@@ -44,7 +44,7 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 /// Let `g` be the density of `N`, which is `D e^(-epsilon m)` where `|y| < t` rounds to `m`, and 0
 /// elsewhere. If both `|y| < t` and `|y - s| < t`, then the numbers that `|y|` and `|y - s|` round
 /// to differ by at most 1, so `g(y) <= e^epsilon g(y - s)`. Otherwise `g(y) > 0` only for `|y| < t`
-/// and `y - s <= -t`, that is `-t < y <= s - t`. Hence for each event `S`,
+/// and `y - s <= -t`, that is `-t < y <= s - t`. So for each event `S`,
 /// `P[N in S] - e^epsilon P[N + s in S] <= P[N <= s - t] <= P[N <= 1 - t]`.
 ///
 /// *The end.* It remains to show that the outermost interval of length 1 has probability delta. It

@@ -117,7 +117,7 @@ where
     threshold_of::<2, Gaussian, _, _, _, _>(input, scale, threshold, k)
 }
 
-/// The same, for a type `Q` of the distances that is known only at run time.
+/// The same constructor, for a type `Q` of the distances that is known only at run time.
 #[allow(clippy::extra_unused_type_parameters, reason = "it takes those of the typed one")]
 fn gaussian_threshold_at<K, V, Q, MO>(
     input: Parts<K, V, OpenParts<2>>,
