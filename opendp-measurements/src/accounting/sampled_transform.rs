@@ -8,9 +8,9 @@ use super::transform::{Tilted, Wave};
 
 /// A tilted loss of a pair of Gaussian noise on a Poisson sample.
 ///
-/// Let `w(y) = 1 - q + q e^(mu y - mu^2 / 2)`. The loss is `ln w(y)` when a record is removed, and the
-/// output `y` has the law `w(y) dN(y)`; when one is added the loss is `-ln w(y)` and the law is
-/// `dN(y)`, for a standard normal `N`. Either way `M(z)` is the integral of `w(y)^v dN(y)` with
+/// Let `w(y) = 1 - q + q e^(mu y - mu^2 / 2)`, and `N` be standard normal. If a record is removed,
+/// the loss is `ln w(y)`, and the output `y` has the law `w(y) dN(y)`. If one is added, the loss is
+/// `-ln w(y)`, and the law is `dN(y)`. In both cases `M(z)` is the integral of `w(y)^v dN(y)` with
 /// `v = z + 1` or `v = -z`.
 ///
 /// # Proof
@@ -26,14 +26,15 @@ use super::transform::{Tilted, Wave};
 /// `p = 1 - (1 - q) / w`, so `ln d` is at most `(1 + |v + 1| mu^2 / 4) h^2 / 8` from what its values
 /// at multiples of `h` say. Its first derivative is `-y - mu + (v + 1) mu p`, with at most three
 /// zeros, since `p` is first convex and then concave, and only one if the second has one sign.
-/// - By parts, the modulus is at most the variation of `d` over `s`, that is 2 or 4 times its
-///   maximum.
-/// - A histogram below `d` is a sum of layers, each constant on an interval `I` of losses. So the law
-///   is a mixture of uniform ones, whose waves are `sin(u) / u` at `u = s |I| / 2`, and another.
+/// - By parts, the modulus is at most the variation of `d` over `s`, which is 2 or 4 times the
+///   maximum of `d`.
+/// - A histogram below `d` is a sum of layers, each constant on an interval `I` of losses. So the
+///   law is a mixture of another law and of uniform ones, whose waves are `sin(u) / u` at
+///   `u = s |I| / 2`.
 #[derive(Clone, Debug)]
 pub(super) struct TiltedSample {
     log: f64,
-    /// Bounds the relative error of the total mass, hence of each wave.
+    /// Bounds the relative error of the total mass, and so of each wave.
     error: f64,
     centre: f64,
     variance: f64,
@@ -46,7 +47,7 @@ pub(super) struct TiltedSample {
     shape: OnceLock<Shape>,
 }
 
-/// One output in place of an interval of them.
+/// One output that represents an interval of outputs.
 #[derive(Clone, Copy, Debug)]
 struct Atom {
     /// The loss about the centre.
@@ -57,12 +58,12 @@ struct Atom {
     share: f64,
 }
 
-/// What a sum leaves out, relative to the largest term.
+/// The terms that a sum leaves out, relative to the largest term.
 const NEGLIGIBLE: f64 = 1e-18;
-/// The most terms on either side.
+/// The maximum number of terms on either side.
 const TERMS: u32 = 2048;
 
-/// How many are added at once.
+/// The number of terms that are added at once.
 const CHUNK: usize = 32;
 
 /// One term of the sum.
@@ -74,7 +75,7 @@ struct Term {
     share: f64,
 }
 
-/// What a transform is of.
+/// The law whose transform is computed.
 #[derive(Clone, Copy, Debug)]
 struct Law {
     mu: f64,
@@ -98,7 +99,8 @@ impl Law {
 }
 
 impl TiltedSample {
-    /// Tilt by `tilt`, for frequencies up to a highest one. Nothing if that takes too many terms.
+    /// Tilt by `tilt`, for frequencies up to a highest one. Return `None` if that takes too many
+    /// terms.
     pub(super) fn new(
         mu: f64,
         rate: f64,
@@ -108,7 +110,7 @@ impl TiltedSample {
     ) -> Option<TiltedSample> {
         let (power, sign) = if removed { (tilt + 1.0, 1.0) } else { (-tilt, -1.0) };
         let law = Law { mu, rate, power };
-        // The half-width of the strip, and the step at which the sum is off by 10^-16 or so.
+        // The half-width of the strip, and the step for which the sum is off by about 10^-16.
         let strip = (1.2 / mu).min(6.0);
         let cone = -ln(cis(mu * strip).0) * (-power).max(0.0);
         let grown = strip * strip / 2.0 + highest * mu * strip + cone;
@@ -123,7 +125,7 @@ impl TiltedSample {
         let mut terms = vec![first];
         let mut left_out = 0.0;
         for side in [1.0, -1.0] {
-            // Beyond it the terms fall at least as fast as the slope says.
+            // Beyond it the terms fall at least as fast as `slope` says.
             let bend = (side * power * mu).max(0.0);
             let beyond = bend.max(mu) + 1.0;
             let mut n = 0;
@@ -147,13 +149,13 @@ impl TiltedSample {
                 terms.reverse();
             }
         }
-        // Now outputs, hence losses before the sign, fall.
+        // From here on outputs fall, and so do losses before the sign is applied.
         let mut rounding = 0.0;
         let (mut mean, mut square, mut blur) = (0.0, 0.0, 0.0);
         let mut atoms: Vec<Atom> = Vec::with_capacity(terms.len());
         for term in &terms {
             let mass = exp(term.log - top);
-            // exp, its argument, the two parts that it is made of, and the loss in one of them.
+            // The errors of exp, of its argument, of its two parts, and of the loss in one of them.
             let bent = power * term.loss;
             let made = (term.log - top).abs() + 4.0 * bent.abs() + 4.0 * (bent - term.log);
             rounding += mass * (U * (16.0 + made) + power.abs() * term.blur);
@@ -205,8 +207,8 @@ impl TiltedSample {
             }
         }
         cells.push((place, 0.0));
-        // Each layer of this histogram ends where it falls below the layer: the open ones are on a
-        // stack.
+        // Each layer of this histogram ends where the histogram falls below it. Open layers are on
+        // a stack.
         let mut layers = Vec::with_capacity(cells.len());
         let mut open: Vec<(f64, f64)> = Vec::new();
         for (place, height) in cells {
@@ -226,7 +228,7 @@ impl TiltedSample {
     }
 }
 
-/// What is known of the density of a loss.
+/// Properties of the density of a loss.
 #[derive(Clone, Debug)]
 struct Shape {
     variation: f64,
@@ -234,13 +236,13 @@ struct Shape {
     layers: Vec<(f64, f64)>,
 }
 
-/// At least `|sin(v) / v|` for all `v` from `u` on.
+/// Return an upper bound of `|sin(v) / v|` for all `v` from `u` on.
 fn uniform(u: f64) -> f64 {
     let square = u * u;
     if square < 5.8 {
         return 1.0 - square * (1.0 / 6.0 - square / 120.0);
     }
-    // The polynomial is there 0.3137, and decreases before.
+    // The polynomial is 0.3137 there, and decreases before.
     (1.0 / u).min(0.314)
 }
 
