@@ -125,7 +125,8 @@ impl Ledger {
     /// assumed to be right. An entry of zero loss in the history records this, with the time.
     ///
     /// # Errors
-    /// `NotFound` when there is no such budget; `Argument` when the clock is not behind its last entry.
+    /// `NotFound` when there is no such budget; `Argument` when the clock is not behind its last
+    /// entry.
     pub fn settle_clock(&self, budget: &str, by: &str) -> Result<Entry> {
         let mut settled = None;
         self.store.write(&mut |tables| {

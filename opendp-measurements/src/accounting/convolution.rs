@@ -48,8 +48,8 @@ fn failed(_: Failed) -> Error {
 ///
 /// Each output is a sum over the inputs along a tree of `m` additions and `m` multiplications by
 /// roots of unity. An addition errs by `u`, a complex product by `sqrt(5) u` (Brent, Percival,
-/// Zimmermann 2007), a tabulated root by less than `2 u`: below `6 u` for each level. Packing a real
-/// transform into a complex one of half the length adds a level and doubles what came before
+/// Zimmermann 2007), a tabulated root by less than `2 u`: below `6 u` for each level. Packing a
+/// real transform into a complex one of half the length adds a level and doubles what came before
 /// (compare Higham 2002, Theorem 24.2; Brisebarre, Joldes, Muller, Nanes, Picot 2020).
 fn transform_error(n: usize) -> f64 {
     16.0 * (f64::from(n.ilog2()) + 2.0) * U

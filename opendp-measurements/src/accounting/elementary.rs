@@ -141,8 +141,8 @@ pub(crate) const CIS_LIMIT: f64 = 1_000_000.0;
 
 /// Compute the cosine and the sine of `x`, for `|x|` up to [`CIS_LIMIT`].
 ///
-/// Write `x = k pi / 2 + r` with `|r| < 0.79`. The product `k * HALF_PI_HIGH` and its difference from
-/// `x` are exact, so `r` is off by `2 u |r|`. The polynomials omit `r^18 / 18! < 2^-58` and
+/// Write `x = k pi / 2 + r` with `|r| < 0.79`. The product `k * HALF_PI_HIGH` and its difference
+/// from `x` are exact, so `r` is off by `2 u |r|`. The polynomials omit `r^18 / 18! < 2^-58` and
 /// `r^19 / 19!`, and their last steps round by `2 u`, for the sine relative to `r`.
 #[inline]
 pub(crate) fn cis(x: f64) -> (f64, f64) {

@@ -87,16 +87,17 @@ impl EnclosedPair {
     /// nothing. At most `square` numbers differ, because they are integers. For each of them:
     ///
     /// *Above.* From a real number `x` draw an integer `y` of the discrete Gaussian distribution
-    /// about `x`, `e^(-(y - x)^2 / (2 v)) / W(x)`. By Poisson's summation `W(x)` is `sqrt(2 pi v)`, up
-    /// to a factor in `[1 - h, 1 + h]`. If `x` is normal about an integer `c` with variance
+    /// about `x`, `e^(-(y - x)^2 / (2 v)) / W(x)`. By Poisson's summation `W(x)` is `sqrt(2 pi v)`,
+    /// up to a factor in `[1 - h, 1 + h]`. If `x` is normal about an integer `c` with variance
     /// `s^2 - v`, then `y` has the probability `e^(-(y - c)^2 / (2 s^2)) / sqrt(2 pi s^2)`, up to a
     /// factor of at most `1 / (1 - h)`, because two normal variables add up to one of variance
-    /// `s^2`. The discrete noise has this probability up to a factor in `[1 / (1 + h), 1]`. So its law
-    /// is `1 - f` times that of `y` and `f` times some other law, with `f = 1 - (1 - h) / (1 + h)`.
+    /// `s^2`. The discrete noise has this probability up to a factor in `[1 / (1 + h), 1]`. So its
+    /// law is `1 - f` times that of `y` and `f` times some other law, with
+    /// `f = 1 - (1 - h) / (1 + h)`.
     ///
-    /// *Below.* Add a normal variable of variance `v` to the discrete noise about `c`. The density at
-    /// `x` is that of a normal variable of variance `s^2 + v` times
-    /// `sum_y e^(-(y - y0)^2 / (2 t)) / sqrt(2 pi t)` and over `W / sqrt(2 pi s^2)`, where
+    /// *Below.* Add a normal variable of variance `v` to the discrete noise about `c`. The density
+    /// at `x` is the density of a normal variable of variance `s^2 + v`, times
+    /// `sum_y e^(-(y - y0)^2 / (2 t)) / sqrt(2 pi t)`, divided by `W / sqrt(2 pi s^2)`. Here
     /// `t = s^2 v / (s^2 + v) >= w`, `y0` depends on `x` and `c`, and `W` is the sum of
     /// `e^(-y^2 / (2 s^2))`. Both are in `[1 - h, 1 + h]`, the second at least 1.
     ///

@@ -71,11 +71,11 @@ impl IntegerVectorPair {
     /// *`s . Y`, where `Y` is the noise, has the law of `U` at the step `g`, up to a factor between
     /// `1 - f` and its inverse.* Let `A` be the sum of the squares of the first numbers of `s`, `h`
     /// their greatest common divisor, `T` the sum over them of `s_i Y_i / h`, and suppose that
-    /// `T` is discrete Gaussian of scale `scale sqrt(A) / h`. The next number is `k`, and `h'` is the
-    /// greatest common divisor of `h` and `k`. The pairs of integers `(t, y)` with
+    /// `T` is discrete Gaussian of scale `scale sqrt(A) / h`. The next number is `k`, and `h'` is
+    /// the greatest common divisor of `h` and `k`. The pairs of integers `(t, y)` with
     /// `(h t + k y) / h' = u` lie on a line, where the logarithm of their probability is
-    /// `-u^2 h'^2 / (2 scale^2 (A + k^2)) - (i - c)^2 / (2 w)` for all integers `i`, with some `c` and
-    /// `w = scale^2 h'^2 A / (h^2 (A + k^2))`. By Poisson's summation their sum is the integral
+    /// `-u^2 h'^2 / (2 scale^2 (A + k^2)) - (i - c)^2 / (2 w)` for all integers `i`, with some `c`
+    /// and `w = scale^2 h'^2 A / (h^2 (A + k^2))`. By Poisson's summation their sum is the integral
     /// over real `i`, times a factor in `[1 - r, 1 + r]`, where `r` is the sum of
     /// `e^(-2 pi^2 w i^2)` over all `i` but 0. So the sum with the next number is discrete Gaussian
     /// of scale `scale sqrt(A + k^2) / h'`, up to a factor between `(1 - r) / (1 + r)` and its

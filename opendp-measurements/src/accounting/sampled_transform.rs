@@ -15,17 +15,18 @@ use super::transform::{Tilted, Wave};
 ///
 /// # Proof
 /// The sum. On `|Im y| <= a` with `mu a < pi / 2`, `w` is in the cone `|arg w| <= mu a`,
-/// `|w(y)| <= w(Re y)` and `|w(y)| >= cos(mu a) w(Re y)`, and the density grows by `e^(a^2 / 2)`. So
-/// the integral of the modulus on such a line is at most
-/// `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`, and the sum over multiples of `h`, times `h`,
-/// is off by at most twice this, over `e^(2 pi a / h) - 1` (Trefethen, Weideman 2014, on the real line).
-/// Its terms fall geometrically beyond `|y| = |v| mu`.
+/// `|w(y)| <= w(Re y)` and `|w(y)| >= cos(mu a) w(Re y)`, and the density grows by `e^(a^2 / 2)`.
+/// So the integral of the modulus on such a line is at most
+/// `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. The sum over multiples of `h`, times `h`,
+/// is off by at most twice this, divided by `e^(2 pi a / h) - 1` (Trefethen, Weideman 2014, on the
+/// real line). Its terms fall geometrically beyond `|y| = |v| mu`.
 ///
 /// The envelope. Let `d(y)` be the density of the loss at the loss of `y`, which is
-/// `w^v dN(y) / |loss'(y)|`. The second derivative of `ln d` is `-1 + (v + 1) mu^2 p (1 - p)`, where
-/// `p = 1 - (1 - q) / w`, so `ln d` is at most `(1 + |v + 1| mu^2 / 4) h^2 / 8` from what its values
-/// at multiples of `h` say. Its first derivative is `-y - mu + (v + 1) mu p`, with at most three
-/// zeros, since `p` is first convex and then concave, and only one if the second has one sign.
+/// `w^v dN(y) / |loss'(y)|`. The second derivative of `ln d` is `-1 + (v + 1) mu^2 p (1 - p)`,
+/// where `p = 1 - (1 - q) / w`. So `ln d` differs from the linear interpolation of its values at
+/// multiples of `h` by at most `(1 + |v + 1| mu^2 / 4) h^2 / 8`. Its first derivative is
+/// `-y - mu + (v + 1) mu p`. This has at most three zeros, since `p` is first convex and then
+/// concave, and only one if the second derivative has one sign.
 /// - By parts, the modulus is at most the variation of `d` over `s`, which is 2 or 4 times the
 ///   maximum of `d`.
 /// - A histogram below `d` is a sum of layers, each constant on an interval `I` of losses. So the

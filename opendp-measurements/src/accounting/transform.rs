@@ -15,8 +15,8 @@ pub struct Wave {
     pub error: f64,
 }
 
-/// The loss of a pair `(P, Q)`, tilted: `x` has the law `e^(t x) dP / M(t)`, where `M(t)` is the mean
-/// of `e^(t x)` under `P`.
+/// The loss of a pair `(P, Q)`, tilted: `x` has the law `e^(t x) dP / M(t)`, where `M(t)` is the
+/// mean of `e^(t x)` under `P`.
 ///
 /// All outputs that `P` can give have a finite loss, and `M` is finite everywhere.
 pub trait Tilted: Debug {

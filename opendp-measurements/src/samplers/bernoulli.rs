@@ -92,8 +92,8 @@ fn digit(mantissa: u128, places: i32, bits: u32) -> u64 {
 
 /// Flip a coin that shows `true` with probability exactly `numerator / denominator`.
 ///
-/// The digits of a lazily drawn uniform are compared with those of the quotient, which long
-/// division supplies one at a time. A quotient of 1 or more counts as 1, also for denominator 0.
+/// The digits of a lazily drawn uniform are compared with the digits of the quotient. Long division
+/// supplies these one at a time. A quotient of 1 or more counts as 1, also for denominator 0.
 ///
 /// Cost: nothing is drawn for 0 and 1; otherwise one word, and another with probability `2^-BITS`.
 /// Each word takes one division if the denominator fits in 64 bits, else `BITS` additions.

@@ -13,8 +13,8 @@ use std::hint::black_box;
 ///
 /// # Exactness
 ///
-/// Let `q = exp(-1 / scale)`. The noise is 0 with probability `(1 - q) / (1 + q)`; otherwise it has a
-/// fair sign and the magnitude `1 + G`, where `P[G = g] = (1 - q) q^g`. Indeed
+/// Let `q = exp(-1 / scale)`. The noise is 0 with probability `(1 - q) / (1 + q)`; otherwise it has
+/// a fair sign and the magnitude `1 + G`, where `P[G = g] = (1 - q) q^g`. Indeed
 /// `2q / (1 + q) 1/2 (1 - q) q^(|z| - 1) = (1 - q) / (1 + q) q^|z|` for every `z` but 0.
 ///
 /// The binary digits of `G` are independent (Marsaglia 1971, "Random variables with independent
@@ -23,10 +23,10 @@ use std::hint::black_box;
 ///
 /// `P[L = l, H = h] = (1 - q) q^l q^(2^n h) = prod_j q^(2^j b_j) / (1 + q^(2^j)) (1 - q^(2^n)) q^(2^n h)`.
 ///
-/// So digit `j` is 1 with probability `q^(2^j) / (1 + q^(2^j))`, and `H` is positive with probability
-/// `q^(2^n)`, all independently. `n` is the least with `2^n` at least the width `w`. If `H` is
-/// positive, the magnitude exceeds `w`, and every such magnitude takes the sum to the same end of the
-/// interval; otherwise the magnitude is `1 + L`.
+/// So digit `j` is 1 with probability `q^(2^j) / (1 + q^(2^j))`, and `H` is positive with
+/// probability `q^(2^n)`, all independently. `n` is the least with `2^n` at least the width `w`. If
+/// `H` is positive, the magnitude exceeds `w`, and every such magnitude takes the sum to the same
+/// end of the interval; otherwise the magnitude is `1 + L`.
 ///
 /// The probabilities are irrational, because `e^t` is irrational for every rational `t` but 0
 /// (Lambert 1761). Each coin compares a lazily drawn uniform with its probability: one word with

@@ -222,9 +222,8 @@ fn accept_candidate<S: RandomSource>(
 ///
 /// * `sigma >= 1`: `d = (y - sigma) / sigma` takes two roundings, since both terms are exact.
 /// * `sigma < 1`, `y = 0`: `d = -sigma` is exact but for its sign.
-/// * `sigma < 1 <= y`: `d = ((y - 1) + (1 - sigma)(1 + sigma)) / sigma`, all terms of which are not
-///   negative. `y - 1` is exact, so the numerator is wrong by at most `4.1v` of itself and `d` by
-///   `5.2v`.
+/// * `sigma < 1 <= y`: `d = ((y - 1) + (1 - sigma)(1 + sigma)) / sigma`, where no term is negative.
+///   `y - 1` is exact, so the numerator is wrong by at most `4.1v` of itself and `d` by `5.2v`.
 ///
 /// So `d^2 / 2` is wrong by at most `11.5v` of itself, and the factors `1 ± 16v` leave more than
 /// the one rounding of their product. A value that underflows is wrong by less than the smallest

@@ -10,9 +10,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// # Exactness
 ///
 /// Let a trial fail with probability `e^-x`. With `E` a standard exponential variable,
-/// `P[floor(E / x) >= m] = P[E >= m x] = e^(-m x)`, which is the probability that the first `m` trials
-/// fail (Devroye 1986, "Non-Uniform Random Variate Generation", X.2). The floor is read from a
-/// float enclosure of `E / x` when both ends agree. Otherwise it is read from integers, after as
+/// `P[floor(E / x) >= m] = P[E >= m x] = e^(-m x)`, which is the probability that the first `m`
+/// trials fail (Devroye 1986, "Non-Uniform Random Variate Generation", X.2). The floor is read from
+/// a float enclosure of `E / x` when both ends agree. Otherwise it is read from integers, after as
 /// many more digits of both as needed. No probability is ever rounded.
 ///
 /// Cost: about 20 ns and one word, for every probability; a few microseconds with probability of

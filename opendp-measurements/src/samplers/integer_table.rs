@@ -13,8 +13,8 @@ use weights::{SHORTFALL, Weights, high_product};
 /// Gaussian noise of one scale.
 ///
 /// It has the law of [`discrete_laplace`](super::discrete_laplace) or
-/// [`discrete_gaussian`](super::discrete_gaussian) and is prepared for a scale, so that nearly every
-/// draw takes one word, one load from a table, and no branch that depends on the noise.
+/// [`discrete_gaussian`](super::discrete_gaussian) and is prepared for a scale, so that nearly
+/// every draw takes one word, one load from a table, and no branch that depends on the noise.
 ///
 /// # Exactness
 ///
@@ -32,8 +32,8 @@ use weights::{SHORTFALL, Weights, high_product};
 ///   is chosen with probability `2^-(i + 1)` and each `j` within it with probability `2^-b`; it is
 ///   accepted with probability `2 A w_j / (t 2^-(i + 1 + b))`. This is at most 1: `b` is so large
 ///   that `w_(j + 2^b) <= w_j / 2` beyond `K`, because `x_(j + 2^b) - x_j` is at least
-///   `0.7 > ln 2` at `j = K + 1` and does not fall as `j` grows; so `w_j <= 2^-i w_(K + 1)` in block
-///   `i`; and `2^(b + 2) A w_(K + 1) <= t`.
+///   `0.7 > ln 2` at `j = K + 1` and does not fall as `j` grows; so `w_j <= 2^-i w_(K + 1)` in
+///   block `i`; and `2^(b + 2) A w_(K + 1) <= t`.
 /// * The remaining units are rejected. A rejected trial is followed by another.
 ///
 /// So a trial gives `j > 0` with probability `2^-63 2 A w_j` exactly, in the tail too, and 0 with
@@ -104,8 +104,8 @@ impl IntegerTable {
         let up = |bound: u128| (bound >> 16) + 1;
         let window: u128 = below.iter().map(|bound| up(*bound) + (SHORTFALL >> 16)).sum();
         let all = (1 << 112) + 2 * window + (up(beyond) << (block + 2));
-        // Two units for each rest, and one because t is rounded up. The remainder, `first` and `all`
-        // leave A below 2^63.
+        // Two units for each rest, and one because t is rounded up. The remainder, `first` and
+        // `all` leave A below 2^63.
         let room = (1_u64 << 63) - 2 * first - 1;
         let unit = u64::try_from((UBig::from(room) << 112_usize) / all).ok()?;
 

@@ -153,9 +153,9 @@ fn drop_below(height: f64, left: &mut Vec<Candidate>) {
 /// below for `near >= 0`.
 ///
 /// With `v = 2^-53`, the roundings of the quotient and of both products raise it by at most
-/// `(1 + v)^3`, and `(1 + v)^3 (1 - 8v) < 1`. A product that is not normal is wrong by less than the
-/// least normal float, and the difference is exact there; for other products it only falls. Scales
-/// at the ends of the range, whose quotients might not be normal, have the bound 0.
+/// `(1 + v)^3`, and `(1 + v)^3 (1 - 8v) < 1`. A product that is not normal is wrong by less than
+/// the least normal float, and the difference is exact there; for other products it only falls.
+/// Scales at the ends of the range, whose quotients might not be normal, have the bound 0.
 fn inverse(scale: f64) -> f64 {
     if (1e-290..=1e290).contains(&scale) { (1.0 / scale) * (1.0 - 4.0 * f64::EPSILON) } else { 0.0 }
 }
