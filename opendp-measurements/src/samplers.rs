@@ -1,4 +1,4 @@
-//! Exact samplers: every output has exactly the probability its formula says.
+//! Exact samplers: every output has exactly the probability of its formula.
 //!
 //! Each sampler draws the digits of uniform reals lazily (Karney 2016, arXiv:1303.6257). Floats
 //! with a proven error bound decide nearly every draw. If their intervals leave a doubt, more

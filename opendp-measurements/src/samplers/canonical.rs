@@ -5,8 +5,7 @@ use dashu_int::{IBig, Sign, UBig};
 use opendp_core::arith::{dyadic, fixed};
 use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 
-/// Noise `N` for which `x + N` is (epsilon, delta)-differentially private when `x` moves by up
-/// to 1.
+/// Noise `N` that makes `x + N` (epsilon, delta)-differentially private when `x` moves by up to 1.
 ///
 /// It is the canonical noise distribution of that guarantee (Awan, Vadhan 2023, "Canonical noise
 /// distributions and private hypothesis tests", Definition 3.1 and Theorem 3.3): no noise of the
@@ -16,11 +15,11 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 ///
 /// Let `b = e^-epsilon`, `c = (1 - delta) b / (1 + b)` and `D = 1 - 2c`. The density of `N` is
 /// `D b^m` at `y`, with `m = floor(|y| + 1/2)` the nearest integer, for
-/// `|y| < t = k - 1/2 + theta`, and 0 beyond. Here `k` and `theta` from 0 to 1 are such that the
+/// `|y| < t = k - 1/2 + theta`, and 0 outside. Here `k` and `theta` from 0 to 1 are such that the
 /// outermost interval of length 1 has probability `delta`; for delta 0 there is no end. With `c_j`
 /// the probability of `y < -1/2 - j`, this is the recursion `c_0 = c`, `c_(j+1) = b (c_j - delta)`
 /// while `c_j > delta`; at the first `j` with `c_j <= delta`, `k = j + 1` and
-/// `theta = c_j / (D b^k)`. Solved,
+/// `theta = c_j / (D b^k)`. The solution is
 ///
 /// `j = max(0, ceil(ln A / epsilon))`, `A = b + (1 - delta) b (1 - b) / (delta (1 + b))`,
 /// `theta = (1 - delta - delta (b^-j - 1) (1 + b) / (1 - b)) / (1 - b + 2 delta b)`.
@@ -38,7 +37,7 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 ///
 /// * If `k epsilon >= 1`: the difference of two independent numbers of failures at `e^-epsilon`
 ///   each. It is `z` with probability proportional to `b^|z|`, and is rejected beyond `k`.
-/// * Otherwise `z` uniform from `-k` to `k`, accepted if a third such number of failures is at
+/// * Otherwise: `z` uniform from `-k` to `k`, accepted if a third such number of failures is at
 ///   least `|z|`, which has probability `b^|z|`.
 ///
 /// The place in the step is a uniform real `W`. Its digits are drawn until they decide, in step

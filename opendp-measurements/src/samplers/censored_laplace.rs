@@ -21,12 +21,13 @@ use std::hint::black_box;
 /// binary digits"): write `G = L + 2^n H`, `L` with the digits `b_0 .. b_(n-1)`. Since
 /// `(1 - q) (1 + q) (1 + q^2) .. (1 + q^(2^(n-1))) = 1 - q^(2^n)`,
 ///
-/// `P[L = l, H = h] = (1 - q) q^l q^(2^n h) = prod_j q^(2^j b_j) / (1 + q^(2^j)) (1 - q^(2^n)) q^(2^n h)`.
+/// `P[L = l, H = h] = (1 - q) q^l q^(2^n h)`, which is
+/// `prod_j q^(2^j b_j) / (1 + q^(2^j)) (1 - q^(2^n)) q^(2^n h)`.
 ///
 /// So digit `j` is 1 with probability `q^(2^j) / (1 + q^(2^j))`, and `H` is positive with
 /// probability `q^(2^n)`, all independently. `n` is the least with `2^n` at least the width `w`. If
 /// `H` is positive, the magnitude exceeds `w`, and every such magnitude takes the sum to the same
-/// end of the interval; otherwise the magnitude is `1 + L`.
+/// end of the interval. Otherwise the magnitude is `1 + L`.
 ///
 /// The probabilities are irrational, because `e^t` is irrational for every rational `t` but 0
 /// (Lambert 1761). Each coin compares a lazily drawn uniform with its probability: one word with

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | killed while a line was written | the part of a line after the mark: it is cut off |
 //! | killed, or no power, after it was written | a whole line after the mark: it counts |
-//! | anything before the mark is damaged or cut off | a seal that does not fit: nothing is released |
+//! | the part before the mark is damaged or cut | a seal that does not fit: nothing is released |
 
 mod disk;
 mod layout;
