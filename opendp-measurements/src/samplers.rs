@@ -20,7 +20,6 @@
 //! `opendp-bench --leakage` times 30 000 releases of a number, leaves out the slowest 2 %, and
 //! correlates the ranks of time and of the magnitude of the noise. By chance alone the root mean
 //! square of this correlation is 0.006. Medians of 18 reports, on a busy machine with 2 cores:
-//! Medians of 18 reports, on a busy machine with 2 cores:
 //!
 //! | noise | correlation |
 //! |---|---|

@@ -12,6 +12,7 @@ use super::transform::{Tilted, TiltedEnds};
 pub(super) const ERROR: f64 = 256.0 * U;
 
 /// Laplace noise of scale `sensitivity / epsilon`.
+///
 /// Vectors under the L1 distance are dominated by one number. The trade-off function of the shift
 /// by `a + b` of a log-concave density is `T_b(1 - T_a)`. For a product of two shifts, in two
 /// coordinates, the same expression is a lower bound, because one test can follow the other

@@ -102,7 +102,6 @@ impl ReplacedPair {
     ///
     /// The distances are divided by the standard deviation. The distance of a replaced record is
     /// capped at twice that of an added one.
-    /// twice the other one at most.
     ///
     /// # Errors
     /// `InvalidDistance` unless the distances are from `1e-9` to 300, and the rate is above 0 and
