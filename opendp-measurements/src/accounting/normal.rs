@@ -93,7 +93,7 @@ fn mills_at(x: &IBig, bits: usize) -> Enclosure {
 fn mills_series(x: &IBig, bits: usize) -> Enclosure {
     let w = bits + 64;
     let x = x << 64usize;
-    // Every term is a truncation, short by at most the shortfall of the one before times
+    // Every term is a truncation. Its shortfall is at most the shortfall of the previous term times
     // x^2 / (2n + 1), plus 1. The product of these factors is at most e^8, times 2.
     let square = (&x * &x) >> w;
     let mut term = x.clone();

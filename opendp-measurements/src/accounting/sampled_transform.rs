@@ -197,8 +197,8 @@ impl TiltedSample {
         let density = |atom: &Atom| atom.mass / (step * mu * atom.share);
         let top = self.atoms.iter().map(density).fold(0.0, f64::max);
         let variation = if bent <= 1.0 { 2.0 } else { 4.0 } * top * slack;
-        // Between two outputs the density is at least the smaller of both, and their losses are
-        // apart by an integral of `mu p`, where `ln p` is concave: differences would cancel.
+        // Between two outputs the density is at least the smaller of both. The distance of their
+        // losses is an integral of `mu p`, where `ln p` is concave: differences would cancel.
         let mut cells = Vec::with_capacity(self.atoms.len());
         let mut place = 0.0;
         for pair in self.atoms.windows(2).rev() {

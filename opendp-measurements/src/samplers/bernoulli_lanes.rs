@@ -152,7 +152,7 @@ mod tests {
                     pair(numerator, numerator),
                 ];
                 assert_eq!((counts, open), (exact, 0), "{f} 2^-{halvings}");
-                // The neighbouring probability is told apart from this one.
+                // The neighbouring probability is distinguished from this one.
                 let (wrong, _) = enumerate(&BernoulliLanes::new(f, halvings + 1), places, flip);
                 assert_ne!(wrong, exact);
             }

@@ -18,10 +18,10 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// From sigma 1 on, let `r = floor(sigma x + 1/2)` for a point `x` uniform in one of the `Strips`
 /// of an envelope of `e^(-x^2 / 2)`. It is accepted if a uniform `V` is below the quotient of
 /// `e^(-r^2 / (2 sigma^2))` and the envelope at `x`. The points that round to `r` make up an
-/// interval of the same length for every `r > 0`, and of half this length for 0. Those of each
-/// strip are accepted with a probability inversely proportional to the envelope there. A random
-/// sign then gives every integer its law. The envelope is high enough because `r / sigma` is within
-/// `1 / (2 sigma)` of `x`.
+/// interval of the same length for every `r > 0`, and of half this length for 0. The points
+/// of each strip are accepted with a probability inversely proportional to the envelope there. A
+/// random sign then gives every integer its law. The envelope is high enough because `r / sigma` is
+/// within `1 / (2 sigma)` of `x`.
 ///
 /// Below sigma 1, a candidate `y` from the discrete Laplace distribution of scale `t` is accepted
 /// with probability `exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2))` and otherwise replaced. Since
@@ -221,7 +221,7 @@ fn accept_candidate<S: RandomSource>(
 /// The exponent is `d^2 / 2` with `d` as below; `v = 2^-53`.
 ///
 /// * `sigma >= 1`: `d = (y - sigma) / sigma` takes two roundings, since both terms are exact.
-/// * `sigma < 1`, `y = 0`: `d = -sigma` is exact but for its sign.
+/// * `sigma < 1`, `y = 0`: `d = -sigma` is exact except for its sign.
 /// * `sigma < 1 <= y`: `d = ((y - 1) + (1 - sigma)(1 + sigma)) / sigma`, where no term is negative.
 ///   `y - 1` is exact, so the numerator is wrong by at most `4.1v` of itself and `d` by `5.2v`.
 ///

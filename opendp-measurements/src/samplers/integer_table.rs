@@ -72,7 +72,7 @@ const MOST: u32 = 11;
 const FAR: u32 = 280;
 /// The same if the table cannot be larger: `e^-14 < 2^-20`.
 const NEAR: u32 = 140;
-/// What halves a weight, in tenths of the exponent: `0.7 > ln 2`.
+/// The step that halves a weight, in tenths of the exponent: `0.7 > ln 2`.
 const HALF: u32 = 7;
 
 impl IntegerTable {
