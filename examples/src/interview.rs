@@ -1,4 +1,4 @@
-//! An analyst who asks one question after the other, and chooses each in view of the answers.
+//! An analyst who asks one question after the other, and chooses each after seeing the answers.
 
 use opendp_core::arith::Directed;
 use opendp_core::{
@@ -16,10 +16,11 @@ use crate::table::{People, ages, answers, incomes};
 
 /// A question about a table of people, whose answer is a whole number or an amount.
 type Question<T> = Measurement<AnyPeople, SymmetricDistance, MaxDivergence, T>;
-/// Decides whom a question is about: person `i` of a table.
+/// Decides whether a question is about person `i` of a table.
 type Who = fn(&People, usize) -> bool;
 
-/// The shares of the budget that questions cost: counts a twentieth each, and sums three of them.
+/// The budget divided by the share of a question: a count costs a twentieth, a sum three
+/// twentieths.
 const COUNT: f64 = 20.0;
 const SUM: f64 = 20.0 / 3.0;
 
@@ -28,8 +29,8 @@ const SUM: f64 = 20.0 / 3.0;
 pub struct Line {
     /// What was asked.
     pub question: &'static str,
-    /// The answer, and how far it may be from the truth, except with probability [`ALPHA`]; or why
-    /// there is none.
+    /// The answer with a bound on its distance from the truth, except with probability [`ALPHA`];
+    /// or the reason why there is no answer.
     pub answer: Result<(f64, f64), String>,
     /// What is left of the budget.
     pub left: f64,
@@ -37,8 +38,8 @@ pub struct Line {
 
 /// Ask a dozen questions, and one too many.
 ///
-/// Each question is a measurement like any other, whose loss nobody has to add up: the filter asks
-/// its map. The analyst spends all of the budget, and is refused at the end.
+/// Each question is an ordinary measurement. Its loss need not be added up by hand: the filter
+/// calls its map. The analyst spends all of the budget, and is refused at the end.
 ///
 /// # Errors
 /// `Argument` when `epsilon` is not a positive number, `FailedFunction` without entropy.
@@ -63,7 +64,7 @@ impl Analyst {
     fn interview(&mut self) -> Result<()> {
         let everyone = self.count("How many people are there?", |_, _| true)?;
         let years = self.years("How many years have they lived together?")?;
-        // Each answer may decide what is asked next.
+        // Each answer may decide the next question.
         if everyone * 45.0 < years {
             self.count("They are old. How many are above 65?", |p, i| 65 < p.age[i])?;
         } else {
@@ -87,7 +88,7 @@ impl Analyst {
         self.dollars("What do women earn together?", |p, i| p.sex[i] == 1)?;
         self.count("How many women are there?", |p, i| p.sex[i] == 1)?;
         self.count("How many women have a degree?", |p, i| p.sex[i] == 1 && 12 < p.educ[i])?;
-        // The budget is spent, to the last bit.
+        // The budget is spent exactly.
         self.count("How many men have a degree?", |p, i| p.sex[i] == 0 && 12 < p.educ[i])?;
         Ok(())
     }
@@ -111,16 +112,16 @@ impl Analyst {
         let bounded = incomes.then(|rows| make_clamp(rows, Bounds::new(0.0, 2e5)?))?;
         let sum: Transformation<_, _, AtomDomain<f64>, AbsoluteDistance<f64>> =
             bounded.then(make_sum)?;
-        // The sum of floats is a little more sensitive than its bound; its map knows by how much.
+        // The sum of floats is a little more sensitive than its bound; its map states by how much.
         let noise = self.noise(SUM, sum.map(&1)?)?;
         let question = sum.then(|sum| make_laplace(sum, noise, None))?;
         self.ask(title, &question, |dollars| dollars)
     }
-    /// The noise that costs one part of the budget, rounded up.
+    /// Return the noise that costs one part of the budget, rounded up.
     fn noise(&self, parts: f64, sensitivity: f64) -> Result<Scale> {
         Scale::new(sensitivity.inf_mul(parts)?.inf_div(self.epsilon)?)
     }
-    /// Ask, and write down what came of it.
+    /// Ask, and record the result.
     fn ask<T: opendp_core::Carrier>(
         &mut self,
         title: &'static str,
@@ -138,12 +139,12 @@ impl Analyst {
         Ok(value)
     }
 }
-/// Find the people a question is about.
+/// Return the people that a question is about.
 fn among(table: &People, who: Who) -> impl Iterator<Item = usize> {
     (0..table.age.len()).filter(move |i| who(table, *i))
 }
 
-/// Write an interview for people.
+/// Write an interview for display.
 pub fn text(lines: &[Line], epsilon: f64) -> String {
     let mut text =
         format!("{:<48} {:>14} {:>10} {:>7}\n", "question", "answer", "+/- 95 %", "left");

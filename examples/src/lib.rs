@@ -1,20 +1,20 @@
-//! What the example programs are made of.
+//! The parts of the example programs.
 //!
-//! `census` prints private statistics of a table of people. It reads from here, in this order:
+//! `census` prints private statistics of a table of people. It uses these modules, in this order:
 //!
-//! - [`population`] makes a table of people who do not exist;
+//! - [`population`] generates a table of fictitious people;
 //! - [`table`] holds the columns of a table, and reads them from a file so that no cell can fail;
 //! - [`statistics`] is the part to read first: each statistic is a chain of typed steps, from a
-//!   column to a release, and its loss is what the chain's own map says;
-//! - [`report`] writes what was released for people, and as JSON.
+//!   column to a release, and the chain's own map gives its loss;
+//! - [`report`] writes what was released, for display and as JSON.
 //!
-//! `analyst` asks one question after the other, each in view of the answers, in [`interview`]; its
-//! questions are about whole tables, whose space and columns are in [`people`].
+//! `analyst` asks one question after the other, each after seeing the answers before, in
+//! [`interview`]. Its questions are about whole tables; [`people`] has their space and columns.
 //!
-//! The programs that need more crates are packages of their own, so that each compiles what it uses:
-//! `example-budget` asks ten questions about a labour force through the front door of
-//! `opendp-analysis`, and keeps the budget in a ledger; `example-registry` has a tour of the registry,
-//! and a third party's mechanism in use. All of them end as `census` does, in [`terminal`].
+//! Programs that need more crates are separate packages, so that each compiles only what it uses.
+//! `example-budget` asks ten questions about a labour force with `opendp-analysis`, and keeps the
+//! budget in a ledger. `example-registry` has a tour of the registry, and uses a third party's
+//! mechanism. All of them end like `census`, in [`terminal`].
 //!
 //! ```
 //! use opendp_examples::{population, report, statistics};

@@ -1,7 +1,7 @@
 //! The space of tables of people, and its columns.
 //!
-//! A program that asks about one column after the other under one budget needs questions that all
-//! start from the same space: the table.
+//! A program that asks about several columns under one budget needs questions with the same input
+//! space: the table.
 
 use opendp_core::{
     Codec, Domain, Error, Function, Metric, MetricOn, Named, Result, Space, StabilityMap,
@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use crate::table::{People, ages, answers, codes, incomes};
 
-/// The domain of tables of people: columns of equal length, in the domains they are read in.
+/// The domain of tables of people: columns of equal length, in the domains in which they are read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnyPeople;
 
@@ -26,7 +26,7 @@ impl Domain for AnyPeople {
             && (table.married.len() == size && answers().member(&table.married))
     }
 }
-/// Tables differ by the people that one holds and the other does not.
+/// The distance of two tables is the number of people that only one of them holds.
 impl MetricOn<AnyPeople> for SymmetricDistance {
     fn check(&self, _: &AnyPeople) -> Result<()> {
         Ok(())
@@ -35,7 +35,7 @@ impl MetricOn<AnyPeople> for SymmetricDistance {
 named!(People as "examples::People", AnyPeople as "examples::AnyPeople");
 carrier!(People);
 
-/// A table is not written to documents.
+/// A table cannot be written to documents.
 impl Codec for People {
     fn to_json(&self) -> Json {
         Json::String(Self::type_name().to_string())
@@ -45,7 +45,7 @@ impl Codec for People {
     }
 }
 
-/// The space of tables of people.
+/// Make the space of tables of people.
 ///
 /// # Errors
 /// None: the distance fits every table.
@@ -53,9 +53,9 @@ pub fn people() -> Result<Space<AnyPeople, SymmetricDistance>> {
     Space::new(AnyPeople, SymmetricDistance)
 }
 
-/// Make a transformation that takes a column, or anything else that has one row for each person.
+/// Make a transformation to a column, or to any other value with one row for each person.
 ///
-/// Each row depends on one person alone, so that a person more in the table is a row more in the
+/// Each row depends on one person alone, so one more person in the table is one more row in the
 /// column: the distance stays.
 ///
 /// # Errors

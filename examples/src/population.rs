@@ -1,4 +1,4 @@
-//! People who do not exist: a census-like table made by arithmetic alone.
+//! Fictitious people: a census-like table made by arithmetic alone.
 
 use rand::{Rng, SeedableRng, rngs::ChaCha20Rng};
 
@@ -6,9 +6,9 @@ use crate::table::People;
 
 /// Generate people.
 ///
-/// The same number and seed give the same people on every platform and in every version: draws are
-/// words of ChaCha20, and what is made of them uses integers, and of floats only the operations
-/// that IEEE 754 rounds exactly. This generator is for data; noise never comes from it.
+/// The same number and seed give the same people on every platform and in every version. Draws are
+/// words of ChaCha20. Computation uses integers, and only those float operations that IEEE 754
+/// rounds exactly. This generator is for data; it never generates noise.
 pub fn generate(people: usize, seed: u64) -> People {
     let mut draw = Draw(ChaCha20Rng::seed_from_u64(seed));
     let mut all = People::default();
@@ -26,7 +26,7 @@ pub fn generate(people: usize, seed: u64) -> People {
     all
 }
 
-/// Adults, by bands of ages.
+/// Draw an age of an adult, from age bands.
 fn age(draw: &mut Draw) -> i64 {
     let bands =
         [(18, 120), (25, 190), (35, 225), (45, 180), (55, 120), (65, 85), (75, 60), (85, 20)];
@@ -40,8 +40,8 @@ fn age(draw: &mut Draw) -> i64 {
     };
     start + i64::from(draw.below(width))
 }
-/// Levels of education, from no schooling to a doctorate: the level, out of a thousand people how
-/// many have it, and the thousands of dollars that are typical in the middle of a career.
+/// Levels of education, from no schooling to a doctorate: the level, its frequency per thousand
+/// people, and the typical income in thousands of dollars in the middle of a career.
 const LEVELS: [(i32, u32, i32); 16] = [
     (1, 33, 9),
     (2, 14, 10),
@@ -60,8 +60,8 @@ const LEVELS: [(i32, u32, i32); 16] = [
     (15, 24, 78),
     (16, 13, 76),
 ];
-/// A level of education and its typical income. The young have not finished, and fewer of the old
-/// went far.
+/// Draw a level of education and its typical income. The young have not finished, and fewer of the
+/// old reached high levels.
 fn education(age: i64, draw: &mut Draw) -> (i32, i32) {
     let weights = LEVELS.map(|(level, weight, typical)| {
         let weight = match age {
@@ -73,7 +73,7 @@ fn education(age: i64, draw: &mut Draw) -> (i32, i32) {
     });
     draw.choose(&weights)
 }
-/// Out of a thousand.
+/// Return the share of married people, out of a thousand.
 fn married(age: i64) -> u32 {
     match age {
         ..=19 => 40,
@@ -109,8 +109,9 @@ fn income(age: i64, sex: i32, typical: i32, draw: &mut Draw) -> f64 {
     ((middle * ratio / 10.0).round() * 10.0).min(1_000_000.0)
 }
 
-/// The ratio of an income to the typical one: even within each tenth of the people, but for the
-/// last, which has a Pareto tail with exponent 2, so that no moment above the first is stable.
+/// Draw the ratio of an income to the typical one: uniform within each tenth of the people, except
+/// for the last. The last has a Pareto tail with exponent 2, so no moment above the first is
+/// stable.
 fn ratio(draw: &mut Draw) -> f64 {
     let tenths = [
         (0.02, 0.25),
@@ -133,21 +134,21 @@ fn ratio(draw: &mut Draw) -> f64 {
 /// Draws from one stream of words.
 struct Draw(ChaCha20Rng);
 impl Draw {
-    /// An integer below `n`, each as likely as the others up to one part in 2^32.
+    /// Draw an integer below `n`, uniform up to one part in 2^32.
     fn below(&mut self, n: u32) -> u32 {
         let product = u64::from(self.0.next_u32()) * u64::from(n);
-        // Below n, so that it fits.
+        // Below n, so it fits.
         u32::try_from(product >> 32).unwrap_or_default()
     }
-    /// Whether something happens that does so `thousandths` times out of a thousand.
+    /// Return true with probability `thousandths` / 1000.
     fn happens(&mut self, thousandths: u32) -> bool {
         self.below(1000) < thousandths
     }
-    /// A multiple of 2^-32 from 0 up to 1, which is not reached.
+    /// Draw a multiple of 2^-32, at least 0 and below 1.
     fn unit(&mut self) -> f64 {
         f64::from(self.0.next_u32()) / 4_294_967_296.0
     }
-    /// One of several values, as often as its weight says.
+    /// Choose one of several values, with probability proportional to its weight.
     fn choose<T: Copy + Default>(&mut self, weights: &[(T, u32)]) -> T {
         let mut left = self.below(weights.iter().map(|(_, weight)| weight).sum());
         for (value, weight) in weights {

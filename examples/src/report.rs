@@ -1,4 +1,4 @@
-//! What was released, for people to read and as JSON.
+//! Reports of releases, for display and as JSON.
 
 use std::fmt::Write;
 
@@ -7,10 +7,10 @@ use serde_json::{Value as Json, json};
 
 use crate::statistics::{ALPHA, Accuracy, Answer, Census};
 
-/// What neighbours are, in words.
+/// The definition of neighbours, in words.
 pub const NEIGHBOURS: &str = "tables that differ by one person, added or removed";
 
-/// Write a table for people.
+/// Write a table for display.
 pub fn table(census: &Census) -> String {
     let mut rows = Vec::new();
     for statistic in &census.statistics {
@@ -54,7 +54,7 @@ pub fn table(census: &Census) -> String {
     text
 }
 
-/// Write as JSON, with all digits.
+/// Convert to JSON, with all digits.
 pub fn json(census: &Census) -> Json {
     let answers = |answers: &[Answer]| -> Json {
         answers

@@ -1,10 +1,10 @@
-//! Private statistics of people, and what each of them costs.
+//! Private statistics of people, and the loss of each.
 //!
 //! Two tables are neighbours when one holds one person more than the other. Each statistic reads
-//! one column. A column is a projection of the table, and a projection is 1-stable: a person more
-//! in the table is a row more in the column, so that neighbouring tables have neighbouring columns,
-//! at [`SymmetricDistance`](opendp_core::SymmetricDistance) 1. Every loss here is the
-//! measurement's own map at that distance, and the loss of all is their composition.
+//! one column. A column is a projection of the table, and a projection is 1-stable: one more person
+//! in the table is one more row in the column. So neighbouring tables have neighbouring columns, at
+//! [`SymmetricDistance`](opendp_core::SymmetricDistance) 1. Every loss here is computed by the
+//! measurement's own map at that distance, and the total loss is their composition.
 
 mod histogram;
 mod quantiles;
@@ -16,11 +16,11 @@ use opendp_core::{Domain, Error, MaxDivergence, Measure, Measurement, Metric, Re
 
 use crate::table::People;
 
-/// How many people neighbours differ in.
+/// The number of people in which neighbours differ.
 const NEIGHBOURS: u32 = 1;
-/// The probability with which an answer may miss its accuracy.
+/// The probability with which an answer may exceed its accuracy.
 pub const ALPHA: f64 = 0.05;
-/// Into how many parts the budget is split: a count, two sums, six quantiles and a histogram.
+/// The number of parts of the budget: a count, two sums, six quantiles and a histogram.
 const PARTS: f64 = 10.0;
 
 /// What was released about some people.
@@ -44,23 +44,23 @@ pub struct Statistic {
 /// One answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// Which of the statistic's answers it is; empty when there is one.
+    /// The name of this answer within the statistic; empty when there is only one.
     pub label: String,
-    /// The answer, unless the noise has left none.
+    /// The answer, unless the noise left no valid one.
     pub value: Option<f64>,
-    /// How many decimals of it are worth reading.
+    /// The number of meaningful decimals.
     pub decimals: usize,
-    /// How far it may be from the truth, except with probability [`ALPHA`].
+    /// A bound on its distance from the truth, except with probability [`ALPHA`].
     pub accuracy: Accuracy,
 }
-/// How far an answer may be from the truth.
+/// A bound on the distance of an answer from the truth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Accuracy {
     /// By at most this much.
     PlusMinus(f64),
-    /// By at most so many people in rank, beyond what the best candidate misses.
+    /// At most this many people in rank, in addition to the error of the best candidate.
     Ranks(f64),
-    /// Nobody knows.
+    /// No bound is known.
     Unknown,
 }
 
@@ -73,7 +73,7 @@ pub fn census(people: &People, epsilon: f64) -> Result<Census> {
         let reason = format!("expected a positive number, found {epsilon}");
         return Err(Error::argument("epsilon", reason));
     }
-    // Rounded down, so that ten parts are no more than the whole.
+    // Rounded down, so ten parts are at most the whole.
     let share = epsilon.neg_inf_div(PARTS)?;
     let all = || -> Result<Vec<Statistic>> {
         let count = sums::people(people, share)?;
@@ -94,9 +94,9 @@ pub fn census(people: &People, epsilon: f64) -> Result<Census> {
     Ok(Census { total: MaxDivergence.compose(&losses)?, statistics })
 }
 
-/// Find the least noise at which a measurement loses no more than its share.
+/// Find the least noise at which a measurement loses at most its share.
 ///
-/// Nothing is computed by hand: each candidate is a complete measurement, which is asked.
+/// Nothing is computed by hand: each candidate is a complete measurement whose map is called.
 fn least_noise<DI, MI, TO>(
     share: f64,
     build: impl Fn(f64) -> Result<Measurement<DI, MI, MaxDivergence, TO>>,

@@ -24,19 +24,19 @@ pub struct People {
     pub married: Vec<bool>,
 }
 
-/// The domain of ages, as they are read: any whole number.
+/// Return the domain of ages, as they are read: any whole number.
 pub fn ages() -> Column<i64> {
     VectorDomain::new(AtomDomain::default())
 }
-/// The domain of codes, such as levels of education: any whole number.
+/// Return the domain of codes, such as levels of education: any whole number.
 pub fn codes() -> Column<i32> {
     VectorDomain::new(AtomDomain::default())
 }
-/// The domain of incomes, as they are read: any number but NaN.
+/// Return the domain of incomes, as they are read: any number but NaN.
 pub fn incomes() -> Column<f64> {
     VectorDomain::new(AtomDomain::non_nan())
 }
-/// The domain of answers to a question.
+/// Return the domain of answers to a question.
 pub fn answers() -> Column<bool> {
     VectorDomain::new(AtomDomain::default())
 }
@@ -45,10 +45,9 @@ impl People {
     /// Read a CSV file. Columns are found by the names in its first line, in any order, and other
     /// columns are left alone.
     ///
-    /// Reading is total, as the privacy of all that follows needs it: whatever a line holds, it is
-    /// one person, and whatever a cell holds, it becomes a member of the column's domain. A cell
-    /// that is missing or does not read becomes 0, so that neither an error nor the number of rows
-    /// tells anything about one person's line.
+    /// Reading is total, as privacy requires: every line is one person, and every cell becomes a
+    /// member of the column's domain. A cell that is missing or cannot be read becomes 0. So
+    /// neither an error nor the number of rows reveals anything about one person's line.
     ///
     /// # Errors
     /// `FailedFunction` when the file cannot be read, `Argument` when a column is missing.
@@ -63,8 +62,8 @@ impl People {
     /// # Errors
     /// As [`read`](People::read).
     pub fn from_csv(text: impl std::io::Read) -> Result<Self> {
-        // A line is a person, so that nothing but its end may end it: not a carriage return in a
-        // cell, and no quote that is never closed. The quotes around a cell are cut off instead.
+        // A line is a person, so only the end of the line may end it: not a carriage return in a
+        // cell, and not a quote that is never closed. The quotes around a cell are removed instead.
         let mut reader = csv::ReaderBuilder::new()
             .flexible(true)
             .quoting(false)
@@ -75,7 +74,7 @@ impl People {
             _ => Error::FailedFunction("cannot read: not a CSV file".into()),
         };
         let header: Vec<String> = reader.byte_headers().map_err(broken)?.iter().map(cell).collect();
-        // What the first line holds instead is not shown: without names, it is a person.
+        // If there are no names, the first line is a person, so its content is not shown.
         let place = |name: &str| {
             header.iter().position(|found| found == name).ok_or_else(|| {
                 let expected = "age, sex, educ, race, income and married";
@@ -112,10 +111,10 @@ impl People {
 
 fn cell(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    // Some programs begin a file with a mark of its encoding.
+    // Some programs begin a file with a byte order mark.
     text.trim_start_matches('\u{feff}').trim().trim_matches('"').trim().to_owned()
 }
-/// Read a column of cells as a member of a domain, which always succeeds for a domain of rows.
+/// Read a column of cells as a member of a domain. This always succeeds for a domain of rows.
 fn column<D: Domain>(domain: &D, cells: &[String]) -> Result<D::Carrier> {
     let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
     let rows = domain.read_cells(&cells);

@@ -1,4 +1,4 @@
-//! Which of the numbers of a vector exceed a threshold.
+//! Which numbers of a vector exceed a threshold.
 
 use opendp_core::arith::{InfCast, Number};
 use opendp_core::{
@@ -10,40 +10,39 @@ use crate::Scale;
 use crate::samplers::Score;
 use crate::sparse_vector::{Cost, Threshold, rounded};
 
-/// Make a measurement that says of each number of a vector whether it exceeds a threshold, until so
-/// many have.
+/// Make a measurement that tells which numbers of a vector exceed a threshold, up to a limit.
 ///
-/// It is [`make_sparse_vector`](crate::make_sparse_vector) for queries that are known in advance,
-/// whose values are the vector.
+/// It is [`make_sparse_vector`](crate::make_sparse_vector) for queries that are known in advance;
+/// the vector holds their values.
 ///
 /// # Arguments
 /// * `input` - vectors of numbers under the L-infinity distance
-/// * `threshold` - what the numbers are compared with
-/// * `limit` - how many answers may be above
-/// * `scales` - the scale of the noise on the threshold, and of that on each number
+/// * `threshold` - the number that the numbers are compared with
+/// * `limit` - the most answers that may be above
+/// * `scales` - the scales of the noise on the threshold and of the noise on each number
 ///
 /// # Precondition
-/// The domain has no NaN: without it there is no space. `threshold` is not NaN, and `limit` is at
-/// least 1. The length of the vectors need not be known: vectors of different lengths are infinitely
-/// far apart.
+/// The domain excludes NaN; otherwise there is no such space. `threshold` is not NaN, and `limit`
+/// is at least 1. The length of the vectors need not be known: vectors of different lengths are
+/// infinitely far apart.
 ///
 /// # Postcondition
-/// The release is a list of answers, for the numbers in their order: `true` says that a number plus
-/// noise is at least the threshold plus noise. It ends after `limit` answers `true`, or after the
-/// last number. All noise is independent, and that of the threshold is drawn once. An infinite number
-/// is taken for the largest or lowest finite one.
+/// The release is a list of answers, for the numbers in their order: `true` means that a number
+/// plus noise is at least the threshold plus noise. The list ends after `limit` answers `true`, or
+/// after the last number. All noise is independent; the noise on the threshold is drawn once. An
+/// infinite number counts as the largest or lowest finite one.
 ///
 /// # Map
-/// `d_in / scales.0 + 2 limit d_in / scales.1`, without the 2 for a `monotonic` metric, rounded up
-/// once. A quotient of a positive number by 0 is infinite. The length of the vector does not enter.
+/// `d_in / scales.0 + 2 limit d_in / scales.1`, without the factor 2 for a `monotonic` metric,
+/// rounded up once. A positive number divided by 0 is infinite. The length of the vector does not
+/// matter.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in`-close vectors. They have the same length, and no number of one differs
-/// from that of the other by more than `d_in`; if the metric is monotonic, all differ in the same
-/// direction. So they are the values of queries of sensitivity `d_in` on two data sets, and the
-/// release is the sequence of the answers to them. The proof of
-/// [`make_sparse_vector`](crate::make_sparse_vector) bounds its loss for this pair by
-/// the map.
+/// Let `x`, `y` be `d_in`-close vectors. They have the same length, and each number of one differs
+/// from the same number of the other by at most `d_in`; if the metric is monotonic, all differ in
+/// the same direction. So they are the values of queries of sensitivity `d_in` on two data sets,
+/// and the release is the sequence of the answers to them. The proof of
+/// [`make_sparse_vector`](crate::make_sparse_vector) bounds its loss for this pair by the map.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `threshold` is NaN or `limit` is 0
@@ -79,7 +78,7 @@ where
     let map = losing(threshold.cost(), monotonic);
     Ok(Measurement::new(input, MaxDivergence, answering(threshold), map))
 }
-/// The function, which is the same for all types of distances.
+/// Build the function, which is the same for all types of distances.
 fn answering<T: Atom + Number + Score>(threshold: Threshold<T>) -> Function<Vec<T>, Vec<bool>> {
     Function::map(move |numbers: &Vec<T>| {
         let (mut threshold, mut released) = (threshold.answers()?, Vec::new());
@@ -92,7 +91,7 @@ fn answering<T: Atom + Number + Score>(threshold: Threshold<T>) -> Function<Vec<
         Ok(released)
     })
 }
-/// The privacy map, which is the same for all types of numbers.
+/// Build the privacy map, which is the same for all types of numbers.
 fn losing<Q>(cost: Cost, monotonic: bool) -> PrivacyMap<LInfDistance<Q>, MaxDivergence>
 where
     Q: Distance + Number,
@@ -110,7 +109,7 @@ macro_rules! register_at {
         }
     )+};
 }
-// Each type of number, and the types of its distances.
+// Each number type, with the types of its distances.
 register_at! {
     i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64;
     u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;

@@ -6,27 +6,28 @@
 //!
 //! # How it computes, and why the bounds hold
 //!
-//! 1. Each pair puts its outputs into buckets by their loss, with a stated relative error. These are
-//!    plain floats, computed by functions whose error is proven where they are defined.
+//! 1. Each pair puts its outputs into buckets by their loss, with a stated relative error. The
+//!    masses are plain floats, computed by functions whose error is proven where they are defined.
 //! 2. Buckets become a measure on a grid that dominates the loss ("connect the dots"), or one that
 //!    is dominated by it. The errors of step 1 enlarge, or reduce, the masses and the losses.
 //! 3. The measures are tilted, transformed, raised to powers, multiplied and transformed back. The
-//!    error of the transforms is bounded from the numbers at hand and added to each mass; what lies
-//!    outside of the window is bounded by Chernoff's inequality and added to delta. Because of the
-//!    tilt these are small relative to delta, whatever its size.
-//! 4. Grid, tilt and window are chosen for the question that is asked. The choice is a heuristic:
-//!    it decides how tight the bounds are, and not whether they hold.
+//!    error of the transforms is bounded from the actual numbers and added to each mass. Mass
+//!    outside the window is bounded by Chernoff's inequality and added to delta. Because of the
+//!    tilt these errors are small relative to delta, even when delta is tiny.
+//! 4. Grid, tilt and window are chosen for the question that is asked. The choice is a heuristic.
+//!    It affects how tight the bounds are, but not whether they hold.
 //!
-//! Pairs that know the transform of their loss ([`DominatingPair::tilted`]) need none of this: where
-//! the transform of the composition fades fast, delta is a sum over a few dozen frequencies, with
-//! bounds of what is left out. Where it does not, as for one release with atoms, there is the grid.
+//! Pairs with a known transform of their loss ([`DominatingPair::tilted`]) skip these steps. If the
+//! transform of the composition decays fast, delta is a sum over a few dozen frequencies, with
+//! bounds of the omitted ones. If it does not, as for one release with atoms, the grid is used.
 //!
-//! Before any of this, discrete Gaussian noise is replaced by what it lies [between](Between): equal
-//! releases by one, and large scales by continuous noise. All Gaussian noise is one release. Pairs of
-//! which only `rho` is known are added up, and the sum of all `rho`, where each pair has one, is
-//! another bound: what is reported is the smaller one.
+//! Before these steps, discrete Gaussian noise is replaced by the pairs it lies [between](Between):
+//! equal releases by one release, and large scales by continuous noise. All Gaussian noise is
+//! joined into one release. Pairs with a known `rho` only are added up. If every pair has a `rho`,
+//! their sum gives another bound, and the smaller bound is reported.
 //!
-//! [`gaussian_delta`] and its siblings need no grid: they are certified to the last digit.
+//! [`gaussian_delta`] and the functions next to it need no grid: they are certified to the last
+//! digit.
 
 mod account;
 mod basic;

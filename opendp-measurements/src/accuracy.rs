@@ -1,12 +1,12 @@
-//! How far releases are from the truth: of one noise, of sums of independent noises, of several
+//! Bounds on the error of releases: for one noise, for sums of independent noises, and for several
 //! releases at once.
 //!
-//! Each release of additive noise is the true number and a [`Noise`] of known distribution. What is
-//! computed from releases by adding, subtracting and multiplying by rational numbers is the true
-//! result and a weighted sum of independent noises, of which [`sum_of`] bounds the quantiles: far
-//! tighter than the sum of their quantiles, and certain. [`largest_of`] bounds all of several
-//! errors at once. An [`Estimate`] keeps a number together with the noises that are in it, so that a
-//! noise that enters twice is not taken for two.
+//! Each release of additive noise is the true number plus a [`Noise`] of known distribution. A
+//! result computed from releases by adding, subtracting and multiplying by rational numbers is the
+//! true result plus a weighted sum of independent noises. [`sum_of`] bounds the quantiles of such a
+//! sum: the bound is certain, and far tighter than the sum of the noises' quantiles. [`largest_of`]
+//! bounds all of several errors at once. An [`Estimate`] stores a number together with its noises,
+//! so that a noise that enters twice does not count as two noises.
 //!
 //! ```
 //! use opendp_measurements::Scale;
@@ -19,16 +19,16 @@
 //! ```
 //!
 //! # How it computes, and why the bounds hold
-//! All these noises are symmetric, and so are their weighted sums, so that `P[|S| > t] = 2 P[S > t]`;
-//! noise that is cut off is bounded by its positive part on either side, so that "at most" holds.
-//! Every noise is rounded *up* to a grid: the sum can only grow. Of many noises each is rounded to the
-//! nearest place instead: the sum of the displacements is within Hoeffding's bound but for a share of
-//! `alpha / 10000`. (Where all noises are integers with rational weights, there is a grid on which
-//! nothing is rounded, and Gaussian noises on real numbers are as one.) The measures on the grid are
-//! convolved by the transforms of the [accounting](crate::accounting): tilted, with every error of
-//! the transform, of the window and of the masses bounded from above and added. Grid, tilt and window
-//! are chosen by heuristics, which decide how tight the bound is and not whether it holds. The result
-//! is never above the sum of the noises' own quantiles at `alpha / n`, the union bound.
+//! All these noises are symmetric, and so are their weighted sums, so `P[|S| > t] = 2 P[S > t]`.
+//! Noise that is cut off is bounded by its positive part on either side, so "at most" holds. Every
+//! noise is rounded *up* to a grid: the sum can only grow. Many noises are instead each rounded to
+//! the nearest place: the sum of the displacements is within Hoeffding's bound except with
+//! probability `alpha / 10000`. (If all noises are integers with rational weights, there is a grid
+//! without rounding, and Gaussian noises on real numbers are merged into one.) The measures on the
+//! grid are convolved by the transforms of the [accounting](crate::accounting): tilted, with every
+//! error of the transform, of the window and of the masses bounded from above and added. Heuristics
+//! choose grid, tilt and window; they affect how tight the bound is but not whether it holds. The
+//! result is never above the sum of the noises' own quantiles at `alpha / n`, the union bound.
 
 mod estimate;
 mod grid;
@@ -44,7 +44,7 @@ pub use weight::Weight;
 
 use opendp_core::{Error, Result};
 
-/// The most bounds that are listed one by one: a size may come from a document, and no data.
+/// The most bounds to list one by one: a size may come from a document without any data.
 const MOST_BOUNDS: usize = 1 << 20;
 
 /// Check that `alpha` is a probability above 0.
@@ -56,7 +56,7 @@ pub(crate) fn check(alpha: f64) -> Result<()> {
     }
 }
 
-/// List the same bound for each of `count` answers, or once when there are unknown or very many.
+/// List the same bound for each of `count` answers, or once if the count is unknown or very large.
 pub(crate) fn each(bound: f64, count: Option<usize>) -> Vec<Option<f64>> {
     vec![Some(bound); count.filter(|count| *count <= MOST_BOUNDS).unwrap_or(1)]
 }

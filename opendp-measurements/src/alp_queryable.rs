@@ -18,54 +18,55 @@ use crate::sparse_vector::rounded;
 
 /// Make a measurement that releases a noisy map, which answers for any key.
 ///
-/// It is the mechanism ALP of Aumüller, Lebeda and Pagh (2021), "Differentially private sparse
-/// vectors with low error, optimal space, and fast access". No key is released; whoever asks for one
-/// gets an estimate of its value, near 0 if the map does not have it. All answers come from one
-/// table of bits and cost nothing further.
+/// This is the mechanism ALP of Aumüller, Lebeda and Pagh (2021), "Differentially private sparse
+/// vectors with low error, optimal space, and fast access". No key is released. A question about a
+/// key returns an estimate of its value, near 0 if the map does not have the key. All answers come
+/// from one table of bits and have no further cost.
 ///
 /// # Arguments
 /// * `input` - maps from keys to integers, under the distance of their changes
 /// * `scale` - the loss for each unit of change: a *larger* one is less private, and more accurate
 /// * `total_limit` - about the sum of all values; a larger sum makes answers less accurate
-/// * `value_limit` - the largest value that is told from larger ones; by default the upper bound of
-///   the domain of values
-/// * `size_factor` - how many bits of the table there are for each that is set
-/// * `alpha` - how coarse the units are that values are counted in, `alpha / scale`
+/// * `value_limit` - the largest value that answers distinguish from larger ones; by default the
+///   upper bound of the domain of values
+/// * `size_factor` - the number of bits of the table for each bit that is set
+/// * `alpha` - the unit that values are counted in is `alpha / scale`; a larger one is coarser
 ///
 /// # Precondition
-/// `scale` is finite and above 0; the other numbers are above 0. The table has at most 2^32 bits, and
-/// a value at most 2^20 of them.
+/// `scale` is finite and above 0; the other numbers are above 0. The table has at most 2^32 bits,
+/// of which a value uses at most 2^20.
 ///
 /// # Postcondition
-/// The release is a queryable: the answer for a key is the estimate of its value. Asked again, it is
-/// the same. Values below 0 count as 0, and those above `value_limit` as about that.
+/// The release is a queryable: the answer for a key is the estimate of its value. The same question
+/// always has the same answer. Values below 0 count as 0, and values above `value_limit` as about
+/// `value_limit`.
 ///
 /// # Map
 /// `d_out = scale l1`, rounded up once, where `d_in = (l0, l1, linf)`.
 ///
 /// # Proof
 /// The release is a function of the hash functions and of a table of bits. The hash functions are
-/// drawn without a look at the data. So is all that the queryable draws on later, which is
-/// post-processing. Fix the hash functions and an outcome of the table.
+/// drawn independently of the data. All answers of the queryable are post-processing. Fix the hash
+/// functions and an outcome of the table.
 ///
-/// Let `t = max(v, 0) scale / alpha`, cut off at the number `m` of hash functions, for the value `v`
-/// of a key, 0 for a key that is missing. The key has the level `floor(t)`, or the next one with
-/// probability `t - floor(t)`: a rational number, whose Bernoulli variable is drawn exactly, from
-/// big integers. It sets the bits at its first so many positions. Then each bit of the table is
-/// flipped with the probability `p`, a float that is at least `1 / (alpha + 2)` and at most `1 / 2`;
-/// so `(1 - p) / p <= alpha + 1`.
+/// Let `t = max(v, 0) scale / alpha`, limited to the number `m` of hash functions, for the value
+/// `v` of a key, 0 for a key that is missing. The key has the level `floor(t)`, or the next one
+/// with probability `t - floor(t)`: a rational number, whose Bernoulli variable is drawn exactly,
+/// from big integers. A key of level `j` sets the bits at its first `j` positions. Then each bit of
+/// the table is flipped with the probability `p`, a float that is at least `1 / (alpha + 2)` and at
+/// most `1 / 2`; so `(1 - p) / p <= alpha + 1`.
 ///
 /// Take this as a mechanism for values that are real numbers, and let one value change while `t` is
-/// between `j` and `j + 1`. Let `A` and `B` be the probabilities of the outcome if the level of that
-/// key is `j` and `j + 1`. For any levels of the other keys, the tables before the flips differ in
-/// one bit at most, so their probabilities of the outcome differ by a factor of at most `alpha + 1`;
-/// averaged over those levels, so do `A` and `B`. The probability of the outcome is
+/// between `j` and `j + 1`. Let `A` and `B` be the probabilities of the outcome if the level of
+/// that key is `j` and `j + 1`. For any levels of the other keys, the tables before the flips
+/// differ in one bit at most, so their probabilities of the outcome differ by a factor of at most
+/// `alpha + 1`; averaged over those levels, so do `A` and `B`. The probability of the outcome is
 /// `P = (1 - f) A + f B` with `f = t - j`. Its derivative is `B - A`, and `P >= min(A, B)`, so
 /// `|d ln P / dt| <= |B - A| / min(A, B) <= alpha`. As `t` changes by at most `scale / alpha` for
-/// each unit of `v`, `ln P` changes by at most `scale` for each. From one map to another, change one
-/// value after the other: `ln P` changes by at most `scale` times the sum of the changes, which is
-/// at most `scale l1`. (Their theorem on privacy, for `scale = 1`.) Keys that share positions change
-/// nothing in this.
+/// each unit of `v`, `ln P` changes by at most `scale` for each. To go from one map to another,
+/// change one value after the other: `ln P` changes by at most `scale` times the sum of the
+/// changes, which is at most `scale l1`. (Their theorem on privacy, for `scale = 1`.) This also
+/// holds if keys share positions.
 ///
 /// # Errors
 /// * `MakeMeasurement` when an argument is out of range, the table would be too large, or there is
@@ -131,7 +132,7 @@ register! {
         for K in [bool, i32, i64, u32, u64, usize, String], V in [i32, i64, u32, u64, usize];
 }
 
-/// The privacy map, which is the same for all types of keys.
+/// Build the privacy map, which is the same for all types of keys.
 fn losing<V>(scale: f64) -> PrivacyMap<L01InfDistance<AbsoluteDistance<V>>, MaxDivergence>
 where
     V: Distance + Number,
@@ -140,7 +141,8 @@ where
     PrivacyMap::new(move |(_, l1, _): &(u32, V, V)| rounded(&loss(*l1, scale)?))
         .with_exact(move |(_, l1, _)| Ok(vec![loss(*l1, scale)?]))
 }
-/// Multiply without rounding, but for an integer that no float is, which is rounded up to one.
+/// Multiply without rounding, except that an integer that is not a float is first rounded up to
+/// one.
 fn loss<Q: Number>(l1: Q, scale: f64) -> Result<Exact>
 where
     f64: InfCast<Q>,
@@ -148,11 +150,11 @@ where
     let l1 = f64::inf_cast(finite_distance(l1)?)?;
     Ok(Exact::from_f64(l1)?.times(&Exact::from_f64(scale)?))
 }
-/// Take a number below 0 for 0.
+/// Replace a negative number by 0.
 fn magnitude(value: IBig) -> UBig {
     UBig::try_from(value).unwrap_or(UBig::ZERO)
 }
-/// The answers of a table, which do not depend on the type of values.
+/// Build the answers of a table, which do not depend on the type of values.
 fn asked<K: HashableAtom>(table: Table) -> Queryable<K, f64> {
     Queryable::stateless(move |key: &K| Ok(table.estimate(table.hashes.of(key))))
 }
@@ -167,7 +169,7 @@ struct Plan {
     /// `scale / alpha`, as a fraction.
     number: UBig,
     over: UBig,
-    /// How many hash functions, and so the highest level.
+    /// The number of hash functions, which is the highest level.
     most: usize,
     /// The table has `2^bits` bits.
     bits: u32,
@@ -176,7 +178,7 @@ struct Plan {
     unit: f64,
 }
 impl Plan {
-    /// Check the arguments, and plan.
+    /// Check the arguments, and choose the shape of the table.
     fn of(
         scale: f64,
         alpha: u32,
@@ -274,14 +276,14 @@ fn no_memory(size: usize) -> Error {
     ))
 }
 
-/// What is released.
+/// The release.
 struct Table {
     hashes: Hashes,
     bits: Vec<u64>,
     unit: f64,
 }
 impl Table {
-    /// Draw hash functions, and then a table of what they make of the keys and their values.
+    /// Draw hash functions, and then a table from the hashes of the keys and their values.
     fn draw(plan: &Plan, values: impl FnOnce(&Hashes) -> Vec<(u64, UBig)>) -> Result<Self> {
         let hashes = plan.hashes()?;
         let values = values(&hashes);
@@ -323,7 +325,7 @@ impl Hashes {
         key.hash(&mut hasher);
         hasher.finish()
     }
-    /// The positions of a key, given by its hash.
+    /// Return the positions of a key, given by its hash.
     fn positions(&self, hash: u64) -> impl Iterator<Item = usize> + '_ {
         let drop = u64::BITS - self.bits;
         self.functions.iter().map(move |(factor, term)| {
@@ -336,8 +338,8 @@ fn is_set(table: &[u64], place: usize) -> bool {
     table[place / 64] >> (place % 64) & 1 == 1
 }
 
-/// Estimate the level of a key from its bits: where they have been mostly set so far, and mostly not
-/// from there on. Of several such places it is the mean.
+/// Estimate the level of a key from its bits: the place with mostly set bits before it and mostly
+/// unset bits after it. If there are several such places, return their mean.
 fn estimate(bits: impl Iterator<Item = bool>) -> f64 {
     let (mut height, mut highest) = (0_i64, 0_i64);
     let (mut sum, mut count) = (0_u64, 1_u64);

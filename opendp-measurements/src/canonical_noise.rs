@@ -13,54 +13,56 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 
 /// Make a measurement that adds canonical noise of an epsilon and a delta to a number.
 ///
-/// The noise is piecewise uniform, ends where delta is spent, and lets hypotheses be tested as well as
-/// the guarantee permits (Awan, Vadhan 2023). At delta 0 it is a discrete Laplace number plus a
-/// uniform one.
+/// The noise is piecewise uniform. It is bounded where delta is spent, and lets hypothesis tests
+/// have the power that the guarantee permits (Awan, Vadhan 2023). At delta 0 it is the sum of a
+/// discrete Laplace number and a uniform number.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance
-/// * `d_in` - the largest distance of members that is covered
+/// * `d_in` - the largest distance of members that the measurement covers
 /// * `d_out` - the pair of epsilon and delta to spend
 ///
 /// # Precondition
-/// None on the data; an infinity is taken for the largest or lowest finite number. `d_in` is finite
-/// and not negative, epsilon is finite and above 0, delta is from 0 to 1; each stands for exactly the
-/// rational number that the float is.
+/// None on the data; an infinity counts as the largest or lowest finite number. `d_in` is finite
+/// and not negative, epsilon is finite and above 0, delta is from 0 to 1; each float stands for its
+/// exact rational value.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d` give releases that are `map(d)`-close: for each event,
 /// `P[M(x) in S] <= e^epsilon P[M(y) in S] + delta`. A release is a finite float.
 ///
 /// # Map
-/// `(0, 0)` for 0; `d_out` up to `d_in`. There is no bound beyond.
+/// `(0, 0)` for 0; `d_out` for larger distances up to `d_in`. Beyond `d_in` there is no bound.
 ///
 /// # Proof
 /// The release is a function of `x + d_in N` alone: the float nearest to this exact sum, with
 /// [`CanonicalNoise`] `N`. Such a function loses no more than its argument (Dwork, Roth 2014,
-/// Proposition 2.1). Two members differ by `s d_in` with `0 <= s <= 1`, up to the order of the two, as
-/// making them finite takes them no further apart. So compare `N` and `N + s`; `N` is symmetric, so
-/// that the other order is the same.
+/// Proposition 2.1). Two members differ by `s d_in` with `0 <= s <= 1`, up to their order, because
+/// replacing infinities does not increase the distance. So compare `N` and `N + s`; `N` is
+/// symmetric, so the other order gives the same.
 ///
 /// Let `g` be the density of `N`, which is `D e^(-epsilon m)` where `|y| < t` rounds to `m`, and 0
-/// elsewhere. If both `|y| < t` and `|y - s| < t`, then the numbers that `|y|` and `|y - s|` round to
-/// differ by at most 1, so `g(y) <= e^epsilon g(y - s)`. Otherwise `g(y) > 0` only for `|y| < t` and
-/// `y - s <= -t`, that is `-t < y <= s - t`. Hence for each event `S`,
+/// elsewhere. If both `|y| < t` and `|y - s| < t`, then the numbers that `|y|` and `|y - s|` round
+/// to differ by at most 1, so `g(y) <= e^epsilon g(y - s)`. Otherwise `g(y) > 0` only for `|y| < t`
+/// and `y - s <= -t`, that is `-t < y <= s - t`. So for each event `S`,
 /// `P[N in S] - e^epsilon P[N + s in S] <= P[N <= s - t] <= P[N <= 1 - t]`.
 ///
-/// *The end.* It remains that the outermost interval of length 1 has probability delta. It has the part
-/// `theta` of step `k` and the part `1 - theta` of step `k - 1`. With the notation of
-/// [`CanonicalNoise`], let `c_j` be the probability below `-1/2 - j` of a distribution whose steps up
-/// to `k - 1` are whole. By `c_0 = c` and `c_(j+1) = b (c_j - delta)`, step `j` from 1 to `k - 1` has
-/// probability `c_(j-1) - c_j = D b^j`: for `j = 1` since `c - b (c - delta) = D b`, and then by
-/// induction. Below step `k - 1` is left `c_(k-1) = theta D b^k`, which fills step `k` up to `theta`.
-/// If `k > 1`, `(1 - theta) D b^(k-1) + theta D b^k = D b^(k-1) - c_(k-1) / b + c_(k-1)`, and
-/// `c_(k-1) / b = c_(k-2) - delta = D b^(k-1) + c_(k-1) - delta`, so the sum is delta. If `k = 1`, it is
-/// `D - c / b + c = (1 - c) - c / b`, and `c (1 + 1 / b) = 1 - delta`. Without an end the last term of
-/// the first part of the proof does not arise, and delta is 0.
+/// *The end.* It remains to show that the outermost interval of length 1 has probability delta. It
+/// has the part `theta` of step `k` and the part `1 - theta` of step `k - 1`. With the notation of
+/// [`CanonicalNoise`], let `c_j` be the probability below `-1/2 - j` of a distribution whose steps
+/// up to `k - 1` are whole. By `c_0 = c` and `c_(j+1) = b (c_j - delta)`, step `j` from 1 to
+/// `k - 1` has probability `c_(j-1) - c_j = D b^j`: for `j = 1` since `c - b (c - delta) = D b`,
+/// and then by induction. The rest below step `k - 1` is `c_(k-1) = theta D b^k`, which fills step
+/// `k` up to `theta`. If `k > 1`,
+/// `(1 - theta) D b^(k-1) + theta D b^k = D b^(k-1) - c_(k-1) / b + c_(k-1)`, and
+/// `c_(k-1) / b = c_(k-2) - delta = D b^(k-1) + c_(k-1) - delta`, so the sum is delta. If `k = 1`,
+/// it is `D - c / b + c = (1 - c) - c / b`, and `c (1 + 1 / b) = 1 - delta`. Without an end the
+/// last term of the first part of the proof does not arise, and delta is 0.
 ///
 /// *`d_in` 0.* The release is the number, and equal data give equal releases.
 ///
-/// *Rounding.* There is none: the map returns what the noise was made for, and the sampler is exact.
+/// *Rounding.* There is none: the map returns the parameters of the noise, and the sampler is
+/// exact.
 ///
 /// # Errors
 /// * `MakeMeasurement` when an argument is out of range

@@ -1,4 +1,4 @@
-//! Constructors that join what others have made.
+//! Constructors that combine other measurements and transformations.
 
 mod adaptive_composition;
 mod approximate;

@@ -5,16 +5,17 @@ use opendp_core::{Carrier, Domain, Error, Measure, Measurement, Metric, Result};
 
 use crate::accuracy;
 
-/// A number that noise was added to, or several.
+/// A number that noise was added to, or several such numbers.
 ///
 /// There are no intervals around a `usize`, the type of a chosen index: the accuracy of a choice is
-/// that of its score.
+/// the accuracy of its score.
 pub trait Released: Carrier {
-    /// What holds an interval for each number.
+    /// The container of an interval for each number.
     type Intervals;
     /// Count the numbers.
     fn count(&self) -> usize;
-    /// Put an interval around each number, given a bound on the error of each, or one for all.
+    /// Put an interval around each number, given a bound on the error of each, or one for all of
+    /// them.
     ///
     /// # Errors
     /// `NotImplemented` when a bound is not known; `InvalidDistance` when there are too few.
@@ -24,17 +25,16 @@ pub trait Released: Carrier {
 /// Find an interval that contains the true number except with probability `alpha`; for a vector,
 /// intervals that *all* contain the true numbers except with probability `alpha`.
 ///
-/// The release must be one of this measurement, whose noise alone is counted: what a clamp or a
-/// sample before it has changed is no error of the release. The probability is over the noise, for
-/// every true number; it is no longer that of releases which were chosen by their values. Each of
-/// the `n` numbers of a vector gets `alpha / n`, and by the union bound all errors together get
-/// `alpha`; the noise need not be independent. Everything is rounded outward: a float that was
-/// released stands for the interval between its neighbours, and an end beyond all floats is
-/// infinite.
+/// The release must come from this measurement. Only the noise of the measurement counts as error:
+/// the effect of an earlier clamp or sample does not. The probability is over the noise, for every
+/// true number; it does not hold for releases that were selected by their values. Each of the `n`
+/// numbers of a vector gets `alpha / n`, and by the union bound all errors together get `alpha`;
+/// the noise need not be independent. Everything is rounded outward: a released float stands for
+/// the interval between its neighbours, and an end beyond all floats is infinite.
 ///
 /// # Errors
-/// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when the measurement does not
-/// know its accuracy; those of the accuracy.
+/// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when the measurement does
+/// not know its accuracy; those of the accuracy.
 ///
 /// # Example
 /// ```
@@ -60,7 +60,7 @@ where
     TO: Released,
 {
     accuracy::check(alpha)?;
-    // One number or none needs no share, and the quotient must stay above 0.
+    // At most one number needs no share, and the quotient must stay above 0.
     let shares = f64::inf_cast(release.count().max(1))?;
     let share = alpha.neg_inf_div(shares)?.max(f64::from_bits(1));
     if alpha < shares * f64::from_bits(1) {
@@ -71,10 +71,10 @@ where
     release.intervals(&measurement.accuracy(share)?)
 }
 
-/// Find an interval for each released number that contains the true one except with probability
-/// `alpha`, each for itself.
+/// Find an interval for each released number; each contains its true number except with probability
+/// `alpha`.
 ///
-/// Some of many such intervals are expected to miss. For a single number this is
+/// If there are many such intervals, some are expected to miss. For a single number this is
 /// [`confidence_interval`], whose remarks apply.
 ///
 /// # Errors
@@ -136,7 +136,7 @@ macro_rules! released {
 }
 released!(i8 i16 i32 i64 i128 u8 u16 u32 u64 =>
     |number| (f64::neg_inf_cast(number)?, f64::inf_cast(number)?));
-// The nearest float was released instead of a sum.
+// The release is the float nearest to the sum.
 released!(f32 f64 => |number| (number.next_down().to_f64(), number.next_up().to_f64()));
 
 #[cfg(test)]
@@ -152,8 +152,8 @@ mod tests {
     fn space<D: Domain, M: MetricOn<D>>(domain: D, metric: M) -> Space<D, M> {
         Space::new(domain, metric).unwrap()
     }
-    /// How often the interval around a release misses a number, which is how often the release is
-    /// outside of the interval around that number.
+    /// Return how often the interval around a release misses a number. This is how often the
+    /// release is outside the interval around that number.
     fn misses<D, M, MO>(
         release: &Measurement<D, M, MO, D::Carrier>,
         truth: &D::Carrier,
@@ -173,7 +173,7 @@ mod tests {
         number < lower || upper < number
     }
 
-    // Of 4000 draws at alpha 0.1, six standard deviations are 0.028.
+    // For 4000 draws at alpha 0.1, six standard deviations are 0.028.
     #[test]
     fn intervals_contain_the_true_number_as_often_as_they_say() {
         let numbers = space(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new());
@@ -217,7 +217,7 @@ mod tests {
             let intervals = confidence_interval(&release, &truth, 0.1).unwrap();
             let missed = misses(&release, &truth, &intervals, any);
             assert!((missed - 0.096).abs() < 0.028, "{missed}");
-            // Each for itself, some miss far more often: 0.41.
+            // With an interval for each alone, some miss far more often: 0.41.
             let intervals = confidence_interval_of_each(&release, &truth, 0.1).unwrap();
             let missed = misses(&release, &truth, &intervals, any);
             assert!((missed - 0.41).abs() < 0.047, "{missed}");
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(kind(vec![1, 2, 3], 0.5), Err("InvalidDistance"));
         assert_eq!(kind(vec![1, 2], 5e-324), Err("InvalidDistance"));
         assert!(kind(vec![1, 2], 1e-323).is_ok());
-        // What follows a release has an error that nobody knows.
+        // Post-processing of a release has an unknown error.
         let after =
             release.then(|| Ok(Function::map(|numbers: &Vec<i32>| Ok(numbers[0])))).unwrap();
         assert_eq!(confidence_interval(&after, &1, 0.5).unwrap_err().kind(), "NotImplemented");

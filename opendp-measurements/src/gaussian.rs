@@ -23,7 +23,7 @@ use crate::samplers::{
 };
 use crate::{LaplaceNumber, Scale};
 
-/// A number that Gaussian noise can be added to, too, on the same lattices.
+/// A number that Gaussian noise can be added to, on the same lattices as Laplace noise.
 pub trait GaussianNumber: LaplaceNumber {
     /// Add exact Gaussian noise: discrete for integers; continuous for floats, and then rounded to
     /// the lattice `2^k`. Scale 0 draws nothing.
@@ -36,12 +36,13 @@ pub trait GaussianNumber: LaplaceNumber {
         k: i32,
         source: &mut S,
     ) -> Result<Self, NoEntropy>;
-    /// Prepare the noise of a scale, to be drawn often; `None` when there is no faster way than
+    /// Prepare the noise of a scale, for frequent draws; `None` when there is no faster way than
     /// [`add_gaussian`](Self::add_gaussian).
     fn prepare_gaussian(_scale: f64) -> Option<IntegerTable> {
         None
     }
-    /// Add the noise of [`add_gaussian`](Self::add_gaussian) at the scale that was prepared, if it was.
+    /// Add the noise of [`add_gaussian`](Self::add_gaussian), from the prepared noise if there is
+    /// any.
     ///
     /// # Errors
     /// `NoEntropy` when the source ends.
@@ -65,10 +66,10 @@ pub trait GaussianLoss<MO: Measure>: Metric {
     /// Bound the loss of noise of a scale, rounding up.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound fits no float.
+    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound does not fit a float.
     fn loss(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance>;
-    /// Give the bound itself, one number for each [part](Measure::parts) of a loss. By default it
-    /// is the rounded one.
+    /// Return the exact bound, one number for each [part](Measure::parts) of a loss. Defaults to
+    /// the rounded bound.
     ///
     /// # Errors
     /// As for [`loss`](Self::loss).
@@ -79,7 +80,7 @@ pub trait GaussianLoss<MO: Measure>: Metric {
         let parts = MO::default().split(&Self::loss(d_in, scale)?)?;
         parts.into_iter().map(Exact::from_f64).collect()
     }
-    /// Bound the loss of discrete noise on integers; the same unless this says otherwise.
+    /// Bound the loss of discrete noise on integers. Defaults to [`loss`](Self::loss).
     ///
     /// # Errors
     /// As [`loss`](Self::loss).
@@ -88,28 +89,27 @@ pub trait GaussianLoss<MO: Measure>: Metric {
     }
 }
 
-/// The metrics in which [`make_gaussian`] has its one measure, so that nobody has to name it.
+/// The metrics in which [`make_gaussian`] has only one measure, so callers do not have to name it.
 pub trait GaussianMetric<MO: Measure>: GaussianLoss<MO> {}
 
 /// Make a measurement that adds Gaussian noise to each number.
 ///
 /// Integers get noise of the discrete Gaussian distribution, `P[Z = z]` proportional to
-/// `exp(-z^2 / (2 scale^2))`, and saturate at the ends of their type, of which an [`IBig`] has none.
-/// Floats get noise of the normal distribution of standard deviation `scale`; the exact sum is then
-/// rounded to a multiple of `2^k`, the nearest, ties upward, and to a float.
+/// `exp(-z^2 / (2 scale^2))`. They saturate at the ends of their type; an [`IBig`] has no ends.
+/// Floats get noise of the normal distribution with standard deviation `scale`. The exact sum is
+/// then rounded to the nearest multiple of `2^k`, ties upward, and to a float.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L2 distance
-/// * `scale` - the scale of the noise, its standard deviation for floats and very nearly so for
-///   integers; 0 for none, in which case nothing is drawn
-/// * `k` - the exponent of the lattice that float releases lie on. By default it is about 40 bits
-///   below the scale, so that the rounding changes no digit that the noise has left any meaning.
-///   Integers take none, or 0
+/// * `scale` - the scale of the noise: its standard deviation for floats, and very nearly so for
+///   integers; 0 for no noise, in which case nothing is drawn
+/// * `k` - the exponent of the lattice that float releases lie on. Defaults to about 40 bits below
+///   the scale, so rounding is negligible compared with the noise. Integers accept only null or 0
 ///
 /// # Precondition
-/// The domain has no NaN: without it there is no space. Nothing else is required; a vector may be
-/// of any length. An infinity is taken for the largest or lowest finite number. `scale` is finite
-/// and not negative; `k` is from -1074 to 1023, for `f32` from -149 to 127.
+/// The domain excludes NaN; otherwise there is no such space. There are no other requirements: a
+/// vector may have any length. An infinity counts as the largest or lowest finite number. `scale`
+/// is finite and not negative; `k` is from -1074 to 1023, for `f32` from -149 to 127.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose Renyi divergence of every order
@@ -122,8 +122,8 @@ pub trait GaussianMetric<MO: Measure>: GaussianLoss<MO> {}
 /// infinity. It does not depend on `k` or on the length of a vector.
 ///
 /// # Proof
-/// Write `x`, `y` for the numbers of two members, with `sum_i (x_i - y_i)^2 <= d_in^2`; on both
-/// metrics this is the definition. Let `s` be the scale and `a > 1` an order.
+/// Write `x`, `y` for the numbers of two members, with `sum_i (x_i - y_i)^2 <= d_in^2`; both
+/// metrics are defined this way. Let `s` be the scale and `a > 1` an order.
 ///
 /// *Integers.* Without saturation the release of number `i` is `r` with probability
 /// `exp(-(r - x_i)^2 / (2 s^2)) / W(0)`, where `W(c) = sum_r exp(-(r - c)^2 / (2 s^2))` over all
@@ -138,28 +138,28 @@ pub trait GaussianMetric<MO: Measure>: GaussianLoss<MO> {}
 /// 2016, Lemma 2.2): at most `a d_in^2 / (2 s^2)` in all (Canonne, Kamath, Steinke 2020, Theorem 4
 /// for one number). Saturation is a function of the sums, so the divergence does not grow (Bun,
 /// Steinke 2016, Lemma 2.2). [`discrete_gaussian`], or for small scales an [`IntegerTable`] of the
-/// same law, draws the noise with exactly these probabilities at the rational number that `scale` is,
-/// and [`add_noise`] saturates the exact sum.
+/// same law, draws the noise with exactly these probabilities for the exact rational value of
+/// `scale`, and [`add_noise`] saturates the exact sum.
 ///
-/// *Floats.* To replace infinities brings no two members further apart. Releasing the real vector
-/// `x + s N` would lose `d_in^2 / (2 s^2)` (Bun, Steinke 2016, Proposition 1.6): the computation
-/// above, with densities, whose integral does not depend on `c`. What is released is a function of
-/// it: [`gaussian`] gives the lattice point nearest to the *exact* real sum, because it rounds only
-/// after the addition and decides the rounding with as many digits of `N` as that takes; then comes
-/// the conversion to the nearest float. Neither sees the data, so again the divergence does not
-/// grow, for every `k`, with no allowance for the lattice: data is never rounded before the noise.
-/// It also follows that no bit of a release tells more than its place on a fixed lattice (compare
-/// Mironov 2012).
+/// *Floats.* Replacing infinities does not increase any distance between members. Releasing the
+/// real vector `x + s N` would lose `d_in^2 / (2 s^2)` (Bun, Steinke 2016, Proposition 1.6): the
+/// computation is the one above with densities, and their integral does not depend on `c`. The
+/// actual release is a function of this vector: [`gaussian`] returns the lattice point nearest to
+/// the *exact* real sum, because it rounds only after the addition and uses as many digits of `N`
+/// as the rounding needs; then the result is converted to the nearest float. Neither step sees the
+/// data, so again the divergence does not grow, for every `k`, with no allowance for the lattice:
+/// data is never rounded before the noise. It also follows that no bit of a release tells more than
+/// its place on a fixed lattice (compare Mironov 2012).
 ///
-/// *Scale 0.* The release is a function of the data: equal data, equal releases.
+/// *Scale 0.* The release is a function of the data: equal data give equal releases.
 ///
 /// *Rounding.* The map rounds the exact rational number up to a float, once.
 ///
 /// # Accuracy
-/// For floats `scale t + 2^k / 2` bounds the error of a release, but for the rounding to a float,
-/// with a `t` slightly above the least with `P[|N| > t] <= alpha`. For integers the bound is
-/// `scale t`, rounded up to an integer. There is one bound for each number, or a single one when a
-/// vector is of unknown length or very long.
+/// For floats `scale t + 2^k / 2` bounds the error of a release, apart from the rounding to a
+/// float, where `t` is slightly above the least value with `P[|N| > t] <= alpha`. For integers the
+/// bound is `scale t`, rounded up to an integer. There is one bound for each number, or a single
+/// one when a vector has unknown length or is very long.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `k` is given for integers and is not 0
@@ -192,7 +192,7 @@ where
     let map = losing::<M, MO>(scale, lattice.is_none());
     Ok(add_noise_of::<Gaussian, _, _, _>(input, scale, lattice, map, accuracy))
 }
-/// The map, which is the same for all types of numbers of a kind.
+/// Build the map, which is the same for all integers and the same for all floats.
 fn losing<M: GaussianLoss<MO>, MO: Measure + Default>(
     scale: Scale,
     integers: bool,
@@ -204,8 +204,9 @@ fn losing<M: GaussianLoss<MO>, MO: Measure + Default>(
     .with_exact(move |d_in| M::exact_loss(d_in, scale))
 }
 
-/// Make a measurement that adds Gaussian noise to each number: [`make_gaussian_in`] with the loss in
-/// [`ZeroConcentratedDivergence`].
+/// Make a measurement that adds Gaussian noise to each number.
+///
+/// This is [`make_gaussian_in`] with the loss in [`ZeroConcentratedDivergence`].
 ///
 /// # Errors
 /// As [`make_gaussian_in`].
@@ -243,7 +244,7 @@ macro_rules! register_at {
         }
     )+};
 }
-// Each type of number, and the types of its distances.
+// Each number type, with the types of its distances.
 register_at! {
     i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64; IBig: f64;
     u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; u128: f64; usize: usize, f64;
@@ -321,7 +322,7 @@ where
     }
 }
 
-/// The loss depends on the number that a distance is, and not on its type.
+/// The loss depends on the value of a distance, not on its type.
 impl<M, MO> GaussianLoss<MO> for OfAnyNumber<M>
 where
     M: NumberMetric + GaussianLoss<MO, Distance = f64>,
@@ -427,8 +428,8 @@ macro_rules! floats {
                 source: &mut S,
             ) -> Result<Self, NoEntropy> {
                 let sum = gaussian(f64::from(finite(self)), scale, k, source)?;
-                // To the nearest float. No lattice is finer than the floats, so none becomes a
-                // negative zero; one beyond the largest becomes the largest.
+                // Round to the nearest float. No lattice is finer than the floats, so no sum
+                // becomes a negative zero; a sum beyond the largest float becomes the largest.
                 Ok(finite(AsPrimitive::<$t>::as_(sum)))
             }
         }

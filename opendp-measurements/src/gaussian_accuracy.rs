@@ -1,4 +1,4 @@
-//! How far Gaussian noise goes, except with probability alpha.
+//! Bounds on Gaussian noise, except with probability alpha.
 
 use opendp_core::Result;
 use opendp_core::arith::{Directed, DirectedFloat};
@@ -8,7 +8,7 @@ use crate::laplace_accuracy::negative_ln;
 use crate::samplers::power_of_two;
 use crate::tails::{discrete_gaussian_tail, gaussian_tail};
 
-/// Bound the error of a number on the lattice `2^k`, or of an integer, as one of the functions below.
+/// Bound the error of a number on the lattice `2^k`, or of an integer, by the functions below.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
@@ -27,7 +27,7 @@ pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result
 /// `Overflow` when the bound exceeds all floats.
 pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f64> {
     let noise = quantile(alpha)?.inf_mul(scale.value())?;
-    // On the finest lattice half a step is no float, but without noise nothing is rounded there.
+    // On the finest lattice half a step is not a float, but without noise nothing is rounded there.
     let half = match power_of_two(k - 1) {
         0.0 if scale.value() == 0.0 => 0.0,
         0.0 => f64::from_bits(1),
@@ -38,12 +38,12 @@ pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f6
 
 /// Bound the error of an integer: the least integer `a` for which `P[|Z| > a] <= alpha` is certain.
 ///
-/// Saturation brings a release only closer to the true number. `alpha` must be in `(0, 1]`.
+/// Saturation only moves a release closer to the true number. `alpha` must be in `(0, 1]`.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
 pub(crate) fn discrete_accuracy(scale: Scale, alpha: f64) -> Result<f64> {
-    // A difference of integers, or of floats so large that they are none but themselves.
+    // Exact: a difference of integers, or of floats so large that subtracting 1 has no effect.
     beyond(scale, alpha)?.inf_sub(1.0)
 }
 
@@ -77,9 +77,10 @@ pub(crate) fn beyond(scale: Scale, alpha: f64) -> Result<f64> {
 /// Find a `t` just above the least with `P[|N| > t] <= alpha`, for a standard normal `N`.
 ///
 /// The search begins at `sqrt(2 ln(1 / alpha))` and moves down only to a `t` whose tail is certain
-/// to be small enough. The beginning is such a `t` since `P[|N| > t] <= exp(-t^2 / 2)` for all
-/// `t >= 0`: the difference of both is 0 at 0 and in the limit, and the derivative of the right side
-/// less the left, `(sqrt(2 / pi) - t) exp(-t^2 / 2)`, is first positive and then negative.
+/// to be small enough. The first value is such a `t` because `P[|N| > t] <= exp(-t^2 / 2)` for all
+/// `t >= 0`: the difference of the two sides is 0 at 0 and in the limit, and the derivative of the
+/// right side minus the left, `(sqrt(2 / pi) - t) exp(-t^2 / 2)`, is first positive and then
+/// negative.
 pub(crate) fn quantile(alpha: f64) -> Result<f64> {
     let one = Scale::new(1.0)?;
     let mut good = negative_ln(alpha)?.inf_mul(2.0)?.inf_sqrt()?;
@@ -120,7 +121,7 @@ mod tests {
             assert!((found / exact - 1.0).abs() < 1e-13, "{alpha}: {found}");
         }
         assert_eq!(quantile(1.0), Ok(0.0));
-        // The exact value is 38.485, but no float tells half of the least one.
+        // The exact value is 38.485, but half of the least float is not a float.
         let most = quantile(5e-324).unwrap();
         assert!(38.48 < most && most < 38.61, "{most}");
     }
@@ -149,7 +150,7 @@ mod tests {
                 let a = discrete_accuracy(scale(s), alpha).unwrap();
                 assert_eq!(a.fract(), 0.0);
                 assert!(beyond(a, s) <= alpha, "{s} {alpha}: {a}");
-                // The least integer, but where a rounding error decides.
+                // The least integer, unless a rounding error decides.
                 assert!(a == 0.0 || alpha * (1.0 - 1e-4) < beyond(a - 1.0, s), "{s} {alpha}: {a}");
             }
         }

@@ -1,4 +1,4 @@
-//! Geometric noise, maybe on an interval and in constant time.
+//! Geometric noise, optionally on an interval and in constant time.
 
 use std::hint::black_box;
 
@@ -16,22 +16,22 @@ use crate::{LaplaceMetric, LaplaceNumber, Scale, accuracy, make_laplace};
 
 /// An integer that can be counted from the lower end of an interval.
 pub trait GeometricNumber: LaplaceNumber + Number {
-    /// Count from `lower` up to this number; 0 for one that is lower.
+    /// Count from `lower` up to this number; 0 when the number is below `lower`.
     fn above(self, lower: Self) -> u128;
     /// Go up from `lower` by a count that stays within the type.
     fn up_from(lower: Self, count: u128) -> Self;
 }
 
-/// Make a measurement that adds two-sided geometric noise to each integer, maybe on an interval.
+/// Make a measurement that adds two-sided geometric noise to integers, optionally on an interval.
 ///
-/// The noise is `z` with probability proportional to `exp(-|z| / scale)`. With bounds, each number is
-/// clamped to them, noise is added, and the sum is clamped to them again; this takes the same steps
-/// and as many random bits, whatever the data and the noise.
+/// The noise is `z` with probability proportional to `exp(-|z| / scale)`. With bounds, each number
+/// is clamped to them, noise is added, and the sum is clamped to them again. This takes the same
+/// steps and the same number of random bits, whatever the data and the noise.
 ///
 /// # Arguments
 /// * `input` - an integer under the absolute distance, or a vector of them under the L1 distance
-/// * `scale` - the scale of the noise; 0 for none, in which case nothing is drawn
-/// * `bounds` - a lower and an upper end of the releases. Without them the result is that of
+/// * `scale` - the scale of the noise; 0 for no noise, in which case nothing is drawn
+/// * `bounds` - the lower and the upper end of the releases. Without them the result is that of
 ///   [`make_laplace`], whose time depends on the noise
 ///
 /// # Precondition
@@ -46,25 +46,25 @@ pub trait GeometricNumber: LaplaceNumber + Number {
 ///
 /// # Proof
 /// Without bounds this is [`make_laplace`] at `k = null`. With bounds, let `c` clamp to them. Since
-/// `|c(x) - c(y)| <= |x - y|`, the clamped numbers of two members are at distance at most `d_in`. The
-/// release that adds independent noise to them, before the last step, has loss at most
-/// `d_in / scale` (Ghosh, Roughgarden, Sundararajan 2012; the proof of [`make_laplace`]). To clamp the
-/// sums is a function of that release (Dwork, Roth 2014, Proposition 2.1). [`CensoredLaplace`] draws
-/// the clamped sum with exactly these probabilities, at the rational number that `scale` is: it
-/// counts both the number and the sum from the lower bound.
+/// `|c(x) - c(y)| <= |x - y|`, the clamped numbers of two members are at distance at most `d_in`.
+/// The release that adds independent noise to them, before the last step, has loss at most
+/// `d_in / scale` (Ghosh, Roughgarden, Sundararajan 2012; the proof of [`make_laplace`]). Clamping
+/// the sums is a function of that release (Dwork, Roth 2014, Proposition 2.1). [`CensoredLaplace`]
+/// draws the clamped sum with exactly these probabilities, for the exact rational value of `scale`:
+/// it counts both the number and the sum from the lower bound.
 ///
-/// *Time.* Let `w` be the distance of the bounds and `n` the least integer with `2^n >= w`. For each
-/// number `n + 3` words are drawn, and comparisons become masks that choose, so that no branch and no
-/// address depends on data or noise. With probability at most `(n + 2) 2^-64` a word leaves a coin in
-/// doubt, and more words are drawn. Whether that happens depends on those words alone and not on the
-/// data; so the pair of a release and its number of words is within total variation `(n + 2) 2^-64`,
-/// less than `2^-56`, for each number, of the pair of the release and a constant. *Constant time*
-/// means this, and no more: a compiler and a processor promise no duration, and the length of a
-/// vector shows. Nothing is drawn when the bounds are equal.
+/// *Time.* Let `w` be the distance of the bounds and `n` the least integer with `2^n >= w`. For
+/// each number `n + 3` words are drawn, and comparisons become masks that select, so no branch and
+/// no address depends on data or noise. With probability at most `(n + 2) 2^-64` a word does not
+/// decide a coin, and more words are drawn. Whether that happens depends on those words alone and
+/// not on the data. So the pair of a release and its number of words is within total variation
+/// `(n + 2) 2^-64`, less than `2^-56`, for each number, of the pair of the release and a constant.
+/// *Constant time* means only this: a compiler and a processor promise no duration, and the running
+/// time shows the length of a vector. Nothing is drawn when the bounds are equal.
 ///
 /// # Accuracy
-/// The least integer `a` with `P[|Z| > a] <= alpha`, which bounds the distance of a release from the
-/// clamped number.
+/// The least integer `a` with `P[|Z| > a] <= alpha`, which bounds the distance of a release from
+/// the clamped number.
 ///
 /// # Errors
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when the loss
@@ -102,7 +102,7 @@ where
     }))
 }
 
-/// The function, which is the same for all types of distances.
+/// Build the function, which is the same for all types of distances.
 fn adding<D>(
     noise: Option<CensoredLaplace>,
     bounds: Bounds<D::Number>,
@@ -125,7 +125,7 @@ where
         Ok(released?)
     })
 }
-/// The map, which is the same for all types of numbers.
+/// Build the map, which is the same for all types of numbers.
 fn losing<M: LaplaceMetric<MO>, MO: Measure>(scale: Scale) -> PrivacyMap<M, MO> {
     PrivacyMap::new(move |d_in: &M::Distance| M::loss(d_in, scale))
 }
@@ -148,7 +148,7 @@ macro_rules! register_at {
         }
     )+};
 }
-// Each type of number, and the types of its distances.
+// Each number type, with the types of its distances.
 register_at! {
     i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64;
     u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;
@@ -159,8 +159,8 @@ macro_rules! numbers {
         impl GeometricNumber for $t {
             #[inline]
             fn above(self, lower: Self) -> u128 {
-                // The difference of two integers fits the unsigned type of their size. A mask that
-                // the compiler does not know takes the place of a branch.
+                // The difference of two integers fits the unsigned type of the same size. A mask
+                // that the compiler does not know replaces a branch.
                 let count = (self as $unsigned).wrapping_sub(lower as $unsigned) as u128;
                 count & black_box(u128::from(lower <= self)).wrapping_neg()
             }

@@ -21,15 +21,15 @@ use crate::{Scale, Temperature, accuracy};
 /// An implementation claims to bound, from `d_in`, the range of the changes of the scores between
 /// `d_in`-close members, `max_ij |(u_i - v_i) - (u_j - v_j)|`, and computes from that.
 pub trait ScoreMetric: Metric {
-    /// Bound the range in units of a scale: the range divided by it, rounding up.
+    /// Bound the range divided by a scale, rounding up.
     ///
-    /// It is 0 for a range of 0, and infinite for another at scale 0. This is the epsilon of a
-    /// choice by Gumbel noise of that scale, its temperature.
+    /// The result is 0 for a range of 0, and infinite for any other range at scale 0. It is the
+    /// epsilon of a choice by Gumbel noise of that scale, which is the temperature.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound fits no number.
+    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound does not fit a number.
     fn loss(&self, d_in: &Self::Distance, scale: Scale) -> Result<f64>;
-    /// Bound it as [`loss`](ScoreMetric::loss) does, as an exact number. The default is the float.
+    /// Bound it as [`loss`](ScoreMetric::loss) does, as an exact number. Defaults to the float.
     ///
     /// # Errors
     /// Those of [`loss`](ScoreMetric::loss).
@@ -43,7 +43,7 @@ pub trait ScoreMetric: Metric {
 /// Each score, divided by the temperature, gets independent Gumbel noise; the release is the index
 /// of the best sum. This is the exponential mechanism: index `i` is chosen with probability
 /// proportional to `exp(score_i / temperature)`, or `exp(-score_i / temperature)` for "min". The
-/// index can then be looked up in a public list of candidates.
+/// analyst can then look the index up in a public list of candidates.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the range distance or the L-infinity distance
@@ -51,10 +51,10 @@ pub trait ScoreMetric: Metric {
 /// * `optimize` - whether a large score is good, "max", or a small one, "min"
 ///
 /// # Precondition
-/// The domain has no NaN: without it there is no space. `temperature` is finite and positive. The
-/// length of the vectors need not be known: vectors of different lengths are infinitely far apart,
-/// so a finite `d_in` says that the number of candidates is public. An infinite score is taken for
-/// the largest or lowest finite number.
+/// The domain excludes NaN; otherwise there is no such space. `temperature` is finite and positive.
+/// The length of the vectors need not be known: vectors of different lengths are infinitely far
+/// apart, so a finite `d_in` implies that the number of candidates is public. An infinite score
+/// counts as the largest or lowest finite number.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
@@ -62,14 +62,13 @@ pub trait ScoreMetric: Metric {
 ///
 /// # Map
 /// `d_out = range / temperature`, rounded up once; 0 for 0. The range of the changes is `d_in`
-/// itself under the range distance, and under the L-infinity distance of scores that change in one
-/// direction (`monotonic`); it is `d_in + d_in`, rounded up, under the L-infinity distance of any
-/// scores.
+/// itself under the range distance. Under the L-infinity distance it is also `d_in` if all scores
+/// change in one direction (`monotonic`), and otherwise `d_in + d_in`, rounded up.
 ///
 /// # Proof
-/// *The probabilities.* Let `t` be the temperature, `u` a vector of scores, negated for "min",
+/// *The probabilities.* Let `t` be the temperature and `u` a vector of scores, negated for "min",
 /// which changes no distance. [`gumbel_argmax`] returns the index that maximises
-/// `u_i / t - ln(E_i)`, `E_i` independent and exponential, hence minimises `E_i exp(-u_i / t)`,
+/// `u_i / t - ln(E_i)`, `E_i` independent and exponential; so it minimises `E_i exp(-u_i / t)`,
 /// which is exponential with rate `w_i = exp(u_i / t)`. Among independent exponential variables
 /// the one of rate `w_i` is least with probability `w_i / sum_k w_k` (Maddison, Tarlow, Minka
 /// 2014). The comparison is decided on exact numbers, so this is the distribution of the release,
@@ -83,17 +82,17 @@ pub trait ScoreMetric: Metric {
 /// `<= exp(((u_i - v_i) + h) / t) = exp(max_j ((u_i - v_i) - (u_j - v_j)) / t)`.
 ///
 /// The exponent is at most the range of the changes divided by `t`, and a bound for every index is
-/// one for every event (McSherry, Talwar 2007; for this metric, Medina, Gillenwater 2020).
+/// a bound for every event (McSherry, Talwar 2007; for this metric, Medina, Gillenwater 2020).
 ///
 /// *The range.* Under the range distance it is `d_in` by definition. If no score changes by more
 /// than `d_in`, two changes differ by at most `2 d_in`, and by at most `d_in` when they have the
-/// same sign. To replace infinities brings no two members further apart. The map rounds the exact
-/// quotient up to a float, once.
+/// same sign. Replacing infinities does not increase any distance between members. The map rounds
+/// the exact quotient up to a float, once.
 ///
 /// # Accuracy
 /// The chosen score is within `temperature ln(n / alpha)`, rounded up, of the best of `n`, except
-/// with probability `alpha` (McSherry, Talwar 2007; Dwork, Roth 2014, Theorem 3.11). It is known
-/// when the size is.
+/// with probability `alpha` (McSherry, Talwar 2007; Dwork, Roth 2014, Theorem 3.11). The accuracy
+/// is known when the size is known.
 ///
 /// # Errors
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when doubling
@@ -137,7 +136,7 @@ fn exact_loss_of<M: ScoreMetric>(
 ) -> impl Fn(&M::Distance) -> Result<Vec<Exact>> {
     move |d_in| Ok(vec![metric.exact_loss(d_in, scale)?])
 }
-/// The function, which is the same for all metrics.
+/// Build the function, which is the same for all metrics.
 fn choosing_by_gumbel<T>(temperature: Temperature, optimize: Optimize) -> Function<Vec<T>, usize>
 where
     T: Atom + Number + Score,
@@ -183,7 +182,7 @@ where
         exact_quotient(range(self, *d_in)?, scale.value())
     }
 }
-/// The range of changes of at most `d_in`.
+/// Return the range of changes of at most `d_in`.
 fn range<Q: Distance + Number>(metric: &LInfDistance<Q>, d_in: Q) -> Result<Q> {
     let d_in = finite_distance(d_in)?;
     if metric.monotonic() { Ok(d_in) } else { d_in.inf_add(d_in) }
@@ -222,7 +221,7 @@ where
     only(chosen.as_ref())
 }
 
-/// Bound how much worse than the best of `size` scores the chosen one is, but for probability alpha.
+/// Bound how far the chosen score is from the best of `size`, except with probability alpha.
 pub(crate) fn accuracy_of_choice(
     scale: Scale,
     size: Option<usize>,

@@ -21,7 +21,7 @@ use crate::samplers::{IntegerTable, add_noise, big_discrete_laplace, discrete_la
 
 /// A number that Laplace noise can be added to.
 pub trait LaplaceNumber: Atom {
-    /// The finest and the coarsest exponent of a lattice of releases, unless the type is its own.
+    /// The finest and the coarsest exponent of the lattice of releases; `None` for integers.
     const LATTICES: Option<(i32, i32)>;
     /// Add exact Laplace noise: discrete for integers; continuous for floats, and then rounded to
     /// the lattice `2^k`. Scale 0 draws nothing.
@@ -34,12 +34,13 @@ pub trait LaplaceNumber: Atom {
         k: i32,
         source: &mut S,
     ) -> Result<Self, NoEntropy>;
-    /// Prepare the noise of a scale, to be drawn often; `None` when there is no faster way than
+    /// Prepare the noise of a scale, for frequent draws; `None` when there is no faster way than
     /// [`add_laplace`](Self::add_laplace).
     fn prepare_laplace(_scale: f64) -> Option<IntegerTable> {
         None
     }
-    /// Add the noise of [`add_laplace`](Self::add_laplace) at the scale that was prepared, if it was.
+    /// Add the noise of [`add_laplace`](Self::add_laplace), from the prepared noise if there is
+    /// any.
     ///
     /// # Errors
     /// `NoEntropy` when the source ends.
@@ -63,10 +64,10 @@ pub trait LaplaceLoss<MO: Measure>: Metric {
     /// Bound the loss of noise of a scale, rounding up.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound fits no float.
+    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound does not fit a float.
     fn loss(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance>;
-    /// Give the bound itself, one number for each [part](Measure::parts) of a loss. By default it
-    /// is the rounded one.
+    /// Return the exact bound, one number for each [part](Measure::parts) of a loss. Defaults to
+    /// the rounded bound.
     ///
     /// # Errors
     /// As for [`loss`](Self::loss).
@@ -77,7 +78,7 @@ pub trait LaplaceLoss<MO: Measure>: Metric {
         let parts = MO::default().split(&Self::loss(d_in, scale)?)?;
         parts.into_iter().map(Exact::from_f64).collect()
     }
-    /// Bound the loss of discrete noise on integers; the same unless this says otherwise.
+    /// Bound the loss of discrete noise on integers. Defaults to [`loss`](Self::loss).
     ///
     /// # Errors
     /// As [`loss`](Self::loss).
@@ -86,27 +87,26 @@ pub trait LaplaceLoss<MO: Measure>: Metric {
     }
 }
 
-/// The metrics in which [`make_laplace`] has its one measure, so that nobody has to name it.
+/// The metrics in which [`make_laplace`] has only one measure, so callers do not have to name it.
 pub trait LaplaceMetric<MO: Measure>: LaplaceLoss<MO> {}
 
 /// Make a measurement that adds Laplace noise to each number.
 ///
 /// Integers get noise of the discrete Laplace distribution, `P[Z = z]` proportional to
-/// `exp(-|z| / scale)`, and saturate at the ends of their type, of which an [`IBig`] has none.
-/// Floats get noise of the continuous one, of density proportional to `exp(-|z| / scale)`; the exact
-/// sum is then rounded to a multiple of `2^k`, the nearest, ties upward, and to a float.
+/// `exp(-|z| / scale)`. They saturate at the ends of their type; an [`IBig`] has no ends. Floats
+/// get noise of the continuous distribution, with density proportional to `exp(-|z| / scale)`. The
+/// exact sum is then rounded to the nearest multiple of `2^k`, ties upward, and to a float.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L1 distance
-/// * `scale` - the scale of the noise; 0 for none, in which case nothing is drawn
-/// * `k` - the exponent of the lattice that float releases lie on. By default it is about 40 bits
-///   below the scale, so that the rounding changes no digit that the noise has left any meaning.
-///   Integers take none, or 0
+/// * `scale` - the scale of the noise; 0 for no noise, in which case nothing is drawn
+/// * `k` - the exponent of the lattice that float releases lie on. Defaults to about 40 bits below
+///   the scale, so rounding is negligible compared with the noise. Integers accept only null or 0
 ///
 /// # Precondition
-/// The domain has no NaN: without it there is no space. Nothing else is required; a vector may be
-/// of any length. An infinity is taken for the largest or lowest finite number. `scale` is finite
-/// and not negative; `k` is from -1074 to 1023, for `f32` from -149 to 127.
+/// The domain excludes NaN; otherwise there is no such space. There are no other requirements: a
+/// vector may have any length. An infinity counts as the largest or lowest finite number. `scale`
+/// is finite and not negative; `k` is from -1074 to 1023, for `f32` from -149 to 127.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
@@ -117,37 +117,39 @@ pub trait LaplaceMetric<MO: Measure>: LaplaceLoss<MO> {}
 /// `d_out = d_in / scale`, rounded up once; 0 for 0. At scale 0, any other distance gives infinity.
 /// It does not depend on `k` or on the length of a vector.
 /// In [`SmoothedMaxDivergence`] it is the whole privacy profile, with the distribution of the loss,
-/// so that compositions are tight: [`profile_of_laplace`], for integers
-/// [`profile_of_discrete_laplace`].
+/// so that compositions are tight: [`profile_of_laplace`], and [`profile_of_discrete_laplace`] for
+/// integers.
 ///
 /// # Proof
-/// *Integers.* Write `x`, `y` for the numbers of two members, with `sum_i |x_i - y_i| <= d_in`; on
-/// both metrics this is the definition. Without saturation the release is `r` with probability
+/// *Integers.* Write `x`, `y` for the numbers of two members, with `sum_i |x_i - y_i| <= d_in`;
+/// both metrics are defined this way. Without saturation the release is `r` with probability
 /// `prod_i c exp(-|r_i - x_i| / scale)`, where `c` does not depend on `x`. By the triangle
-/// inequality the ratio of this to the same for `y` is at most
-/// `exp(sum_i |x_i - y_i| / scale) <= exp(d_in / scale)` for every `r`, hence for every event (Ghosh,
-/// Roughgarden, Sundararajan 2012). Saturation is a function of that sum, so the loss does not grow
-/// (Dwork, Roth 2014, Proposition 2.1). [`discrete_laplace`], or for small scales an
-/// [`IntegerTable`] of the same law, draws the noise with exactly these probabilities at the rational
-/// number that `scale` is, and [`add_noise`] saturates the exact sum.
+/// inequality the ratio of this probability to that for `y` is at most
+/// `exp(sum_i |x_i - y_i| / scale) <= exp(d_in / scale)` for every `r`, so also for every event
+/// (Ghosh, Roughgarden, Sundararajan 2012). Saturation is a function of that sum, so the loss does
+/// not grow (Dwork, Roth 2014, Proposition 2.1). [`discrete_laplace`], or for small scales an
+/// [`IntegerTable`] of the same law, draws the noise with exactly these probabilities for the exact
+/// rational value of `scale`, and [`add_noise`] saturates the exact sum.
 ///
-/// *Floats.* To replace infinities brings no two members further apart. The same computation with
-/// densities shows that releasing the real vector `x + scale L` would lose at most `d_in / scale`
-/// (Dwork, Roth 2014, Theorem 3.6). What is released is a function of it: [`laplace`] gives the
-/// lattice point nearest to the *exact* real sum, because it rounds only after the addition and
-/// decides the rounding with as many digits of `L` as that takes; then comes the conversion to the
-/// nearest float. Neither sees the data, so again Proposition 2.1 applies, for every `k`, with no
-/// allowance for the lattice: data is never rounded before the noise. It also follows that no bit
-/// of a release tells more than its place on a fixed lattice (compare Mironov 2012).
+/// *Floats.* Replacing infinities does not increase any distance between members. The same
+/// computation with densities shows that releasing the real vector `x + scale L` would lose at most
+/// `d_in / scale` (Dwork, Roth 2014, Theorem 3.6). The actual release is a function of this vector:
+/// [`laplace`] returns the lattice point nearest to the *exact* real sum, because it rounds only
+/// after the addition and uses as many digits of `L` as the rounding needs; then the result is
+/// converted to the nearest float. Neither step sees the data, so again Proposition 2.1 applies,
+/// for every `k`, with no allowance for the lattice: data is never rounded before the noise. It
+/// also follows that no bit of a release tells more than its place on a fixed lattice (compare
+/// Mironov 2012).
 ///
-/// *Scale 0.* The release is a function of the data: equal data, equal releases.
+/// *Scale 0.* The release is a function of the data: equal data give equal releases.
 ///
 /// *Rounding.* The map rounds the exact rational quotient up to a float, once.
 ///
 /// # Accuracy
-/// For floats `scale ln(1 / alpha) + 2^k / 2` bounds the error of a release, but for the rounding
-/// to a float. For integers it is the least integer `a` with `P[|Z| > a] <= alpha`. There is one
-/// bound for each number, or a single one when a vector is of unknown length or very long.
+/// For floats `scale ln(1 / alpha) + 2^k / 2` bounds the error of a release, apart from the
+/// rounding to a float. For integers the bound is the least integer `a` with `P[|Z| > a] <= alpha`.
+/// There is one bound for each number, or a single one when a vector has unknown length or is very
+/// long.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `k` is given for integers and is not 0
@@ -180,7 +182,7 @@ where
     let map = losing::<M, MO>(scale, lattice.is_none());
     Ok(add_noise_of::<Laplace, _, _, _>(input, scale, lattice, map, accuracy))
 }
-/// The map, which is the same for all types of numbers of a kind.
+/// Build the map, which is the same for all integers and the same for all floats.
 fn losing<M: LaplaceLoss<MO>, MO: Measure + Default>(
     scale: Scale,
     integers: bool,
@@ -210,8 +212,9 @@ impl<T: LaplaceNumber> Noise<T> for Laplace {
     }
 }
 
-/// Make a measurement that adds Laplace noise to each number: [`make_laplace_in`] with the loss in
-/// [`MaxDivergence`].
+/// Make a measurement that adds Laplace noise to each number.
+///
+/// This is [`make_laplace_in`] with the loss in [`MaxDivergence`].
 ///
 /// # Errors
 /// As [`make_laplace_in`].
@@ -249,7 +252,7 @@ macro_rules! register_at {
         }
     )+};
 }
-// Each type of number, and the types of its distances.
+// Each number type, with the types of its distances.
 register_at! {
     i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64; IBig: f64;
     u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; u128: f64; usize: usize, f64;
@@ -301,7 +304,7 @@ macro_rules! profiles {
 }
 profiles!(AbsoluteDistance<Q>, LpDistance<1, Q>);
 
-/// The loss depends on the number that a distance is, and not on its type.
+/// The loss depends on the value of a distance, not on its type.
 impl<M, MO> LaplaceLoss<MO> for OfAnyNumber<M>
 where
     M: NumberMetric + LaplaceLoss<MO, Distance = f64>,
@@ -410,8 +413,8 @@ macro_rules! floats {
                 source: &mut S,
             ) -> Result<Self, NoEntropy> {
                 let sum = laplace(f64::from(finite(self)), scale, k, source)?;
-                // To the nearest float. No lattice is finer than the floats, so none becomes a
-                // negative zero; one beyond the largest becomes the largest.
+                // Round to the nearest float. No lattice is finer than the floats, so no sum
+                // becomes a negative zero; a sum beyond the largest float becomes the largest.
                 Ok(finite(AsPrimitive::<$t>::as_(sum)))
             }
         }

@@ -1,4 +1,4 @@
-//! How far Laplace noise goes, except with probability alpha.
+//! Bounds on Laplace noise, except with probability alpha.
 
 use opendp_core::Result;
 use opendp_core::arith::{Directed, DirectedFloat};
@@ -6,7 +6,7 @@ use opendp_core::arith::{Directed, DirectedFloat};
 use crate::samplers::power_of_two;
 use crate::{Scale, discrete_laplacian_scale_to_accuracy};
 
-/// Bound the error of a number on the lattice `2^k`, or of an integer, as one of the functions below.
+/// Bound the error of a number on the lattice `2^k`, or of an integer, by the functions below.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
@@ -26,7 +26,7 @@ pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result
 /// `Overflow` when the bound exceeds all floats.
 pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f64> {
     let noise = negative_ln(alpha)?.inf_mul(scale.value())?;
-    // On the finest lattice half a step is no float, but without noise nothing is rounded there.
+    // On the finest lattice half a step is not a float, but without noise nothing is rounded there.
     let half = match power_of_two(k - 1) {
         0.0 if scale.value() == 0.0 => 0.0,
         0.0 => f64::from_bits(1),
@@ -40,8 +40,8 @@ pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f6
 /// With `q = exp(-1 / scale)`, `P[|Z| >= m] = 2 q^m / (1 + q)` for every integer `m >= 1`. At
 /// `m = a + 1` this is at most `alpha` exactly if `a >= scale (ln 2 - ln alpha - ln(1 + q)) - 1`.
 /// The right side is computed upward, so `a` may be the next integer when the right side is within
-/// a rounding error of one, and is rounded up to a float. Saturation brings a release only closer
-/// to the true number. `alpha` must be in `(0, 1]`.
+/// a rounding error of an integer, and is rounded up to a float. Saturation only moves a release
+/// closer to the true number. `alpha` must be in `(0, 1]`.
 ///
 /// # Errors
 /// `Overflow` when the bound exceeds all floats.
@@ -62,7 +62,7 @@ mod tests {
     fn scale(scale: f64) -> Scale {
         Scale::new(scale).unwrap()
     }
-    /// `P[|Z| > a]`, nearly.
+    /// Compute `P[|Z| > a]` approximately.
     fn beyond(a: f64, s: f64) -> f64 {
         2.0 * (-(a + 1.0) / s).exp() / (1.0 + (-1.0 / s).exp())
     }

@@ -1,34 +1,33 @@
 //! Private mechanisms, their exact samplers, and the combinators that join them.
 //!
 //! - [`make_laplace`] and [`make_gaussian`] add noise to a number or to each number of a vector.
-//! - [`make_geometric`] adds such noise to integers in constant time, on an interval.
+//! - [`make_geometric`] adds Laplace noise to integers in constant time, on an interval.
 //! - [`make_canonical_noise`] spends an epsilon and a delta in full.
-//! - [`make_noise`] adds the one or the other, as the privacy measure says.
-//! - [`make_laplace_threshold`], [`make_gaussian_threshold`] and [`make_noise_threshold`] do so to
-//!   the numbers of a map, and release the keys whose noisy numbers reach a threshold.
+//! - [`make_noise`] adds Laplace or Gaussian noise, depending on the privacy measure.
+//! - [`make_laplace_threshold`], [`make_gaussian_threshold`] and [`make_noise_threshold`] add noise
+//!   to the numbers of a map, and release the keys whose noisy numbers reach a threshold.
 //! - [`make_alp_queryable`] answers for any key of a map, from one release.
 //! - [`confidence_interval`] puts an interval around a noisy number; functions such as
 //!   [`laplacian_scale_to_accuracy`] and [`accuracy_to_laplacian_scale`] relate scale and error;
 //!   [`tails`] are the certified bounds behind them.
 //! - [`make_gumbel_max`] chooses the index of a good score.
 //! - [`make_noisy_max`] and [`make_noisy_top_k`] choose one or several, under two privacy measures;
-//!   [`make_report_noisy_max_gumbel`] is the former by an older name.
-//! - [`make_sparse_vector`] says which of many queries exceed a threshold, for the price of those that
-//!   do; [`make_above_threshold`] does so for the numbers of a vector.
+//!   [`make_report_noisy_max_gumbel`] is an older name of the first.
+//! - [`make_sparse_vector`] tells which of many queries exceed a threshold, and costs only for
+//!   those that do; [`make_above_threshold`] does the same for the numbers of a vector.
 //! - [`make_randomized_response_bool`] and [`make_randomized_response`] tell the truth with a known
-//!   probability; [`make_randomized_response_bitvec`] does so for each bit of a vector.
+//!   probability; [`make_randomized_response_bitvec`] does the same for each bit of a vector.
 //! - [`make_chain_tt`], [`make_chain_mt`], [`make_chain_pm`] chain two steps;
 //!   [`make_composition`] makes several releases of the same data.
 //! - [`make_fully_adaptive_composition`], [`make_privacy_filter`] and [`make_adaptive_composition`]
-//!   answer questions one after the other: without a limit, within a budget, by a plan.
+//!   answer questions one after the other: without a limit, within a budget, or by a plan.
 //! - [`make_select_private_candidate`] repeats a release until its score is good enough.
-//! - [`make_parallel_composition`] releases something of each part of a data set, for the price of
-//!   one.
+//! - [`make_parallel_composition`] makes a release of each part of a data set, at the cost of one.
 //! - [`accounting`] composes losses as tightly as theory allows.
 //! - [`samplers`] draw the noise, with exactly the probabilities that the proofs assume.
 //!
-//! Each constructor is documented with its proof, and registered under its name: a program that
-//! links this crate, and names it in code, finds them in the registry.
+//! Each constructor documents its proof and is registered under its name. A program that links this
+//! crate and names it in code finds the constructors in the registry.
 //!
 //! ```
 //! use opendp_core::*;
@@ -67,7 +66,7 @@
 )]
 
 /// Offer a function to the registry, as [`opendp_core::register!`] does. Unit tests are compiled
-/// without registrations; what resolves names is tested in `tests/it`.
+/// without registrations; `tests/it` tests the resolution of names.
 #[cfg(not(test))]
 macro_rules! register {
     ($($registration:tt)*) => { opendp_core::register! { $($registration)* } };

@@ -3,20 +3,20 @@
 use opendp_core::erased::AnyValue;
 use opendp_core::{Carrier, Function, Result};
 
-/// Take a function for post-processing of a release.
+/// Use a function as the post-processing of a release.
 ///
 /// # Arguments
-/// * `function` - what is done with a release
+/// * `function` - the function of a release
 ///
 /// # Precondition
-/// The function knows nothing of the data but what is in the release.
+/// The function knows nothing about the data except the release.
 ///
 /// # Postcondition
-/// The function is the one that is given.
+/// The function is the given one.
 ///
 /// # Trust
-/// That the precondition holds: a function that carries data with it, or reads it from elsewhere,
-/// makes a release of it that no map accounts for.
+/// The caller promises the precondition: a function that carries data with it, or reads it from
+/// elsewhere, releases something that no map accounts for.
 ///
 /// # Errors
 /// None of its own.

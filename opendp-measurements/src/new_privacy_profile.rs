@@ -5,31 +5,31 @@ use std::sync::Mutex;
 
 use opendp_core::{Error, PrivacyProfile, Result};
 
-/// The most points of a curve that are remembered.
+/// The maximum number of points of a curve that are remembered.
 const MOST_POINTS: usize = 4096;
-/// By what part of itself a curve may rise, as one does that is computed in plain floats.
+/// The relative amount by which a curve may rise, because plain floats have rounding errors.
 const WOBBLE: f64 = 1e-9;
 
-/// Take a curve for a privacy profile.
+/// Use a curve as a privacy profile.
 ///
-/// It is a loss in `SmoothedMaxDivergence`: what the map of a measurement that a user defines may give.
-/// A document writes such a loss as points, `{"profile": [[epsilon, delta], ...]}`, which are joined by
-/// [`PrivacyProfile::from_table`]; a curve is for programs.
+/// The profile is a loss in `SmoothedMaxDivergence`, which the map of a user-defined measurement
+/// may return. A document writes such a loss as points, `{"profile": [[epsilon, delta], ...]}`,
+/// which [`PrivacyProfile::from_table`] joins; a curve is for programs.
 ///
 /// # Arguments
-/// * `curve` - for each epsilon of at least 0 a delta
+/// * `curve` - the delta for each epsilon of at least 0
 ///
 /// # Precondition
 /// For each epsilon the mechanism is (epsilon, curve(epsilon))-differentially private. The curve is
-/// from 0 to 1, does not rise, and is computed so that it is never too small.
+/// from 0 to 1, does not rise, and its computed values are never too small.
 ///
 /// # Postcondition
 /// The profile has the deltas of the curve.
 ///
 /// # Trust
-/// That the precondition holds. What can be seen of it is checked each time that the curve is
-/// evaluated: a delta is a number from 0 to 1, and no delta is above that of a smaller epsilon that has
-/// been evaluated before, by more than a part in `10^9`.
+/// The caller promises the precondition. Each evaluation of the curve checks the part of it that is
+/// visible: a delta is a number from 0 to 1, and does not exceed the delta of a smaller epsilon
+/// evaluated before by more than a part in `10^9`.
 ///
 /// # Errors
 /// None of its own. From the profile: `FailedMap` when the check fails; those of the curve.
@@ -63,8 +63,8 @@ pub fn new_privacy_profile(
     }))
 }
 
-/// Compare a point of a curve with its neighbours among those before it, and remember it. Floats that
-/// are not negative are ordered as their bits are.
+/// Compare a point of a curve with its neighbours among the earlier points, and remember it. Floats
+/// that are not negative have the same order as their bits.
 fn compare(seen: &mut BTreeMap<u64, f64>, epsilon: f64, delta: f64) -> Result<()> {
     let key = epsilon.abs().to_bits();
     let rises = |low: (f64, f64), high: (f64, f64)| low.1 * (1.0 + WOBBLE) < high.1;
@@ -114,7 +114,7 @@ mod tests {
             let profile = new_privacy_profile(move |_| Ok(wrong)).unwrap();
             assert_eq!(profile.delta(1.0).unwrap_err().kind(), "FailedMap", "{wrong}");
             assert_eq!(profile.epsilon(0.5).unwrap_err().kind(), "FailedMap", "{wrong}");
-            // The control: a profile as such trusts its curve.
+            // The control: a plain profile trusts its curve.
             assert!(PrivacyProfile::new(move |_| Ok(wrong)).delta(1.0).is_ok());
         }
         let fails = new_privacy_profile(|_| Err(Error::Overflow("no".into()))).unwrap();
@@ -130,10 +130,10 @@ mod tests {
             assert!(!failed.is_empty(), "{order:?}");
             assert!(failed.iter().all(|error| error.to_string().contains("must not rise")));
         }
-        // The search for an epsilon evaluates enough to see it.
+        // The search for an epsilon evaluates enough points to notice.
         let rising = new_privacy_profile(|epsilon: f64| Ok(1.0 - 0.5 / (1.0 + epsilon))).unwrap();
         assert!(rising.epsilon(0.25).is_err());
-        // A curve in plain floats may be off by their rounding.
+        // A curve in plain floats may have rounding errors.
         let wobbles = |epsilon: f64| Ok(0.5 * (1.0 + 1e-15 * (1e3 * epsilon).sin()));
         let wobbles = new_privacy_profile(wobbles).unwrap();
         assert!((0..1000).all(|i| wobbles.delta(f64::from(i)).is_ok()));

@@ -5,26 +5,28 @@ use opendp_core::{Carrier, Error, Function, Queryable, Result};
 
 /// Make a function that starts a conversation with a value.
 ///
-/// After a measurement, by `then`, the value is the release: the conversation is post-processing, and
-/// loses nothing. As the function of [`make_user_measurement`](crate::make_user_measurement) the value
-/// is the data, and the conversation is an interactive mechanism, of which the privacy map that
-/// stands beside it says what all answers together lose.
+/// After a measurement, by `then`, the value is the release: the conversation is post-processing,
+/// and loses nothing. As the function of [`make_user_measurement`](crate::make_user_measurement)
+/// the value is the data, and the conversation is an interactive mechanism; the privacy map of that
+/// measurement bounds the loss of all answers together.
 ///
 /// # Arguments
-/// * `transition` - what a question does to the state, and its answer
+/// * `transition` - the function that changes the state for a question, and returns the answer
 ///
 /// # Precondition
-/// The transition knows nothing of the data but what is in the state and in the question.
+/// The transition knows nothing about the data except the state and the question.
 ///
 /// # Postcondition
-/// The function gives a [`Queryable`] whose state begins as a copy of the value. Questions are
-/// answered one at a time, and whoever asks in between gets an error. A transition that fails may
-/// leave the state half changed, and the conversation goes on with it; after one that panics it does
-/// not go on. What is bound to a turn of another conversation ends with it, with all that comes of it.
+/// The function returns a [`Queryable`] whose state begins as a copy of the value. Questions are
+/// answered one at a time; a question in between gets an error. A transition that fails may leave
+/// the state half changed, and the conversation continues with it; a transition that panics ends
+/// the conversation. An object bound to a turn of another conversation ends with that turn,
+/// together with all that comes from it.
 ///
 /// # Trust
-/// That the precondition holds, after a measurement; and that the privacy map bounds the loss of every
-/// sequence of questions, each in view of the answers before it, where the value is the data.
+/// The caller promises the precondition after a measurement. Where the value is the data, the
+/// caller promises that the privacy map bounds the loss of every sequence of questions, each of
+/// which may depend on the earlier answers.
 ///
 /// # Errors
 /// None of its own.
@@ -57,29 +59,30 @@ where
     Ok(Function::map(move |start: &S| Ok(Queryable::new(start.clone(), transition.clone()))))
 }
 
-/// Make a function that starts a conversation with a value, of a function of pairs.
+/// Make a function that starts a conversation with a value, from a function of pairs.
 ///
-/// It is `new_queryable` for values whose types are known at run time.
+/// It is `new_queryable` for values whose types are known only at run time.
 ///
 /// # Arguments
-/// * `transition` - a function of the pair of a state and a question, which gives the pair of the
-///   next state and the answer
+/// * `transition` - a function from the pair of a state and a question to the pair of the next
+///   state and the answer
 ///
 /// # Precondition
-/// The transition knows nothing of the data but what is in the state and in the question.
+/// The transition knows nothing about the data except the state and the question.
 ///
 /// # Postcondition
-/// The function gives a queryable whose state begins as the value. After a measurement that is its
-/// release, and the conversation is post-processing; as the function of `make_user_measurement` it is
-/// the data, and the conversation an interactive mechanism. A transition that fails leaves the state
-/// as it is.
+/// The function returns a queryable whose state begins as the value. After a measurement the value
+/// is its release, and the conversation is post-processing. As the function of
+/// `make_user_measurement` the value is the data, and the conversation is an interactive mechanism.
+/// A transition that fails does not change the state.
 ///
 /// # Trust
-/// That the precondition holds, after a measurement; and that the privacy map bounds the loss of every
-/// sequence of questions, each in view of the answers before it, where the value is the data.
+/// The caller promises the precondition after a measurement. Where the value is the data, the
+/// caller promises that the privacy map bounds the loss of every sequence of questions, each of
+/// which may depend on the earlier answers.
 ///
 /// # Errors
-/// None of its own. From the queryable: `FailedCast` when the transition does not give a pair.
+/// None of its own. From the queryable: `FailedCast` when the transition does not return a pair.
 ///
 /// # Example
 /// ```
@@ -126,7 +129,7 @@ mod tests {
     fn map() -> PrivacyMap<DiscreteDistance, MaxDivergence> {
         PrivacyMap::new(|_: &u32| Ok(1.0))
     }
-    /// Tells the truth at the second question, and nothing else at any.
+    /// Answers the second question with the truth, and all others with nothing.
     fn at_last()
     -> Measurement<AtomDomain<bool>, DiscreteDistance, MaxDivergence, Queryable<i32, Option<bool>>>
     {

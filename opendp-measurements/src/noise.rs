@@ -1,4 +1,4 @@
-//! What all mechanisms of additive noise share, and the one whose noise a privacy measure decides.
+//! The shared parts of all additive noise mechanisms, and the mechanism that follows the measure.
 
 use std::sync::OnceLock;
 
@@ -59,15 +59,15 @@ where
     }
 }
 
-/// Make a measurement that adds noise to each number, where the privacy measure decides the noise.
+/// Make a measurement that adds noise to each number; the privacy measure selects the noise.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L1 distance for Laplace
-///   noise, the L2 distance for Gaussian noise
-/// * `output_measure` - max-divergence, for Laplace noise, or zero-concentrated divergence, for
+///   noise, or the L2 distance for Gaussian noise
+/// * `output_measure` - max-divergence for Laplace noise, or zero-concentrated divergence for
 ///   Gaussian noise
-/// * `scale` - the scale of the noise; 0 for none, in which case nothing is drawn
-/// * `k` - the exponent of the lattice that float releases lie on. Integers take none, or 0
+/// * `scale` - the scale of the noise; 0 for no noise, in which case nothing is drawn
+/// * `k` - the exponent of the lattice that float releases lie on. Integers accept only null or 0
 ///
 /// # Precondition
 /// That of [`make_laplace`] or [`make_gaussian`].
@@ -77,13 +77,13 @@ where
 /// arguments.
 ///
 /// # Map
-/// That of the one or the other.
+/// That of [`make_laplace`] or [`make_gaussian`].
 ///
 /// # Proof
-/// Each measure calls the one constructor whose loss it states.
+/// Each measure calls the constructor whose loss it states.
 ///
 /// # Errors
-/// Those of the one or the other.
+/// Those of [`make_laplace`] or [`make_gaussian`].
 ///
 /// # Example
 /// ```
@@ -108,7 +108,7 @@ where
     M: MetricOn<D>,
     MO: NoiseMeasure<D, M>,
 {
-    // The measures have nothing but their type.
+    // A measure has no contents besides its type.
     let TheMeasure(_) = output_measure;
     MO::make(input, scale, k)
 }
@@ -135,7 +135,7 @@ macro_rules! register_at {
         }
     )+};
 }
-// Each type of number, and the types of its distances.
+// Each number type, with the types of its distances.
 register_at! {
     i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64; IBig: f64;
     u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; u128: f64; usize: usize, f64;
@@ -144,10 +144,10 @@ register_at! {
 
 /// A family of noise distributions that can be added to a number.
 pub(crate) trait Noise<T> {
-    /// Prepare the noise of a scale, if it is faster so.
+    /// Prepare the noise of a scale, if that is faster.
     fn prepare(scale: f64) -> Option<IntegerTable>;
-    /// Add exact noise of a scale, which may have been prepared; scale 0 draws nothing. A float is
-    /// then rounded to the lattice `2^k`.
+    /// Add exact noise of a scale, prepared or not; scale 0 draws nothing. A float is then rounded
+    /// to the lattice `2^k`.
     fn add<S: RandomSource>(
         x: T,
         prepared: Option<&IntegerTable>,
@@ -157,7 +157,7 @@ pub(crate) trait Noise<T> {
     ) -> Result<T, NoEntropy>;
 }
 
-/// Bounds noise of a scale, on a lattice or of integers, except with a probability.
+/// A bound on noise of a scale, on a lattice or of integers, except with a given probability.
 pub(crate) type Bound = fn(Scale, Option<i32>, f64) -> Result<f64>;
 
 /// Build a measurement that adds independent noise to each number.
@@ -185,12 +185,12 @@ where
     };
     Measurement::new(input, MO::default(), function, map).with_accuracy(bound)
 }
-/// The function, which is the same for all types of distances and all measures.
+/// Build the function, which is the same for all types of distances and all measures.
 fn adding<N: Noise<D::Number>, D: Numbers>(scale: f64, k: i32) -> Function<D::Carrier, D::Carrier> {
     let prepared = Prepared::new(scale, N::prepare);
     Function::map(move |data: &D::Carrier| {
         let released = if scale == 0.0 {
-            // There is nothing to draw, and this source has nothing to give.
+            // There is nothing to draw, so this source has no words.
             D::try_map(data, |x| N::add(x, None, 0.0, k, &mut Failing::default()))
         } else {
             let table = prepared.table();
@@ -199,8 +199,8 @@ fn adding<N: Noise<D::Number>, D: Numbers>(scale: f64, k: i32) -> Function<D::Ca
         Ok(released?)
     })
 }
-/// Noise that the first release prepares, before it draws. So no time depends on the noise, not even
-/// that of a mechanism that is used once, and a program that only asks for maps does not wait.
+/// Noise that the first release prepares before it draws. So no time depends on the noise, not even
+/// when a mechanism is used only once, and a program that only asks for maps does not wait.
 pub(crate) struct Prepared {
     scale: f64,
     prepare: fn(f64) -> Option<IntegerTable>,

@@ -1,4 +1,4 @@
-//! Noise and a threshold, of the distribution that fits a privacy measure.
+//! Noise and a threshold; the privacy measure selects the distribution of the noise.
 
 use std::collections::HashMap;
 
@@ -56,34 +56,38 @@ mechanisms! {
     2 Gaussian ZeroConcentratedDivergence;
 }
 
-/// Make a measurement that adds noise to each number of a map and releases the keys whose noisy
-/// numbers reach a threshold, where the privacy measure decides the noise.
+/// Make a measurement that adds noise to a map and keeps numbers that reach a threshold.
+///
+/// The privacy measure selects the noise.
 ///
 /// # Arguments
 /// * `input` - maps from keys to numbers under the distance of changed keys, the norm of the
 ///   changes, and the largest change
-/// * `output_measure` - approximate max-divergence, for Laplace noise and the L1 norm; approximate
-///   zero-concentrated divergence, for Gaussian noise and the L2 norm
-/// * `scale` - the scale of the noise; 0 for none
+/// * `output_measure` - approximate max-divergence for Laplace noise and the L1 norm, or
+///   approximate zero-concentrated divergence for Gaussian noise and the L2 norm
+/// * `scale` - the scale of the noise; 0 for no noise
 /// * `threshold` - a key is released when its noisy number is at least this; for a negative
-///   threshold, when it is at most this. Floats take none below 0
-/// * `k` - the exponent of the lattice that float releases lie on. Integers take none, or 0
+///   threshold, when it is at most this. For floats it must not be negative
+/// * `k` - the exponent of the lattice that float releases lie on. Integers accept only null or 0
 ///
 /// # Precondition
-/// That of [`make_laplace_threshold`](crate::make_laplace_threshold) or [`make_gaussian_threshold`](crate::make_gaussian_threshold).
+/// That of [`make_laplace_threshold`](crate::make_laplace_threshold) or
+/// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Postcondition
-/// The measurement is the one that [`make_laplace_threshold`](crate::make_laplace_threshold) or [`make_gaussian_threshold`](crate::make_gaussian_threshold) makes
-/// of the other arguments.
+/// The measurement is the one that [`make_laplace_threshold`](crate::make_laplace_threshold) or
+/// [`make_gaussian_threshold`](crate::make_gaussian_threshold) makes of the other arguments.
 ///
 /// # Map
-/// That of the one or the other.
+/// That of [`make_laplace_threshold`](crate::make_laplace_threshold) or
+/// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Proof
-/// Each measure calls the one constructor whose loss it states.
+/// Each measure calls the constructor whose loss it states.
 ///
 /// # Errors
-/// Those of the one or the other.
+/// Those of [`make_laplace_threshold`](crate::make_laplace_threshold) or
+/// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Example
 /// ```
@@ -109,7 +113,7 @@ where
     M: MetricOn<MapDomain<AtomDomain<K>, AtomDomain<V>>>,
     MO: NoiseThresholdMeasure<K, V, M>,
 {
-    // The measures have nothing but their type.
+    // A measure has no contents besides its type.
     let TheMeasure(_) = output_measure;
     MO::make(input, scale, threshold, k)
 }
@@ -132,7 +136,7 @@ macro_rules! register_at {
         }
     )+};
 }
-// Each type of number, and the types of its distances.
+// Each number type, with the types of its distances.
 register_at! {
     i32: i32, f64; i64: i64, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;
     f32: f32, f64; f64: f64;

@@ -13,23 +13,23 @@ use crate::{Scale, SelectionMeasure};
 
 /// Make a measurement that chooses the index of a good score.
 ///
-/// Each score, divided by the scale, gets independent noise; the release is the index of the best
-/// sum. Under the max-divergence the noise is exponential, which gives the probabilities of
-/// permute-and-flip; under zero-concentrated divergence it is Gumbel noise, which gives those of
-/// the exponential mechanism.
+/// Each score, divided by the scale, gets independent noise; the release is the index of the
+/// best sum. Under the max-divergence the noise is exponential, which gives the probabilities of
+/// permute-and-flip. Under zero-concentrated divergence it is Gumbel noise, which gives the
+/// probabilities of the exponential mechanism.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the L-infinity distance or the range distance
 /// * `output_measure` - the measure of the loss: max-divergence or zero-concentrated divergence
-/// * `scale` - the scale of the noise, in the unit of the scores; 0 for none
+/// * `scale` - the scale of the noise, in the unit of the scores; 0 for no noise
 /// * `negate` - whether a small score is good, instead of a large one; scores of quantiles need it,
-///   and documents that leave it out there are refused
+///   and documents that omit it there are refused
 ///
 /// # Precondition
-/// The domain has no NaN: without it there is no space. `scale` is finite and not negative. The
-/// length of the vectors need not be known: vectors of different lengths are infinitely far apart,
-/// so a finite `d_in` says that the number of candidates is public. An infinite score is taken for
-/// the largest or lowest finite number.
+/// The domain excludes NaN; otherwise there is no such space. `scale` is finite and not negative.
+/// The length of the vectors need not be known: vectors of different lengths are infinitely far
+/// apart, so a finite `d_in` implies that the number of candidates is public. An infinite score
+/// counts as the largest or lowest finite number.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose divergence, in the measure, is at
@@ -39,45 +39,46 @@ use crate::{Scale, SelectionMeasure};
 /// With `r = range / scale`, rounded up, the loss is `r` under the max-divergence and `r^2 / 8`,
 /// each operation rounded up, under zero-concentrated divergence. `range` is `d_in` under the range
 /// distance and under a `monotonic` L-infinity distance, and `d_in + d_in`, rounded up, under any
-/// other. The loss is 0 for 0, and at scale 0 infinite for all else. The exact bound, which counts
-/// against a budget, is the fraction itself.
+/// other. A range of 0 loses 0; at scale 0 any other range has infinite loss. The exact bound,
+/// which counts against a budget, is the fraction itself.
 ///
 /// # Proof
 /// Let `s` be the scale, `u` and `v` the scores of neighbours, negated for `negate`, which changes
 /// no distance; they have the same length because `d_in` is finite, and no two of the changes
 /// `u_i - v_i` differ by more than `range` ([`make_gumbel_max`](crate::make_gumbel_max) bounds it).
-/// To replace infinities brings no two members further apart.
+/// Replacing infinities does not increase any distance between members.
 ///
 /// *Max-divergence.* [`permute_and_flip`](crate::samplers::permute_and_flip) returns exactly the
-/// index that maximises `u_i / s + E_i` for independent standard exponential `E_i`. Fix an index `i`
-/// and the `E_j` of all others. Under `u` the release is `i` when `E_i` exceeds
+/// index that maximises `u_i / s + E_i` for independent standard exponential `E_i`. Fix an index
+/// `i` and the `E_j` of all others. Under `u` the release is `i` when `E_i` exceeds
 /// `t = max_(j != i) (u_j / s + E_j) - u_i / s`, and under `v` when it exceeds the same with `v`,
 /// which is at most `t + r`, as `(v_j - v_i) - (u_j - u_i) <= range`. Since
 /// `P[E_i > t + r] >= e^-r P[E_i > t]` for every real `t` and `r >= 0`, this gives
-/// `P_v[i] >= e^-r P_u[i]` once averaged over the others. A bound for every index is one for every
-/// event (McKenna, Sheldon 2020, for these probabilities; Dwork, Roth 2014, Claim 3.9, for the
-/// argument).
+/// `P_v[i] >= e^-r P_u[i]` once averaged over the others. A bound for every index is a bound for
+/// every event (McKenna, Sheldon 2020, for these probabilities; Dwork, Roth 2014, Claim 3.9, for
+/// the argument).
 ///
 /// *Zero-concentrated divergence.* [`gumbel_argmax`](crate::samplers::gumbel_argmax) returns `i`
 /// with probability exactly proportional to `exp(u_i / s)`. So `L_i = ln(P_u[i] / P_v[i])` is
 /// `(u_i - v_i) / s` plus a constant, and lies in an interval of length `r`. Let
 /// `K(t) = ln sum_i P_v[i] exp(t L_i)`. Then `K(0) = K(1) = 0`, because both are distributions, and
 /// `K''(t)` is the variance of `L` under weights proportional to `P_v[i] exp(t L_i)`, which is at
-/// most `r^2 / 4` in an interval of length `r`. Hence `r^2 t (t - 1) / 8 - K(t)` is convex with
-/// zeros 0 and 1, and not negative for `t > 1`. The Renyi divergence of order `a` is
-/// `K(a) / (a - 1) <= a r^2 / 8`, in both directions by symmetry, which is what a loss of `r^2 / 8`
-/// says (Cesar, Rogers 2021; the range is that of Durfee, Rogers 2019). Permute-and-flip of loss `r`
-/// is not so bounded: its `L` has a range of up to `2 r`, and a test finds it above `r^2 / 8`. So
-/// each measure has its own noise.
+/// most `r^2 / 4` in an interval of length `r`. So `r^2 t (t - 1) / 8 - K(t)` is convex with zeros
+/// 0 and 1, and not negative for `t > 1`. The Renyi divergence of order `a` is
+/// `K(a) / (a - 1) <= a r^2 / 8`, in both directions by symmetry, which is the claim of a loss of
+/// `r^2 / 8` (Cesar, Rogers 2021; the range is that of Durfee, Rogers 2019). Permute-and-flip of
+/// loss `r` does not satisfy this bound: its `L` has a range of up to `2 r`, and a test finds it
+/// above `r^2 / 8`. So each measure has its own noise.
 ///
-/// *Scale 0.* At distance 0 all scores change by the same number, and the last of the best stays in
-/// its place. The release is a function of the data.
+/// *Scale 0.* At distance 0 all scores change by the same number, so the last of the best scores
+/// keeps its place. The release is a function of the data.
 ///
 /// # Accuracy
 /// The chosen score is within `scale ln(n / alpha)`, rounded up, of the best of `n`, except with
 /// probability `alpha`: for exponential noise the loss of score is at most the scale times the
 /// largest of the `E_j`, which exceeds `ln(n / alpha)` with probability at most `alpha`; for Gumbel
-/// noise see [`make_gumbel_max`](crate::make_gumbel_max). It is known when the size is.
+/// noise see [`make_gumbel_max`](crate::make_gumbel_max). The accuracy is known when the size is
+/// known.
 ///
 /// # Errors
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when doubling

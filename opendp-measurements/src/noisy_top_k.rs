@@ -13,18 +13,20 @@ use crate::{Scale, SelectionMeasure};
 
 /// Make a measurement that chooses the indices of several good scores, in the order of choice.
 ///
-/// Each score, divided by the scale, gets independent noise, once; the release is the indices of the
-/// `k` best sums, the best first. The noise is that of [`make_noisy_max`](crate::make_noisy_max).
+/// Each score, divided by the scale, gets independent noise, once; the release is the indices of
+/// the `k` best sums, the best first. The noise is that of
+/// [`make_noisy_max`](crate::make_noisy_max).
 ///
-/// Under zero-concentrated divergence this is the distribution of `k` choices, each among those left
-/// and with fresh noise. Under the max-divergence it is not: whoever is left is known to have had
-/// less noise, so that the next choice tends to be better than with fresh noise, for the same loss.
+/// Under zero-concentrated divergence this is the distribution of `k` choices, each among the
+/// remaining candidates and with fresh noise. Under the max-divergence it is not: the remaining
+/// candidates are known to have had less noise, so the next choice tends to be better than with
+/// fresh noise, at the same loss.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the L-infinity distance or the range distance
 /// * `output_measure` - the measure of the loss: max-divergence or zero-concentrated divergence
 /// * `k` - how many to choose
-/// * `scale` - the scale of the noise, in the unit of the scores; 0 for none
+/// * `scale` - the scale of the noise, in the unit of the scores; 0 for no noise
 /// * `negate` - whether a small score is good, instead of a large one
 ///
 /// # Precondition
@@ -33,39 +35,40 @@ use crate::{Scale, SelectionMeasure};
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose divergence, in the measure, is at
-/// most `map(d_in)`. A release has `k` indices, none twice, or all of them when there are fewer.
+/// most `map(d_in)`. A release has `k` different indices, or all indices when there are fewer than
+/// `k`.
 ///
 /// # Map
-/// With `r = range / scale`, rounded up, the loss is `k r` under the max-divergence and `k r^2 / 8`,
-/// each operation rounded up, under zero-concentrated divergence. `range` is `d_in` under the range
-/// distance and under a `monotonic` L-infinity distance, and `d_in + d_in`, rounded up, under any
-/// other. The loss is 0 for 0, and at scale 0 infinite for all else.
+/// With `r = range / scale`, rounded up, the loss is `k r` under the max-divergence and
+/// `k r^2 / 8`, each operation rounded up, under zero-concentrated divergence. `range` is `d_in`
+/// under the range distance and under a `monotonic` L-infinity distance, and `d_in + d_in`, rounded
+/// up, under any other. A range of 0 loses 0; at scale 0 any other range has infinite loss.
 ///
 /// # Proof
 /// Take neighbours `u` and `v`, divided by the scale and negated for `negate`. They have the same
-/// length because `d_in` is finite, so both release equally many indices, at most `k`. No two of the
-/// changes `v_j - u_j` differ by more than `r`; let `h` be the largest.
+/// length because `d_in` is finite, so both release the same number of indices, at most `k`. No two
+/// of the changes `v_j - u_j` differ by more than `r`; let `h` be the largest.
 ///
 /// *Max-divergence.* [`exponential_top_k`](crate::samplers::exponential_top_k) returns exactly the
 /// indices of the largest `u_j + E_j`, in order, for independent standard exponential `E_j`. Fix an
 /// outcome, the set `C` of its indices, and the noise of all others. For `j` in `C` let
 /// `c_j = h - (v_j - u_j)`, which is from 0 to `r`. If the `E_j` give this outcome under `u`, then
-/// under `v` the noise `E_j + c_j` of the indices in `C`, and the same noise of the others, gives it
-/// too: the sums in `C` are `v_j + E_j + c_j = u_j + E_j + h`, all moved by `h` and so in the same
-/// order, and those of others are `v_i + E_i <= u_i + E_i + h`, below them as before. The density
-/// `e^-x` on `x >= 0` is lower by the factor `e^-c` at `x + c`, for `c >= 0`. So substituting
-/// `E_j + c_j` for `E_j` in the integral over the noise in `C` gives, once averaged over the others,
-/// `P_v >= e^-(sum c_j) P_u >= e^-(k r) P_u`. A bound for every outcome is one for every event. (For
-/// one index this is the argument of report-noisy-max: Dwork, Roth 2014, Claim 3.9. Noise with two
-/// sides would not do: there `c` would have to be paid in both directions.)
+/// under `v` the noise `E_j + c_j` of the indices in `C`, and the same noise of the others, gives
+/// it too: the sums in `C` are `v_j + E_j + c_j = u_j + E_j + h`, all moved by `h` and so in the
+/// same order, and those of others are `v_i + E_i <= u_i + E_i + h`, below them as before. The
+/// density `e^-x` on `x >= 0` is lower by the factor `e^-c` at `x + c`, for `c >= 0`. So
+/// substituting `E_j + c_j` for `E_j` in the integral over the noise in `C` gives, once averaged
+/// over the others, `P_v >= e^-(sum c_j) P_u >= e^-(k r) P_u`. A bound for every outcome is a bound
+/// for every event. (For one index this is the argument of report-noisy-max: Dwork, Roth 2014,
+/// Claim 3.9. Two-sided noise would not work: the loss would count `c` in both directions.)
 ///
 /// *Zero-concentrated divergence.* [`gumbel_top_k`](crate::samplers::gumbel_top_k) has exactly the
-/// distribution of `k` choices one after the other, each by the exponential mechanism among those
-/// left and with fresh noise (Durfee, Rogers 2019, Lemma 4.2). Given the first indices of the
-/// release, the same candidates are left under `u` and `v`, and their changes are some of all
-/// changes. By the proof of [`make_noisy_max`](crate::make_noisy_max) the next choice loses at most
-/// `r^2 / 8`. Losses of choices of which a later one depends on the earlier ones add up (Bun, Steinke
-/// 2016, Lemma 1.7).
+/// distribution of `k` choices one after the other, each by the exponential mechanism among the
+/// remaining candidates and with fresh noise (Durfee, Rogers 2019, Lemma 4.2). Given the first
+/// indices of the release, the same candidates remain under `u` and `v`, and their changes are a
+/// subset of all changes. By the proof of [`make_noisy_max`](crate::make_noisy_max) the next choice
+/// loses at most `r^2 / 8`. Losses of choices add up, even if a later choice depends on earlier
+/// ones (Bun, Steinke 2016, Lemma 1.7).
 ///
 /// # Errors
 /// * `MakeMeasurement` when `k` exceeds the known number of scores
@@ -144,7 +147,7 @@ mod tests {
 
     #[test]
     fn pays_for_each_choice() {
-        // Test vector 57.
+        // Monotonic scores pay the range once, others twice.
         let pure = top(MaxDivergence, (None, false), 3, 2.0, false).unwrap();
         assert_eq!([0.0, 1.0].map(|d| pure.map(&d).unwrap()), [0.0, 3.0]);
         let concentrated = top(ZeroConcentratedDivergence, (None, true), 3, 2.0, false).unwrap();
@@ -175,7 +178,7 @@ mod tests {
         assert_eq!(error.kind(), "MakeMeasurement");
         assert!(error.to_string().contains("k: expected at most the number of scores, 2, found 3"));
     }
-    /// Test pairs of releases against the law of each measure.
+    /// Compare pairs of releases with the law of each measure.
     fn check_pairs<MO: SelectionMeasure>(measure: MO, likely: impl Fn(&[f64]) -> Law) {
         let (scores, draws) = (vec![0.0, 1.0, -0.5, 2.0], 100_000);
         let choice = top(measure, (None, false), 2, 2.0, true).unwrap();
@@ -200,7 +203,7 @@ mod tests {
         check_pairs(MaxDivergence, |exponents| joint(exponents, 2));
         check_pairs(ZeroConcentratedDivergence, |exponents| peeled(exponents, 2, softmax));
     }
-    /// The largest divergence of the laws of neighbours, whose changes are within `[0, range]`.
+    /// Return the largest divergence of the laws of neighbours with changes within `[0, range]`.
     fn worst(
         range: f64,
         law: impl Fn(&[f64]) -> Law,
@@ -232,7 +235,7 @@ mod tests {
             let found = worst(range, |u| joint(u, k), ratio);
             assert!(found <= epsilon + 1e-9, "{found} exceeds {epsilon}");
             assert!(0.99 * epsilon <= found, "{epsilon} is loose: {found}");
-            // The control: the loss of one choice less is refused.
+            // The control: the loss of `k - 1` choices is refused.
             assert!(MaxDivergence::loss(range, k - 1).unwrap() < found);
         }
     }

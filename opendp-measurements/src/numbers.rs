@@ -1,15 +1,15 @@
-//! Domains of numbers: one, or a vector of them.
+//! Domains of numbers: one number, or a vector of numbers.
 
 use std::borrow::Cow;
 
 use opendp_core::arith::Number;
 use opendp_core::{Atom, AtomDomain, Domain, VectorDomain};
 
-/// A domain of one number, or of several in an order that is public.
+/// A domain of one number, or of several numbers in a public order.
 pub trait Numbers: Domain {
     /// The type of each number.
     type Number: Atom;
-    /// Count the numbers, if all members have as many.
+    /// Return the number of numbers, if it is the same for all members.
     fn count(&self) -> Option<usize>;
     /// Replace each number, in order.
     ///
@@ -45,8 +45,8 @@ impl<T: Atom> Numbers for VectorDomain<AtomDomain<T>> {
 
 /// Clamp an infinity to the finite number nearest to it.
 ///
-/// Two numbers at a finite distance do not come further apart. NaN, which is a member of no domain
-/// of numbers that has a metric, becomes 0.
+/// The distance of two numbers does not increase. NaN becomes 0; it is not a member of any domain
+/// of numbers that has a metric.
 #[inline]
 pub(crate) fn finite<T: Number>(number: T) -> T {
     if number < T::FINITE_MIN {
@@ -62,7 +62,8 @@ pub(crate) fn finite<T: Number>(number: T) -> T {
 
 /// Clamp every infinity to the finite number nearest to it, as [`finite`] does.
 pub(crate) fn all_finite<T: Number>(numbers: &[T]) -> Cow<'_, [T]> {
-    // Without an early end within a block, so that several are compared at once. NaN is not within.
+    // Compare without an early exit within a block, so that several are compared at once. NaN is
+    // outside.
     let within = |number: &T| (T::FINITE_MIN <= *number) & (*number <= T::FINITE_MAX);
     let all_within = |block: &[T]| block.iter().fold(true, |all, number| all & within(number));
     if numbers.chunks(512).all(all_within) {

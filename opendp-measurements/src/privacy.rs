@@ -1,5 +1,5 @@
-//! The privacy maps against the distributions of the releases: exactly where they are known, and
-//! by drawing from both of two neighbours. Each test of draws must refuse a mechanism of half the
+//! The privacy maps against the distributions of the releases: exactly where these are known, and
+//! by draws from both of two neighbours. Each test by draws must refuse a mechanism with half the
 //! noise.
 
 use opendp_core::arith::Number;
@@ -24,7 +24,8 @@ fn probabilities(x: i8, s: f64) -> Vec<f64> {
         .map(|r| {
             let distance = (f64::from(r) - f64::from(x)).abs();
             match r {
-                // Saturation gathers a tail; the one that holds 0 is the rest of the other.
+                // Saturation collects a tail; the tail that contains 0 is the complement of the
+                // other.
                 i8::MIN | i8::MAX if distance == 0.0 => 1.0 - tail(1.0, s),
                 i8::MIN | i8::MAX => tail(distance, s),
                 _ => centre * (-distance / s).exp(),
@@ -57,7 +58,7 @@ fn integers_have_their_exact_probabilities() {
         }
         let freedom = if rest.1 < 10.0 { bins - 1.0 } else { bins };
         sum += if rest.1 < 10.0 { 0.0 } else { cell(rest) };
-        // How many standard deviations above its mean, nearly.
+        // The approximate number of standard deviations above its mean.
         (sum - freedom) / (2.0_f64 * freedom).sqrt()
     };
     for (s, x) in [(1.0, 0), (0.5, -7), (12.5, 100), (60.0, -128), (60.0, 127)] {
@@ -162,7 +163,7 @@ fn draws_of_a_vector_keep_to_the_map() {
 fn draws_of_an_integer_keep_to_the_map() {
     let input = Space::new(AtomDomain::<u8>::default(), AbsoluteDistance::<u8>::new()).unwrap();
     let release = |scale| make_laplace(input.clone(), Scale::new(scale).unwrap(), None).unwrap();
-    // Saturation at 0 gathers half of the noise of the first.
+    // Saturation at 0 collects half of the noise of the first.
     let epsilon = release(2.0).map(&2).unwrap();
     let events: [&dyn Fn(&u8) -> bool; 3] = [&|r| *r == 0, &|r| 2 <= *r, &|r| *r == 1];
     assert!(excess(&release(2.0), (&0, &2), epsilon, &events) < 6.0);
@@ -206,7 +207,7 @@ fn draws_of_a_noisy_index_keep_to_the_map() {
         let scale = Scale::new(scale).unwrap();
         make_noisy_max(input.clone(), TheMeasure(MaxDivergence), scale, false).unwrap()
     };
-    // The best of two falls behind: permute-and-flip loses all that its map says.
+    // The better of two scores becomes the worse: permute-and-flip loses all that its map states.
     let (x, y) = (vec![0, 0], vec![1, -1]);
     let epsilon = choice(2.0).map(&1).unwrap();
     let events: [&dyn Fn(&usize) -> bool; 2] = [&|r| *r == 0, &|r| *r == 1];
@@ -227,7 +228,7 @@ fn draws_of_a_randomized_response_keep_to_the_map() {
     let answer = |prob| make_randomized_response(vec![1, 2, 3], prob).unwrap();
     let epsilon = answer(0.5).map(&1).unwrap();
     let events: [&dyn Fn(&i32) -> bool; 3] = [&|r| *r == 1, &|r| *r == 2, &|r| *r == 3];
-    // Two categories, and one with a value that is none.
+    // Two categories; and a category with a value that is not a category.
     for pair in [(&1, &2), (&3, &9)] {
         assert!(excess(&answer(0.5), pair, epsilon, &events) < 6.0);
     }

@@ -10,8 +10,8 @@ use crate::samplers::Dyadic;
 
 /// Divide a distance by a finite divisor that is not negative, rounding up once.
 ///
-/// The result is the smallest float that is not below the exact quotient. The quotient of 0 is 0,
-/// whatever the divisor; that of any other distance by 0 is infinity.
+/// The result is the smallest float that is not below the exact quotient. The distance 0 gives 0,
+/// whatever the divisor; any other distance divided by 0 gives infinity.
 ///
 /// # Errors
 /// `FailedMap` when the distance is not finite; `Overflow` when the quotient exceeds all floats.
@@ -26,14 +26,14 @@ where
     if above == f64::neg_inf_cast(d_in)? {
         return divide(above, divisor);
     }
-    // A number that no float is must be an integer, and this conversion is exact.
+    // A number that is not a float must be an integer, so this conversion is exact.
     divide_integer(i128::inf_cast(d_in)?, divisor)
 }
 
 /// Compute half of the square of `d_in / divisor`, rounding up once.
 ///
-/// The result is the smallest float that is not below the exact value, which is 0 for the distance
-/// 0, whatever the divisor, and infinity for any other distance and the divisor 0.
+/// The result is the smallest float that is not below the exact value. The value is 0 for the
+/// distance 0, whatever the divisor, and infinity for any other distance and the divisor 0.
 ///
 /// # Errors
 /// `FailedMap` when the distance is not finite; `Overflow` when the value exceeds all floats.
@@ -49,7 +49,7 @@ where
         let parts = Dyadic::new(above);
         (IBig::from(parts.mantissa), parts.exponent)
     } else {
-        // As for the quotient, an integer.
+        // An integer, as for the quotient.
         (IBig::from(i128::inf_cast(d_in)?), 0)
     };
     if number.is_zero() {
@@ -64,8 +64,8 @@ where
     })
 }
 
-/// Divide as [`quotient`] does, without rounding; but a distance that no float is, an integer beyond
-/// 2^53, is rounded up to one.
+/// Divide as [`quotient`] does, without rounding. One exception: a distance that is not a float, an
+/// integer beyond 2^53, is first rounded up to a float.
 ///
 /// # Errors
 /// `FailedMap` when the distance is not finite.
@@ -78,7 +78,7 @@ where
     Ok(Exact::from_f64(d_in)?.over(&Exact::from_f64(divisor)?))
 }
 
-/// Compute as [`half_square_quotient`] does, without rounding but that of [`exact_quotient`].
+/// Compute as [`half_square_quotient`] does, rounding only as [`exact_quotient`] does.
 ///
 /// # Errors
 /// `FailedMap` when the distance is not finite.
@@ -110,7 +110,7 @@ fn divide(d_in: f64, divisor: f64) -> Result<f64> {
     }
 }
 
-/// Divide an integer other than 0: converting it to a float first would round twice.
+/// Divide an integer other than 0; converting it to a float first would round twice.
 fn divide_integer(d_in: i128, divisor: f64) -> Result<f64> {
     let parts = Dyadic::new(divisor);
     let (dividend, mantissa) = (IBig::from(d_in), UBig::from(parts.mantissa));
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(quotient(1.0, 5e-324).unwrap_err().kind(), "Overflow");
         assert_eq!(quotient(u64::MAX, 1e-300).unwrap_err().kind(), "Overflow");
         assert_eq!(quotient(5e-324, f64::MAX), Ok(5e-324));
-        // 2^53 + 1 is no float; rounding it up first would give 2.
+        // 2^53 + 1 is not a float; rounding it up first would give 2.
         assert_eq!(quotient((1_u64 << 53) + 1, (1_u64 << 52) as f64), Ok(2.0_f64.next_up()));
     }
 

@@ -1,4 +1,4 @@
-//! The truth with some probability, and otherwise another answer.
+//! The true answer with some probability, and otherwise another answer.
 
 use std::collections::HashMap;
 
@@ -15,14 +15,14 @@ use crate::samplers::{Dyadic, bernoulli, bernoulli_constant_time, uniform_below}
 
 type Response<T> = Measurement<AtomDomain<T>, DiscreteDistance, MaxDivergence, T>;
 
-/// Make a measurement that answers a question of yes or no, and lies with a known probability.
+/// Make a measurement that answers a yes-or-no question, and lies with a known probability.
 ///
 /// # Arguments
 /// * `prob` - the probability of the true answer, from 1/2 to 1
 /// * `constant_time` - whether to draw and combine bits without a branch on them or on the data
 ///
 /// # Precondition
-/// `prob` is from 1/2 to 1, and stands for exactly the rational number that the float is.
+/// `prob` is from 1/2 to 1, and stands for exactly the rational value of the float.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
@@ -32,20 +32,20 @@ type Response<T> = Measurement<AtomDomain<T>, DiscreteDistance, MaxDivergence, T
 /// 0 for 0. Otherwise `ln(prob / (1 - prob))`, rounded up, and infinity when `prob` is 1.
 ///
 /// # Proof
-/// The release is the data when a coin shows true, else its negation. [`bernoulli`] and
-/// [`bernoulli_constant_time`] show true with probability exactly `p = prob`, whatever the data.
-/// So either release has probability `p` or `1 - p`, and for each the ratio between two data sets is
-/// at most `p / (1 - p)`, which is at least 1 as `p >= 1/2`; a bound for each release is one for
-/// every event (Warner 1965; Dwork, Roth 2014, section 3.2). With `p = 1` a release may be possible
-/// for one data set only, and the loss is infinite. Data at distance 0 are equal, and their
-/// releases alike.
+/// The release is the data when a coin shows true, and otherwise its negation. [`bernoulli`] and
+/// [`bernoulli_constant_time`] show true with probability exactly `p = prob`, whatever the data. So
+/// each release has probability `p` or `1 - p`, and the ratio between two data sets is at most
+/// `p / (1 - p)` for each, which is at least 1 as `p >= 1/2`; a bound for each release is a bound
+/// for every event (Warner 1965; Dwork, Roth 2014, section 3.2). With `p = 1` a release may be
+/// possible for only one data set, and the loss is infinite. Data at distance 0 are equal, so their
+/// releases have the same distribution.
 ///
 /// *Rounding.* `p / (1 - p)` is a quotient of two integers, whose logarithm is rounded up at the
-/// 192nd binary digit. That is what counts against a budget, and the map rounds it up to a float.
+/// 192nd binary digit. This value counts against a budget, and the map rounds it up to a float.
 ///
 /// *Time.* With `constant_time` the number of words drawn depends on `prob` alone, and the answer
-/// is the exclusive or of two bits. The language promises no duration for that, and none is claimed
-/// for the rest of the program.
+/// is the exclusive or of two bits. The language promises no duration for that, and this makes no
+/// claim about the rest of the program.
 ///
 /// # Errors
 /// `MakeMeasurement` when `prob` is not from 1/2 to 1.
@@ -81,8 +81,8 @@ register! {
 /// * `prob` - the probability of the true answer, from 1 / (the number of categories) to 1
 ///
 /// # Precondition
-/// There are `k >= 2` categories and none occurs twice. `prob` is from `1 / k`, rounded down to a
-/// float, to 1, and stands for exactly the rational number that the float is.
+/// There are `k >= 2` different categories. `prob` is from `1 / k`, rounded down to a float, to 1,
+/// and stands for exactly the rational value of the float.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
@@ -90,23 +90,24 @@ register! {
 ///
 /// # Map
 /// 0 for 0. Otherwise `ln(prob (k - 1) / (1 - prob))`, rounded up, and infinity when `prob` is 1.
-/// When `prob` is the float just below `1 / k`, the sign of the logarithm is turned.
+/// When `prob` is the float just below `1 / k`, the logarithm is negative and its magnitude is
+/// taken.
 ///
 /// # Proof
-/// Let `p = prob` and `q = (1 - p) / (k - 1)`. If the data is a category, the release is that one
-/// with probability exactly `p`, decided by [`bernoulli`], and otherwise each of the others with
-/// the same probability, by [`uniform_below`], hence with probability `q`. If the data is no
-/// category, the release is each category with probability `1 / k`; this is what a category drawn
-/// uniformly at first would give too, as the mean `(p + (k - 1) q) / k` is `1 / k`. A mean lies
-/// between the least and the largest of its terms. So whatever the data, every category has a
-/// probability between `min(p, q)` and `max(p, q)`, and the ratio between two data sets is at most
-/// `max(p / q, q / p)`, for every category and hence for every event (Warner 1965; Kairouz, Oh,
-/// Viswanath 2016). Data at distance 0 are equal, and their releases alike.
+/// Let `p = prob` and `q = (1 - p) / (k - 1)`. If the data is a category, the release is that
+/// category with probability exactly `p`, by [`bernoulli`], and otherwise each of the others with
+/// the same probability, by [`uniform_below`], so with probability `q`. If the data is not a
+/// category, the release is each category with probability `1 / k`. First drawing a category
+/// uniformly would give the same, as the mean `(p + (k - 1) q) / k` is `1 / k`. A mean lies between
+/// the least and the largest of its terms. So whatever the data, every category has a probability
+/// between `min(p, q)` and `max(p, q)`, and the ratio between two data sets is at most
+/// `max(p / q, q / p)`, for every category and so for every event (Warner 1965; Kairouz, Oh,
+/// Viswanath 2016). Data at distance 0 are equal, so their releases have the same distribution.
 ///
 /// *Rounding.* `max(p / q, q / p)` is a quotient of two integers, whose logarithm is rounded up at
-/// the 192nd binary digit. That is what counts against a budget, and the map rounds it up to a float.
+/// the 192nd binary digit. This value counts against a budget, and the map rounds it up to a float.
 ///
-/// *Time.* To look up a category takes a time that depends on the data.
+/// *Time.* The time of looking up a category depends on the data.
 ///
 /// # Errors
 /// `MakeMeasurement` when there are fewer than two categories, one occurs twice, or `prob` is out
@@ -142,7 +143,7 @@ pub fn make_randomized_response<T: HashableAtom + Named + Codec>(
         let truth = indices.get(truth).copied();
         let told = with_secure(|source| tell(truth, count, prob, source))?;
         let category = usize::try_from(told).ok().and_then(|told| categories.get(told));
-        // An index is below the count.
+        // The index is below the count.
         category.cloned().ok_or_else(|| Error::FailedFunction("no such category".into()))
     });
     response(function, constant)
@@ -152,7 +153,8 @@ register! {
         for T in [bool, i32, i64, u32, u64, usize, String];
 }
 
-/// Choose the index of the category to tell, of `count`; no truth stands for none of them.
+/// Choose the index of the released category, of `count`; `truth` is `None` if it is not a
+/// category.
 fn tell<S: RandomSource>(
     truth: Option<u64>,
     count: u64,
@@ -177,8 +179,8 @@ fn response<T: HashableAtom>(function: Function<T, T>, exact: Exact) -> Result<R
 
 /// Bound `|ln(p (k - 1) / (1 - p))|` from above by a fraction, for a probability from `1 / k` to 1.
 ///
-/// The logarithm of a fraction is none. With so many digits more than a float has, as many releases
-/// fit into a budget as it truly has room for.
+/// The logarithm of a fraction is not a fraction. The bound has many more digits than a float, so
+/// that a budget has room for as many releases as with the exact logarithm.
 fn loss(prob: f64, count: u64) -> Result<Exact> {
     const BITS: usize = 192;
     let least = 1.0.neg_inf_div(f64::inf_cast(count)?)?;
@@ -195,7 +197,7 @@ fn loss(prob: f64, count: u64) -> Result<Exact> {
     let truth = UBig::from(parts.mantissa);
     let all = UBig::ONE << usize::try_from(parts.exponent.unsigned_abs()).unwrap_or_default();
     let (one, two) = (&truth * UBig::from(count - 1), all - truth);
-    // The larger of both odds.
+    // The larger of the two odds.
     let (more, less) = if one < two { (two, one) } else { (one, two) };
     if more == less {
         return Ok(Exact::ZERO);

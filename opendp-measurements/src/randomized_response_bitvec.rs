@@ -17,46 +17,48 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 /// probability `f` a bit is replaced by a fair one.
 ///
 /// # Arguments
-/// * `input` - vectors of bits of a known length, maybe with a limit to the number of ones
+/// * `input` - vectors of bits of a known length, optionally with a limit to the number of ones
 /// * `f` - the probability that a bit is replaced, above 0 and up to 1
-/// * `constant_time` - whether to draw a number of words that depends on `f` and the length alone
+/// * `constant_time` - whether the number of drawn words depends only on `f` and the length
 ///
 /// # Precondition
-/// The domain has a size, because the release tells it. `f` is above 0 and up to 1, and stands for
-/// exactly the rational number that the float is.
+/// The domain has a size, because the release reveals it. `f` is above 0 and up to 1, and stands
+/// for exactly the rational value of the float.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
 /// `map(d_in)`. A release has as many bits as its input.
 ///
 /// # Map
-/// 0 for 0. Otherwise `k ln((2 - f) / f)`, rounded up, where `k` is the size of the vectors, or twice
-/// the limit to the number of ones if that is less.
+/// 0 for 0. Otherwise `k ln((2 - f) / f)`, rounded up, where `k` is the size of the vectors, or
+/// twice the limit to the number of ones if that is less.
 ///
 /// # Proof
-/// Two members of size `n` with at most `m` ones differ in at most `n` places, and only in places where
-/// one of them has a one, of which there are at most `2m`: in at most `k = min(2m, n)`. Every bit is
-/// flipped independently with probability exactly `f / 2`, by [`BernoulliLanes`]. So the probability
-/// of a release is a product over places, of `1 - f / 2` where it agrees with the data and `f / 2`
-/// where not, and its ratio between the two members has a factor other than 1 only where they differ:
-/// at most `(1 - f / 2) / (f / 2) = (2 - f) / f`, which is at least 1 (Erlingsson, Pihur, Korolova
-/// 2014, Theorem 1). The product of `k` such bounds each release, and hence every event. If the data
+/// Two members of size `n` with at most `m` ones differ in at most `n` places. They differ only in
+/// places where one of them has a one; there are at most `2m` such places. So they differ in at
+/// most `k = min(2m, n)` places. Every bit is flipped independently with probability exactly
+/// `f / 2`, by [`BernoulliLanes`]. So the probability of a release is a product over places, of
+/// `1 - f / 2` where it agrees with the data and `f / 2` where it does not. Its ratio between the
+/// two members has a factor other than 1 only where they differ: at most
+/// `(1 - f / 2) / (f / 2) = (2 - f) / f`, which is at least 1 (Erlingsson, Pihur, Korolova 2014,
+/// Theorem 1). The product of `k` such factors bounds each release, and so every event. If the data
 /// are equal, so are the distributions.
 ///
-/// Without a size, members may be of different lengths, and no finite loss holds for a release that
-/// tells the length.
+/// Without a size, members may have different lengths, and a release that reveals the length has no
+/// finite loss.
 ///
-/// *Rounding.* `(2 - f) / f - 1` is a quotient of two floats, `2 - 2f` exact for `f` from 1/2 and
-/// rounded up below, and is rounded up; so are `ln(1 + x)`, which increases with `x`, and the product.
+/// *Rounding.* `(2 - f) / f - 1` is a quotient of two floats, rounded up; its dividend `2 - 2f` is
+/// exact for `f` from 1/2 and rounded up below. `ln(1 + x)`, which increases with `x`, and the
+/// product are rounded up, too.
 ///
-/// *Time.* The words that decide which bits to flip are drawn without a look at the data, and joined
-/// to it by exclusive or. With `constant_time` their number is the same for every release, too;
-/// without, it depends on the words, so that the time may tell something of which bits were flipped.
-/// The language promises no duration.
+/// *Time.* The words that decide which bits to flip are drawn independently of the data, and
+/// combined with it by exclusive or. With `constant_time` their number is the same for every
+/// release. Without it, the number depends on the words, so the time may reveal something about
+/// which bits were flipped. The language promises no duration.
 ///
 /// # Errors
-/// `MakeMeasurement` when the domain has no size, or `f` is out of range. A release of data of another
-/// size fails with `FailedFunction`.
+/// `MakeMeasurement` when the domain has no size, or `f` is out of range. A release of data of
+/// another size fails with `FailedFunction`.
 ///
 /// # Example
 /// ```
@@ -123,7 +125,7 @@ fn flip<S: RandomSource>(
     for (index, word) in data.words().iter().enumerate() {
         let wanted = data.mask(index);
         let mut flips = 0;
-        // Once, unless the words of a test have fewer bits.
+        // One round, unless the words of a test have fewer bits.
         let mut first = 0;
         while first < u64::BITS {
             let wanted = wanted >> first & lanes;
@@ -140,15 +142,15 @@ fn flip<S: RandomSource>(
     Ok(BitVector::from_words(flipped, data.len()))
 }
 
-/// Estimate, for each place, in how many of the true vectors the bit was 1.
+/// Estimate, for each place, the number of true vectors in which the bit was 1.
 ///
-/// A bit that was 1 in `t` of `n` vectors is reported by `y` of them, `t + (n - 2t) f / 2` on average
-/// (Erlingsson, Pihur, Korolova 2014), so that `(y - n f / 2) / (1 - f)` is an estimate without bias.
-/// It is computed from releases alone and costs no privacy; it may be negative, or above `n`.
+/// If a bit was 1 in `t` of `n` vectors, `y` of them report it, on average `t + (n - 2t) f / 2`
+/// (Erlingsson, Pihur, Korolova 2014). So `(y - n f / 2) / (1 - f)` is an unbiased estimate. It is
+/// computed from releases alone and costs no privacy; it may be negative, or above `n`.
 ///
 /// # Errors
-/// `FailedFunction` when there are no answers, their lengths differ, or `f` is not at least 0 and below
-/// 1: at 1 the answers tell nothing.
+/// `FailedFunction` when there are no answers, their lengths differ, or `f` is not at least 0 and
+/// below 1: at 1 the answers tell nothing.
 ///
 /// # Example
 /// ```

@@ -1,4 +1,4 @@
-//! The choice of a good candidate, by its older name.
+//! The choice of a good candidate, under its older name.
 
 use opendp_core::arith::Number;
 use opendp_core::{
@@ -10,15 +10,15 @@ use crate::gumbel_max::ScoreMetric;
 use crate::samplers::{Optimize, Score};
 use crate::{Scale, make_noisy_max};
 
-/// Make a measurement that chooses the index of a good score, by its older name.
+/// Make a measurement that chooses the index of a good score, under its older name.
 ///
-/// This is [`make_noisy_max`] under the max-divergence, and its noise has been exponential since
-/// that has been found to choose better. [`make_gumbel_max`](crate::make_gumbel_max) has Gumbel
-/// noise, as the name says, at the same loss.
+/// This is [`make_noisy_max`] under the max-divergence. Despite the name its noise is exponential,
+/// which chooses better. [`make_gumbel_max`](crate::make_gumbel_max) has Gumbel noise at the same
+/// loss.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the L-infinity distance or the range distance
-/// * `scale` - the scale of the noise, in the unit of the scores; 0 for none
+/// * `scale` - the scale of the noise, in the unit of the scores; 0 for no noise
 /// * `optimize` - whether a large score is good, "max", or a small one, "min"
 ///
 /// # Precondition
@@ -28,9 +28,9 @@ use crate::{Scale, make_noisy_max};
 /// That of [`make_noisy_max`] under the max-divergence, where `negate` means "min".
 ///
 /// # Map
-/// `d_out = range / scale`, rounded up once; 0 for 0, and at scale 0 infinite for all else. The range
-/// is `d_in` under the range distance and under a `monotonic` L-infinity distance, and
-/// `d_in + d_in`, rounded up, under any other.
+/// `d_out = range / scale`, rounded up once. A range of 0 loses 0; at scale 0 any other range has
+/// infinite loss. The range is `d_in` under the range distance and under a `monotonic` L-infinity
+/// distance, and `d_in + d_in`, rounded up, under any other.
 ///
 /// # Proof
 /// That of [`make_noisy_max`].
@@ -94,7 +94,7 @@ mod tests {
     }
     #[test]
     fn has_the_noise_of_permute_and_flip() {
-        // The worse of two scores, one scale apart: 0.18394, and 0.26894 by Gumbel noise.
+        // The worse of two scores, one scale apart: 0.18394 here, and 0.26894 with Gumbel noise.
         let domain = VectorDomain::new(AtomDomain::<u64>::default());
         let input = Space::new(domain, LInfDistance::<u64>::new(true)).unwrap();
         let scale = Scale::new(2.0).unwrap();

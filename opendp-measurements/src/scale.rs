@@ -6,9 +6,9 @@ use opendp_core::{Codec, Error, Result, named};
 
 use crate::Temperature;
 
-/// The scale of a noise distribution: a finite number, 0 for no noise at all.
+/// The scale of a noise distribution: a finite number, 0 for no noise.
 ///
-/// It stands for exactly the rational number that the float is.
+/// It stands for exactly the rational value of the float.
 ///
 /// ```
 /// # use opendp_measurements::Scale;

@@ -1,6 +1,6 @@
-//! How much noise of a scale strays, and how large a scale may be for noise to stay within bounds.
+//! The accuracy of noise of a scale, and the scale of noise with an accuracy.
 //!
-//! An accuracy `a` at `alpha` says that noise `Z` has `P[|Z| >= a] <= alpha`. Every accuracy is
+//! An accuracy `a` at `alpha` means that noise `Z` has `P[|Z| >= a] <= alpha`. Every accuracy is
 //! rounded up and every scale down: an accuracy is never too small and a scale never too large. The
 //! discrete distributions take no longer than the others, whatever the scale.
 
@@ -50,8 +50,8 @@ pub fn accuracy_to_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
 /// Find an accuracy of discrete Laplace noise: `scale ln(2 / (alpha (1 + exp(-1 / scale))))`.
 ///
 /// With `q = exp(-1 / scale)`, `P[|Z| >= m] = 2 q^m / (1 + q)` for every integer `m >= 1`. The
-/// accuracy is the real `a` at which this equals `alpha`; `P[|Z| >= a]` is that of the next integer,
-/// and smaller. At scale 0 it is 0, the limit.
+/// accuracy is the real `a` at which this equals `alpha`; `P[|Z| >= a]` equals that of the next
+/// integer, which is smaller. At scale 0 the accuracy is 0, the limit.
 ///
 /// # Errors
 /// `InvalidDistance` when the scale is negative or not finite, or `alpha` is not in `(0, 1]`;
@@ -69,7 +69,7 @@ pub fn discrete_laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f6
     if scale == 0.0 {
         return Ok(0.0);
     }
-    // At most q: a scale so small that its inverse is no float has a q of less than any float.
+    // At most q; if the inverse of the scale is not a float, q is below all floats.
     let q = 1.0.inf_div(scale).and_then(|inverse| (-inverse).neg_inf_exp()).unwrap_or(0.0);
     let logarithm = 2.0.inf_ln()?.inf_add(negative_ln(alpha)?)?.inf_sub(q.neg_inf_ln_1p()?)?;
     Ok(logarithm.inf_mul(scale)?.max(0.0))
@@ -77,8 +77,8 @@ pub fn discrete_laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f6
 
 /// Find the scale at which discrete Laplace noise has an accuracy.
 ///
-/// It is the largest float, nearly, whose [`discrete_laplacian_scale_to_accuracy`] is at most the
-/// accuracy.
+/// The result is nearly the largest float whose [`discrete_laplacian_scale_to_accuracy`] is at most
+/// the accuracy.
 ///
 /// # Errors
 /// `InvalidDistance` when the accuracy is negative or not finite, or `alpha` is not in `(0, 1)`.
@@ -90,7 +90,7 @@ pub fn discrete_laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f6
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub fn accuracy_to_discrete_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
-    // At this scale the accuracy is that of continuous noise or more, because 1 + q <= 2.
+    // At this scale the accuracy is at least that of continuous noise, because 1 + q <= 2.
     let most = accuracy_to_laplacian_scale(accuracy, alpha)?;
     largest(most, |scale| Ok(discrete_laplacian_scale_to_accuracy(scale, alpha)? <= accuracy))
 }
@@ -151,9 +151,9 @@ pub fn discrete_gaussian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64
 
 /// Find the scale at which discrete Gaussian noise has an accuracy.
 ///
-/// It is the largest float, nearly, for which `P[|Z| >= floor(accuracy)] <= alpha` is certain, so
-/// that its [`discrete_gaussian_scale_to_accuracy`] is at most the accuracy. An accuracy below 1
-/// takes scale 0.
+/// The result is nearly the largest float for which `P[|Z| >= floor(accuracy)] <= alpha` is
+/// certain, so its [`discrete_gaussian_scale_to_accuracy`] is at most the accuracy. For an accuracy
+/// below 1 the scale is 0.
 ///
 /// # Errors
 /// `InvalidDistance` when the accuracy is negative or not finite, or `alpha` is not in `(0, 1)`;
@@ -166,7 +166,7 @@ pub fn discrete_gaussian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub fn accuracy_to_discrete_gaussian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
-    // Discrete noise strays further than continuous noise of the same scale, or as far.
+    // Discrete noise goes at least as far as continuous noise of the same scale.
     let most = accuracy_to_gaussian_scale(accuracy, alpha)?;
     let accuracy = accuracy.floor();
     largest(most, |scale| Ok(2.0 * discrete_gaussian_tail(Scale::new(scale)?, accuracy)? <= alpha))
@@ -174,15 +174,15 @@ pub fn accuracy_to_discrete_gaussian_scale(accuracy: f64, alpha: f64) -> Result<
 
 /// Find a large scale up to `most` for which a check succeeds; 0 when there is none.
 ///
-/// The check of a scale above 0 decides alone whether that scale is an answer. That it fails for all
-/// scales above one for which it fails only makes the answer the largest.
+/// The check of a scale above 0 alone decides whether that scale is an answer. The answer is the
+/// largest scale if the check fails for all scales above one for which it fails.
 fn largest(most: f64, fits: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     if 0.0 < most && fits(most)? {
         return Ok(most);
     }
     let (mut good, mut bad) = (0.0_f64, most);
     loop {
-        // Down to the first that fits by halves, so that tiny ones are found as well.
+        // Halve down to the first scale that fits, so that tiny scales are found as well.
         let middle = if good == 0.0 { bad / 2.0 } else { good + (bad - good) / 2.0 };
         if middle <= good || bad <= middle {
             return Ok(good);
@@ -228,7 +228,8 @@ mod tests {
         (gaussian_scale_to_accuracy, accuracy_to_gaussian_scale),
         (discrete_gaussian_scale_to_accuracy, accuracy_to_discrete_gaussian_scale),
     ];
-    /// A value must be on the right side of the exact one, which is within `1e-14` of the reference.
+    /// A value must be on the right side of the exact one, which is within `1e-14` of the
+    /// reference.
     #[track_caller]
     fn near(found: Result<f64>, reference: f64) {
         let found = found.unwrap();

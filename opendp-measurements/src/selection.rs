@@ -1,4 +1,4 @@
-//! The choice that is made under each privacy measure, and what it costs.
+//! The random choice under each privacy measure, and its loss.
 
 use std::cmp::Ordering;
 
@@ -15,12 +15,12 @@ use crate::samplers::{Optimize, Score, exponential_top_k, gumbel_top_k};
 
 /// A privacy measure under which there is a random choice of known loss.
 ///
-/// An implementation claims: let the scores of two data sets have changes whose range is at most
-/// `range` in units of the scale. Then `loss(range, k)` bounds the loss of one call of `choose` for
-/// the `k` best.
+/// An implementation claims: let the range of the changes of the scores between two data sets be at
+/// most `range` in units of the scale. Then `loss(range, k)` bounds the loss of one call of
+/// `choose` for the `k` best.
 pub trait SelectionMeasure: Measure<Distance = f64> {
-    /// Choose `k` different indices, the best first, or all when there are fewer. The scale is
-    /// finite and above 0.
+    /// Choose `k` different indices, the best first, or all indices when there are fewer. The scale
+    /// is finite and above 0.
     ///
     /// # Errors
     /// [`NoEntropy`] if the source ends.
@@ -36,7 +36,8 @@ pub trait SelectionMeasure: Measure<Distance = f64> {
     /// # Errors
     /// `Overflow` when the bound exceeds all floats.
     fn loss(range: f64, k: usize) -> Result<f64>;
-    /// Bound it as [`loss`](SelectionMeasure::loss) does, as an exact number. The default is the float.
+    /// Bound it as [`loss`](SelectionMeasure::loss) does, as an exact number. Defaults to the
+    /// float.
     ///
     /// # Errors
     /// Those of [`loss`](SelectionMeasure::loss).
@@ -45,7 +46,7 @@ pub trait SelectionMeasure: Measure<Distance = f64> {
     }
 }
 
-/// The map of choosing `k` indices.
+/// Build the map of choosing `k` indices.
 pub(crate) fn loss_of_choices<M: ScoreMetric, MO: SelectionMeasure>(
     metric: M,
     scale: Scale,
@@ -58,7 +59,7 @@ pub(crate) fn loss_of_choices<M: ScoreMetric, MO: SelectionMeasure>(
         MO::exact_loss,
     ))
 }
-/// The map, whatever the measure.
+/// Build the map for any measure.
 fn loss_by<M: ScoreMetric>(
     metric: M,
     scale: Scale,
@@ -75,11 +76,11 @@ fn exact_loss_by<M: ScoreMetric>(
 ) -> impl Fn(&M::Distance) -> Result<Vec<Exact>> {
     move |d_in| {
         let range = metric.exact_loss(d_in, scale)?;
-        // Nothing is lost without a choice, even without noise.
+        // A choice of 0 indices loses nothing, even without noise.
         Ok(vec![if k == 0 { Exact::ZERO } else { loss(&range, k)? }])
     }
 }
-/// A count as an exact number, rounded up beyond 2^53.
+/// Convert a count to an exact number, rounded up beyond 2^53.
 fn count(k: usize) -> Result<Exact> {
     Exact::from_f64(f64::inf_cast(k)?)
 }
@@ -121,7 +122,7 @@ impl SelectionMeasure for ZeroConcentratedDivergence {
     }
 }
 
-/// Nothing is lost without a change or a choice, and everything without noise.
+/// Without a change or a choice the loss is 0; without noise any other loss is infinite.
 fn at_ends(range: f64, k: usize, between: impl FnOnce() -> Result<f64>) -> Result<f64> {
     if range == 0.0 || k == 0 {
         Ok(0.0)
@@ -135,7 +136,7 @@ fn at_ends(range: f64, k: usize, between: impl FnOnce() -> Result<f64>) -> Resul
 /// Chooses as [`SelectionMeasure::choose`] does.
 type Choose<T> = fn(&[T], usize, f64, Optimize, &mut SecureSource) -> Result<Vec<usize>, NoEntropy>;
 
-/// Choose `k` different indices, the best first, or all when there are fewer.
+/// Choose `k` different indices, the best first, or all indices when there are fewer.
 pub(crate) fn choosing<MO: SelectionMeasure, T: Atom + Number + Score>(
     k: usize,
     scale: Scale,
@@ -167,7 +168,7 @@ fn choosing_one_by<T: Atom + Number + Score>(
         only(choose_some(scores, 1, scale, optimize, choose)?.first())
     })
 }
-/// The index that was chosen, if there was any to choose.
+/// Return the chosen index, if there was a candidate.
 pub(crate) fn only(chosen: Option<&usize>) -> Result<usize> {
     let empty = || Error::FailedFunction("the vector of scores is empty".into());
     chosen.copied().ok_or_else(empty)
@@ -188,7 +189,7 @@ fn choose_some<T: Number + Score>(
     }
 }
 
-/// Find the best scores, the best first, and of equal scores the last first.
+/// Find the best scores, the best first. Among equal scores the last comes first.
 fn best<T: Score>(scores: &[T], k: usize, optimize: Optimize) -> Vec<usize> {
     first(scores.len(), k, &|i, j| {
         let rising = scores[i].partial_cmp(&scores[j]).unwrap_or(Ordering::Equal);
@@ -198,7 +199,7 @@ fn best<T: Score>(scores: &[T], k: usize, optimize: Optimize) -> Vec<usize> {
         }
     })
 }
-/// The first `k` of `count` indices in an order.
+/// Return the first `k` of `count` indices in an order.
 fn first(count: usize, k: usize, before: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let before = |i: &usize, j: &usize| before(*i, *j);
     let mut indices: Vec<usize> = (0..count).collect();

@@ -17,51 +17,51 @@ use crate::samplers::{NoisyThreshold, Score};
 /// A question for [`make_sparse_vector`]: a number computed from the data.
 pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDistance<Q>>;
 
-/// Make a measurement that says of each query whether it exceeds a threshold, and is paid only for
-/// those that do.
+/// Make a measurement that tells which queries exceed a threshold, and costs only for these.
 ///
-/// This is the sparse vector technique. Any number of queries is answered, each of which may be
-/// chosen in view of the earlier answers, until `limit` of them have been above the threshold.
+/// This is the sparse vector technique. It answers any number of queries, until `limit` of them
+/// have been above the threshold. Each query may depend on the earlier answers.
 ///
 /// # Arguments
 /// * `input` - the space that the queries start from
-/// * `d_in` - the distance of the data sets that the sensitivity is for
+/// * `d_in` - the distance of data sets to which `sensitivity` applies
 /// * `sensitivity` - the most that a query may change between data sets at that distance
-/// * `threshold` - what the queries are compared with
-/// * `limit` - how many answers may be above
-/// * `scales` - the scale of the noise on the threshold, and of that on each query
+/// * `threshold` - the number that the queries are compared with
+/// * `limit` - the most answers that may be above
+/// * `scales` - the scales of the noise on the threshold and of the noise on each query
 /// * `monotonic` - the promise that all queries change in the same direction
 ///
 /// # Precondition
 /// `d_in` and `sensitivity` are distances, the latter finite; `threshold` is not NaN; `limit` is at
 /// least 1.
 ///
-/// With `monotonic`, whoever asks makes a promise that nothing here can check: for any two data sets
-/// at distance at most `d_in`, either none of the queries that are asked is larger on the first, or
-/// none is smaller. Numbers of rows that are added up keep it if data sets differ by added rows, or
-/// by removed ones, but not by both, nor by changed ones.
+/// With `monotonic`, the analyst makes a promise that the code cannot check: for any two data sets
+/// at distance at most `d_in`, either no asked query is larger on the first, or no asked query is
+/// smaller on the first. Counts of rows keep the promise if data sets differ only by added rows, or
+/// only by removed rows, but not by both, and not by changed rows.
 ///
 /// # Postcondition
-/// The release is a queryable. A question is a transformation from `input` to a number, and is
-/// answered if its map at `d_in` is at most `sensitivity`: `true` says that its noisy value is at
-/// least the noisy threshold, above, and `false` that it is below. A question that is more sensitive
-/// is refused, and changes nothing. After `limit` answers `true` all questions are refused.
+/// The release is a queryable. A question is a transformation from `input` to a number. It is
+/// answered if its map at `d_in` is at most `sensitivity`: `true` (above) means that its noisy
+/// value is at least the noisy threshold, and `false` (below) that it is less. A more sensitive
+/// question is refused, and changes nothing. After `limit` answers `true` all questions are
+/// refused.
 ///
-/// Infinite numbers are taken for the largest or lowest finite ones.
+/// Infinite numbers count as the largest or lowest finite ones.
 ///
 /// # Map
-/// `sensitivity / scales.0 + 2 limit sensitivity / scales.1`, without the 2 for `monotonic`, rounded
-/// up once, for all distances up to `d_in`; an error for larger ones. A quotient of a positive
-/// number by 0 is infinite. The number of answers below does not enter.
+/// `sensitivity / scales.0 + 2 limit sensitivity / scales.1`, without the factor 2 for `monotonic`,
+/// rounded up once, for all distances up to `d_in`; an error for larger ones. A positive number
+/// divided by 0 is infinite. The number of answers below does not matter.
 ///
 /// # Proof
-/// (Lyu, Su, Li 2017, for the first algorithm of theirs; this is it, with the noise of
+/// (Lyu, Su, Li 2017, for their first algorithm; this is that algorithm, with the noise of
 /// [`NoisyThreshold`].) Let `x`, `y` be `d_in`-close. Fix the analyst and a sequence of answers.
-/// This fixes the queries `q_1, ..., q_n`, because each is a function of the answers before it, and
-/// so are refusals. Let `A` be the set of those that are answered `true`; there are at most `limit`.
-/// Let `p` be the density of the noise on the threshold `t`, of scale `s`, and `K_i` the independent
-/// noise on the queries, of scale `r`. The comparisons are those of the real numbers
-/// `q_i(x) + K_i` and `t + z`, so the answers have the probability
+/// This fixes the queries `q_1, ..., q_n`, because each is a function of the earlier answers;
+/// refusals are such functions, too. Let `A` be the set of queries with the answer `true`; there
+/// are at most `limit`. Let `p` be the density of the noise on the threshold `t`, of scale `s`, and
+/// `K_i` the independent noise on the queries, of scale `r`. The comparisons are those of the real
+/// numbers `q_i(x) + K_i` and `t + z`, so the answers have the probability
 ///
 /// `P(x) = integral p(z) prod_(i not in A) P[K_i < t + z - q_i(x)]`
 /// `prod_(i in A) P[K_i >= t + z - q_i(x)] dz`.
@@ -75,16 +75,16 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// `P(x) <= exp(w / s + limit 2 w / r) P(y)`.
 ///
 /// *Monotonic.* If all `q_i(x) <= q_i(y)`, the excess above is at most `w` and not `2 w`. If all
-/// `q_i(x) >= q_i(y)`, compare both integrands at `z`: the factors not in `A` are no larger for `x`,
-/// those in `A` are at most `exp(w / r)` times as large. Either way
+/// `q_i(x) >= q_i(y)`, compare both integrands at `z`: the factors not in `A` are no larger for
+/// `x`, those in `A` are at most `exp(w / r)` times as large. In both cases
 /// `P(x) <= exp(w / s + limit w / r) P(y)`.
 ///
-/// A set of sequences that an analyst may see has the sum of their probabilities, so the bound is
-/// one for every event. It holds for any number of answers, as it does not depend on `n`.
+/// The probability of a set of sequences is the sum of their probabilities, so the bound holds for
+/// every event. It holds for any number of answers, because it does not depend on `n`.
 ///
-/// What the proof needs, and other versions lack (Lyu, Su, Li 2017, Algorithms 3 to 6): queries have
-/// noise at all, its scale grows with `limit`, answers end after `limit`, and the noisy value that
-/// was compared is not released. Tests refute versions without these.
+/// The proof needs four properties, and other versions (Lyu, Su, Li 2017, Algorithms 3 to 6) lack
+/// some of them: queries have noise, its scale grows with `limit`, answers end after `limit`, and
+/// the compared noisy value is not released. Tests refute versions without these.
 ///
 /// # Errors
 /// * `MakeMeasurement`, `InvalidDistance` or `FailedMap` when an argument is not as above
@@ -186,14 +186,15 @@ register_sparse_vector! {
 /// Find the scales at which [`make_sparse_vector`] or
 /// [`make_above_threshold`](crate::make_above_threshold) loses at most `epsilon`.
 ///
-/// The threshold gets the share `1 / (1 + m^(2/3))` of it, where `m` is `2 limit`, or `limit` for
-/// `monotonic` queries, and the queries get the rest: nearly the split for which the difference of
-/// noisy query and noisy threshold has the least variance (Lyu, Su, Li 2017, on the allocation of a budget). Each
-/// quotient is rounded so that the loss of these scales, as an exact number, is at most `epsilon`.
+/// The threshold gets the share `1 / (1 + m^(2/3))` of epsilon, where `m` is `2 limit`, or `limit`
+/// for `monotonic` queries; the queries get the rest. This is nearly the split that minimizes the
+/// variance of the difference of noisy query and noisy threshold (Lyu, Su, Li 2017, on the
+/// allocation of a budget). Each quotient is rounded so that the loss of these scales, as an exact
+/// number, is at most `epsilon`.
 ///
 /// # Errors
-/// `MakeMeasurement` when `epsilon` or `sensitivity` is not a finite number above 0, or `limit` is 0;
-/// `Overflow` when a scale exceeds all floats.
+/// `MakeMeasurement` when `epsilon` or `sensitivity` is not a finite number above 0, or `limit` is
+/// 0; `Overflow` when a scale exceeds all floats.
 ///
 /// ```
 /// # use opendp_measurements::sparse_vector_scales;
@@ -225,7 +226,7 @@ pub fn sparse_vector_scales(
     Ok((Scale::new(threshold)?, Scale::new(queries)?))
 }
 
-/// A threshold, and what is said of it.
+/// A threshold, and the parameters of its answers.
 #[derive(Clone, Copy)]
 pub(crate) struct Threshold<T> {
     threshold: T,
@@ -243,7 +244,7 @@ impl<T: Number + Score> Threshold<T> {
         }
         Ok(Threshold { threshold: finite(threshold), limit, scales })
     }
-    /// What decides the loss.
+    /// Return the parameters that determine the loss.
     pub(crate) fn cost(&self) -> Cost {
         Cost { limit: self.limit, scales: self.scales }
     }
@@ -256,7 +257,7 @@ impl<T: Number + Score> Threshold<T> {
     }
 }
 
-/// How many answers may be above, and the scales of noise.
+/// The limit of answers above, and the scales of noise.
 #[derive(Clone, Copy)]
 pub(crate) struct Cost {
     limit: u32,
@@ -273,7 +274,7 @@ impl Cost {
         total(&threshold, &query, self.limit, monotonic)
     }
 }
-/// The loss of all answers, from that of the threshold and that of a query.
+/// Add up the loss of all answers, from the loss of the threshold and the loss of a query.
 fn total(threshold: &Exact, query: &Exact, limit: u32, monotonic: bool) -> Result<Exact> {
     let moves = Exact::from_f64(if monotonic { 1.0 } else { 2.0 })?;
     let times = Exact::from_f64(f64::from(limit))?.times(&moves);
@@ -289,12 +290,12 @@ pub(crate) fn rounded(loss: &Exact) -> Result<f64> {
     Ok(up)
 }
 
-/// What is left to be answered.
+/// The state of the answers that remain.
 pub(crate) struct Answers<T> {
     threshold: NoisyThreshold<T>,
     /// How many answers may still be above.
     pub(crate) left: u32,
-    /// That of the noise on a query.
+    /// The scale of the noise on a query.
     scale: f64,
 }
 impl<T: Number + Score> Answers<T> {

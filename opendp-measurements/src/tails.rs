@@ -3,8 +3,8 @@
 //! All four functions bound `P[Z >= t]`: one tail, with equality included. For the continuous
 //! distributions this is also `P[Z > t]`; for the discrete ones, whose `Z` is an integer,
 //! `P[Z > t] = P[Z >= floor(t) + 1]`. A bound is a float that is never below the probability, down
-//! to the least subnormal. By symmetry it bounds `P[Z <= -t]`, too, and `P[|Z| >= t]` is at most
-//! twice as much. For `t < 0` the bound is 1; at scale 0, where `Z` is 0, it is 0 for `t > 0`.
+//! to the least subnormal. By symmetry it also bounds `P[Z <= -t]`, and `P[|Z| >= t]` is at most
+//! twice the bound. For `t < 0` the bound is 1; at scale 0, where `Z` is 0, it is 0 for `t > 0`.
 
 use dashu_int::ops::UnsignedAbs;
 use dashu_int::{IBig, UBig};
@@ -22,7 +22,7 @@ const BITS: usize = 128;
 const FRACTION: usize = 192;
 /// `2^128 / sqrt(2 pi)`, rounded down.
 const DENSITY: u128 = 0x6621_14cf_50d9_4234_3f2c_f140_2eae_38bf;
-/// Ratios of `t` to the scale from which Gaussian tails, and Laplace tails, are below all floats.
+/// Ratios of `t` to the scale above which Gaussian tails, and Laplace tails, are below all floats.
 const GAUSSIAN_END: f64 = 40.0;
 const LAPLACE_END: f64 = 800.0;
 /// The largest scale for which the weights of integers are added one by one.
@@ -64,7 +64,7 @@ pub fn discrete_laplacian_tail(scale: Scale, t: f64) -> Result<f64> {
     if let Some(bound) = at_ends(scale, m, LAPLACE_END)? {
         return Ok(bound);
     }
-    // From below, so that the divisor is.
+    // Rounded down, so the divisor is rounded down, too.
     let q = fixed::exp(&-(ratio(1.0, s) + IBig::ONE), FRACTION, BITS).0;
     let (_, above, k) = fixed::exp_scaled(&-ratio(m, s), FRACTION, BITS);
     Ok(quotient_up(above, (UBig::ONE << BITS) + q, k))
@@ -79,14 +79,14 @@ pub fn discrete_laplacian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// density and `Q` for the tail at `x`.
 ///
 /// *For `x < 4`*, `Q = 1/2 - phi(x) sum_n x^(2n+1) / (2n+1)!!` (Abramowitz, Stegun 1964, 26.2.11).
-/// All terms are positive, so that the enclosure of `phi(x)` from below, each term rounded down, and
-/// the end of the sum left out, raise the result.
+/// All terms are positive. So the result is rounded up, because the enclosure of `phi(x)` is taken
+/// from below, each term is rounded down, and the rest of the sum is omitted.
 ///
 /// *For `x >= 4`*, let `h_n = integral_0^inf u^n / n! phi(x + u) du`, and `h_(-1) = phi(x)`.
 /// Integrating by parts, `h_(n-1) = x h_n + (n + 1) h_(n+1)`, so the ratios `g_n = h_(n-1) / h_n`
-/// satisfy `g_n = x + (n + 1) / g_(n+1)` and `g_n > x`; and `Q = h_0 = phi(x) / g_0`. Starting from
-/// `x`, a lower bound of `g_N`, one gets an upper bound of `g_(N-1)`, a lower one of `g_(N-2)`, and
-/// so on, rounding each step in its own direction. For even `N` this bounds `g_0` from below.
+/// satisfy `g_n = x + (n + 1) / g_(n+1)` and `g_n > x`; and `Q = h_0 = phi(x) / g_0`. The lower
+/// bound `x` of `g_N` gives an upper bound of `g_(N-1)`, then a lower bound of `g_(N-2)`, and so
+/// on; each step is rounded in its own direction. For even `N` this bounds `g_0` from below.
 ///
 /// From `x = 40` on, `Q <= exp(-x^2 / 2) <= exp(-800)` is below all floats.
 ///
@@ -117,26 +117,27 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 
 /// Bound `P[Z >= t]` for integers `Z` of probability proportional to `exp(-z^2 / (2 scale^2))`.
 ///
-/// Up to a scale of 256 the bound comes from enclosures of 100 bits and more, rounded up to a float;
-/// above, where it takes as little time, it exceeds the tail by less than `2^-14` of it.
+/// Up to a scale of 256 the bound comes from enclosures of 100 bits and more, rounded up to a
+/// float. Above 256 it exceeds the tail by a relative error below `2^-14`, and takes no longer.
 ///
 /// # Proof
 /// Let `m = ceil(t) >= 0`, `s` the scale, `w(z) = exp(-z^2 / (2 s^2))`, and `W` the sum of all
 /// weights. By Poisson's summation `W = s sqrt(2 pi) (1 + 2 sum_j exp(-2 (pi s j)^2))`; so
 /// `W >= s sqrt(2 pi)`, and `W >= w(0) = 1`.
 ///
-/// *Up to `s = 256`.* Beginning with `w(m)`, each weight is the last one times a ratio, and each
-/// ratio the last one times `exp(-1 / s^2)`, all rounded up. The ratios fall, so that the weights
-/// after one of weight `w` and ratio `r < 1` add up to at most `w r / (1 - r)`. `W` is bounded from
-/// below by its first weights, rounded down, for `s < 4`, and by `s sqrt(2 pi)` from there on, where
-/// it exceeds this by less than `2^-400` of it.
+/// *Up to `s = 256`.* Beginning with `w(m)`, each weight is the previous one times a ratio, and
+/// each ratio is the previous one times `exp(-1 / s^2)`, all rounded up. The ratios decrease, so
+/// the weights after a weight `w` with ratio `r < 1` add up to at most `w r / (1 - r)`. `W` is
+/// bounded from below by its first weights, rounded down, for `s < 4`, and by `s sqrt(2 pi)` for
+/// larger `s`, where its relative excess over this is less than `2^-400`.
 ///
 /// *Above*, by the formula of Euler and Maclaurin, the sum of `w(z)` over `z >= m` is
-/// `integral_m^inf w + w(m) / 2 - w'(m) / 12 + R`, with `|R| <= max |B_3| / 6 integral_m^inf |w'''|`
-/// and `max |B_3| = sqrt(3) / 36`. With `x = m / s`, `-w'(m) = x w(m) / s`; and the last integral is
-/// the variation of `w''(z) = ((z / s)^2 - 1) w(z) / s^2`, which falls to 0 beyond `sqrt(3) s`, its
-/// peak, and varies by `(1 + 4 exp(-3/2)) / s^2` over all `z >= 0`. All is divided by
-/// `s sqrt(2 pi)`, which leaves the Gaussian tail in the first place.
+/// `integral_m^inf w + w(m) / 2 - w'(m) / 12 + R`, with
+/// `|R| <= max |B_3| / 6 integral_m^inf |w'''|` and `max |B_3| = sqrt(3) / 36`. With `x = m / s`,
+/// `-w'(m) = x w(m) / s`; and the last integral is the variation of
+/// `w''(z) = ((z / s)^2 - 1) w(z) / s^2`, which falls to 0 beyond `sqrt(3) s`, its peak, and varies
+/// by `(1 + 4 exp(-3/2)) / s^2` over all `z >= 0`. All is divided by `s sqrt(2 pi)`, so the first
+/// term becomes the Gaussian tail.
 ///
 /// *From `x = 40` on* the tail is below all floats: `w(z) <= w(m) exp(-(z - m) m / s^2)` for
 /// `z >= m`, so the tail is at most `w(m) / (W (1 - exp(-x / s)))`, where `w(m) <= exp(-800)` and
@@ -161,7 +162,7 @@ pub fn discrete_gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
     }
     let x = ratio(m, s);
     let (_, first, k) = fixed::exp_scaled(&-(&x * &x), 2 * FRACTION + 1, BITS);
-    // Here m is at most 40 s, about ten thousand; s is so small elsewhere that m is 0.
+    // Here m is at most 40 s, about ten thousand; otherwise s is so small that m is 0.
     let (inverse, odd) = (inverse_square(s), 2 * m as u64 + 1);
     let above = |numerator: IBig| fixed::exp(&-numerator, FRACTION + 1, BITS).1;
     let (mut ratio, change) = (above(&inverse * odd), above(inverse * 2));
@@ -175,8 +176,8 @@ pub fn discrete_gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
     Ok(quotient_up(sum + rest, all_weights(s), k).min(1.0))
 }
 
-/// Answer where nothing has to be computed: for what is no number, below 0, without noise, and
-/// where the ratio of `t` to the scale is at least `end`, so that the tail is below all floats.
+/// Handle the cases without computation: `t` is not finite or is below 0, there is no noise, or the
+/// ratio of `t` to the scale is at least `end`, so that the tail is below all floats.
 fn at_ends(scale: Scale, t: f64, end: f64) -> Result<Option<f64>> {
     if !t.is_finite() {
         return Err(Error::InvalidDistance(format!("t: expected a finite number, found {t}")));
@@ -236,12 +237,13 @@ fn odd_series(x: &IBig) -> IBig {
 }
 /// The `g_0` of the proof of the Gaussian tail, rounded down, in units of `2^-FRACTION`.
 fn divisor(x: UBig) -> UBig {
-    // At x = 4 these many steps leave less than 2^-140 of the tail, and ever less beyond.
+    // At x = 4 this number of steps leaves less than 2^-140 of the tail, and at larger x still
+    // less.
     const STEPS: u32 = 100;
     let mut ratio = x.clone();
     for n in (0..STEPS).rev() {
         let rest = (UBig::from(n + 1) << (2 * FRACTION)) / ratio;
-        // Those of an odd index are rounded up.
+        // Ratios of odd index are rounded up.
         ratio = &x + rest + UBig::from(n % 2);
     }
     ratio

@@ -6,7 +6,7 @@ use opendp_core::{Codec, Error, Result, named};
 
 /// The temperature of a random choice: a finite number above 0, in the unit of the scores.
 ///
-/// The hotter, the more evenly all candidates are chosen, and the less a choice tells.
+/// At a higher temperature the choice is more even among all candidates, and reveals less.
 ///
 /// ```
 /// # use opendp_measurements::Temperature;

@@ -1,4 +1,4 @@
-//! What both mechanisms of noise and a threshold on a map share: the release and its delta.
+//! The shared parts of both threshold mechanisms on a map: the release and its delta.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -19,14 +19,14 @@ use crate::{GaussianNumber, Scale, accuracy};
 
 /// A map of numbers and a metric on it.
 pub(crate) type Parts<K, V, M> = Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, M>;
-/// What releases some of the numbers of a map.
+/// A measurement that releases some of the numbers of a map.
 pub(crate) type Release<K, V, M, MO> =
     Measurement<MapDomain<AtomDomain<K>, AtomDomain<V>>, M, MO, HashMap<K, V>>;
-/// The metric in which the type of the numbers is open.
+/// The metric whose type of numbers is known only at run time.
 pub(crate) type OpenParts<const P: usize> = OfAnyNumber<L0PInfDistance<P, AbsoluteDistance<f64>>>;
 
-/// The metric that a threshold needs: how many numbers change, their changes in the `P`-norm, and
-/// the largest change.
+/// The metric that a threshold needs: the number of changed numbers, their changes in the `P`-norm,
+/// and the largest change.
 pub(crate) trait ThresholdMetric<const P: usize>: Metric {
     /// Bound the loss of a threshold. The proof is that of `make_laplace_threshold`.
     fn loss<N: ThresholdNoise<P, V>, V: ThresholdNumber>(
@@ -84,9 +84,9 @@ fn no_count() -> Error {
 /// numbers are bounded in the `P`-norm.
 ///
 /// An implementation claims: the loss is at most `(loss, delta)` if, for each of two data sets,
-/// there is an event of probability at least `1 - delta`, such that, conditioned on these, the
+/// there is an event of probability at least `1 - delta`, and, conditioned on these events, the
 /// divergence of the releases is at most the `loss` of Laplace noise under the max-divergence, for
-/// `P = 1`; of Gaussian noise under zero-concentrated divergence, for `P = 2`.
+/// `P = 1`, or of Gaussian noise under zero-concentrated divergence, for `P = 2`.
 pub trait ThresholdMeasure<const P: usize>: Measure<Distance = (f64, f64)> + Default {}
 impl ThresholdMeasure<1> for Approximate<MaxDivergence> {}
 impl ThresholdMeasure<2> for Approximate<ZeroConcentratedDivergence> {}
@@ -98,12 +98,12 @@ pub trait ThresholdNumber: GaussianNumber + Number {
     /// # Errors
     /// `MakeMeasurement` when it is a float that is negative or not finite.
     fn check_threshold(self) -> Result<()>;
-    /// Decide whether a release is kept: whether it is at least the threshold, or at most one that
-    /// is negative.
+    /// Return whether a release is kept: it is at least the threshold, or at most a negative
+    /// threshold.
     fn reaches(self, threshold: Self) -> bool;
     /// Find a `t` such that a number of magnitude at most `change` reaches the threshold only if
-    /// noise of at least `t` carries it there, or as much in the other direction for a negative
-    /// threshold. None when `change` exceeds the magnitude of the threshold.
+    /// the noise is at least `t`, or at most `-t` for a negative threshold. `None` when `change`
+    /// exceeds the magnitude of the threshold.
     ///
     /// # Errors
     /// Those of conversions.
@@ -113,7 +113,7 @@ pub trait ThresholdNumber: GaussianNumber + Number {
         i128: InfCast<Q>;
 }
 
-/// One threshold mechanism: its noise, and what it costs.
+/// One threshold mechanism: its noise and its loss.
 pub(crate) trait ThresholdNoise<const P: usize, V>: Noise<V> {
     /// Bound the loss of numbers that change by `norm` in the `P`-norm, at most `parts` of them,
     /// each by `change` at most. The scale is not 0.
@@ -124,7 +124,7 @@ pub(crate) trait ThresholdNoise<const P: usize, V>: Noise<V> {
         i128: InfCast<Q>;
     /// Bound the probability that noise is at least `t`.
     fn tail(scale: Scale, t: f64) -> Result<f64>;
-    /// Bound the noise, but with probability alpha.
+    /// Bound the noise, except with probability alpha.
     fn accuracy(scale: Scale, k: Option<i32>, alpha: f64) -> Result<f64>;
 }
 
@@ -152,7 +152,7 @@ where
     }))
 }
 
-/// The function, which is the same for all types of distances.
+/// Build the function, which is the same for all types of distances.
 fn keeping<const P: usize, N, K, V>(
     scale: f64,
     threshold: V,
@@ -165,7 +165,7 @@ where
 {
     kept_of(threshold, noising::<P, N, V>(scale, k))
 }
-/// Noise for numbers in a row, which is the same for all types of keys.
+/// A function that adds noise to a slice of numbers, the same for all types of keys.
 type Noising<V> = Box<dyn Fn(&mut [V]) -> Result<(), NoEntropy> + Send + Sync>;
 
 fn noising<const P: usize, N, V>(scale: f64, k: i32) -> Noising<V>
@@ -176,7 +176,7 @@ where
     let prepared = Prepared::new(scale, N::prepare);
     Box::new(move |numbers| {
         if scale == 0.0 {
-            // There is nothing to draw, and this source has nothing to give.
+            // There is nothing to draw, so this source has no words.
             return each(numbers, |x| N::add(x, None, 0.0, k, &mut Failing::default()));
         }
         let table = prepared.table();
@@ -192,7 +192,7 @@ fn each<V: Copy>(
     }
     Ok(())
 }
-/// The function, which is the same for all kinds of noise.
+/// Build the function, which is the same for all kinds of noise.
 fn kept_of<K, V>(threshold: V, noising: Noising<V>) -> Function<HashMap<K, V>, HashMap<K, V>>
 where
     K: HashableAtom,
@@ -200,7 +200,7 @@ where
 {
     Function::map(move |data: &HashMap<K, V>| Ok(reaching(data, threshold, &*noising)?))
 }
-/// The privacy map, which is the same for all types of keys.
+/// Build the privacy map, which is the same for all types of keys.
 fn losing<const P: usize, N, V, M, MO>(
     scale: Scale,
     threshold: V,
@@ -215,12 +215,12 @@ where
     PrivacyMap::new(move |d_in: &M::Distance| M::loss::<N, V>(d_in, scale, threshold, lattice))
 }
 
-/// Add noise to each number other than 0 and keep those that reach the threshold, in a map whose
-/// layout tells nothing else.
+/// Add noise to each nonzero number and keep those that reach the threshold, in a map whose layout
+/// reveals nothing else.
 ///
-/// The order in which a map lists its keys, and its capacity, depend on its past: on how many keys
-/// were there and when each came. The new map has the capacity that its own keys need, and they come
-/// in the order of their hashes.
+/// The order in which a map lists its keys, and its capacity, depend on its past: on the number of
+/// earlier keys and on the order of insertions. The new map has the capacity that its own keys
+/// need, and they are inserted in the order of their hashes.
 fn reaching<K, V>(
     data: &HashMap<K, V>,
     threshold: V,
@@ -233,7 +233,7 @@ where
     let mut entries = Vec::with_capacity(data.len());
     let mut numbers = Vec::with_capacity(data.len());
     for (key, number) in data {
-        // To the metric, a key of the number 0 is one that is not there.
+        // To the metric, a key with the number 0 is an absent key.
         if *number != V::zero() {
             entries.push(key);
             numbers.push(*number);
@@ -254,12 +254,12 @@ where
     }
     Ok(released)
 }
-/// Sort places by the hashes of what is there.
+/// Sort places by their hashes.
 fn sort(places: &mut [(u64, usize)]) {
     places.sort_unstable();
 }
 
-/// The privacy map. The proof is that of `make_laplace_threshold`.
+/// Compute the privacy map. The proof is that of `make_laplace_threshold`.
 fn loss<const P: usize, N, V, Q>(
     (parts, norm, change): (u32, Q, Q),
     scale: Scale,
@@ -273,10 +273,11 @@ where
     f64: InfCast<Q>,
     i128: InfCast<Q>,
 {
-    // Integers change by integers; their sum is one, but their Euclidean length is not.
+    // Integers change by integers. The sum of their changes is an integer; their Euclidean length
+    // is not.
     let whole = |d| if V::LATTICES.is_none() { floor(d) } else { d };
     let norm = if P == 1 { whole(norm) } else { norm };
-    // No change exceeds the norm, and one of these bounds is finite unless both are not.
+    // No change exceeds the norm. One of these bounds is finite unless both are infinite.
     let change = finite_distance(whole(if norm < change { norm } else { change }))?;
     if parts == 0 || change == Q::zero() {
         return Ok((0.0, 0.0));
@@ -294,7 +295,7 @@ where
     Ok((loss, any_of(parts, N::tail(scale, gap)?)?))
 }
 
-/// Round a distance down to an integer, or leave one that is too large for the difference to matter.
+/// Round a distance down to an integer; leave a distance that is too large for this to matter.
 fn floor<Q: Number>(distance: Q) -> Q
 where
     i128: InfCast<Q>,
@@ -315,7 +316,7 @@ fn any_of(count: u32, delta: f64) -> Result<f64> {
     Ok(joint.min(delta.inf_mul(count)?).min(1.0))
 }
 
-/// Half a step of the lattice `2^k`, or the least float above.
+/// Return half a step of the lattice `2^k`, or the next float above it.
 fn half_step(k: i32) -> f64 {
     match power_of_two(k - 1) {
         0.0 => f64::from_bits(1),
@@ -337,9 +338,10 @@ macro_rules! integers {
                     threshold <= self
                 }
             }
-            /// `|threshold| - floor(change)`, exactly, and then rounded down to a float. A sum that
-            /// saturates reaches the threshold exactly if it would without. The one exception is
-            /// the threshold 0 of unsigned numbers, which every change exceeds.
+            /// Return `|threshold| - floor(change)`, computed exactly and then rounded down to a
+            /// float. A saturated sum reaches the threshold exactly if the unsaturated sum does.
+            /// The one exception is the threshold 0 of unsigned numbers, which every change
+            /// exceeds.
             fn gap<Q: Number>(threshold: Self, change: Q, _: Option<i32>) -> Result<Option<f64>>
             where
                 f64: InfCast<Q>,
@@ -377,9 +379,9 @@ macro_rules! floats {
             }
             /// A release that reaches the threshold is the float nearest to a lattice point, which
             /// is above the float below the threshold, because rounding keeps the order. Where
-            /// floats are not further apart than the lattice, its points are floats there: it is at
-            /// least the threshold, and at least the first point that is. The exact sum is at most
-            /// half a step below that point.
+            /// floats are at least as dense as the lattice, its points are floats: then the release
+            /// is at least the threshold, and at least the first lattice point above it. The exact
+            /// sum is at most half a step below that point.
             fn gap<Q: Number>(threshold: Self, change: Q, k: Option<i32>) -> Result<Option<f64>>
             where
                 f64: InfCast<Q>,
@@ -392,7 +394,8 @@ macro_rules! floats {
                 let k = k.unwrap_or(0);
                 let (step, below) = (power_of_two(k), f64::from(threshold.next_down()));
                 let point = if exact - below <= step {
-                    // Powers of two divide and multiply exactly, or else the threshold is the bound.
+                    // Powers of two divide and multiply exactly; if they do not, the threshold is
+                    // the bound.
                     let point = (exact / step).ceil() * step;
                     if point.is_finite() { point.max(exact) } else { exact }
                 } else {

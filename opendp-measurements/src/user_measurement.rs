@@ -1,32 +1,33 @@
-//! Measurements of which only their users know why they are private.
+//! Measurements whose privacy their users vouch for.
 
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
     Carrier, Domain, Function, Measure, Measurement, Metric, PrivacyMap, Result, Space, TheMeasure,
 };
 
-/// Make a measurement of a function and a privacy map that its user vouches for.
+/// Make a measurement from a function and a privacy map that its user vouches for.
 ///
 /// # Arguments
-/// * `input` - the space that it starts from
-/// * `output_measure` - what the loss is measured by
-/// * `function` - how a release is drawn
-/// * `privacy_map` - the most that a release loses, given a distance of inputs
+/// * `input` - the input space
+/// * `output_measure` - the measure of the loss
+/// * `function` - the function that draws a release
+/// * `privacy_map` - the bound on the loss of a release, given a distance of inputs
 ///
 /// # Precondition
-/// Every call of the function draws fresh randomness of good quality, and fails for no member of the
-/// input domain.
+/// Every call of the function draws fresh randomness of good quality, and succeeds for every member
+/// of the input domain.
 ///
 /// # Postcondition
-/// The function is the one that is given.
+/// The function is the given one.
 ///
 /// # Map
-/// The one that is given, and the exact bound that it states, if any.
+/// The given map, and the exact bound that it states, if any.
 ///
 /// # Trust
-/// Nothing here can be proved: the precondition, and that releases of `d_in`-close members are at most
-/// `privacy_map(d_in)` apart in the measure, are promises of whoever writes the two. Everything that
-/// counts this loss, such as a composition or a budget, rests on them.
+/// The library cannot prove two promises of the author of the function and the map: the
+/// precondition, and that releases of `d_in`-close members are at most `privacy_map(d_in)` apart in
+/// the measure. Everything that counts this loss, such as a composition or a budget, relies on
+/// them.
 ///
 /// # Errors
 /// None of its own: those of the function and of the map.

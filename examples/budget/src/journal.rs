@@ -15,10 +15,10 @@ const BUDGET: &str = "survey";
 #[derive(Debug)]
 pub(crate) struct Kept(Ledger);
 impl Kept {
-    /// Open a ledger, and create its budget unless it is there.
+    /// Open a ledger, and create its budget if it does not exist.
     ///
     /// # Errors
-    /// `Argument` when the budget that is there is another; those of [`Ledger::open`].
+    /// `Argument` when the existing budget differs; those of [`Ledger::open`].
     pub(crate) fn open(path: &Path, epsilon: f64, delta: f64) -> Result<Self> {
         let ledger = Ledger::open(path)?;
         let total = Loss::epsilon_delta(&epsilon.to_string(), &delta.to_string())?;
@@ -32,7 +32,7 @@ impl Kept {
         }
         Ok(Kept(ledger))
     }
-    /// What earlier runs have spent, in order.
+    /// Return what earlier runs have spent, in order.
     ///
     /// # Errors
     /// `FailedFunction` when the ledger is damaged.
@@ -51,7 +51,7 @@ impl Journal for Kept {
             let request = Request::of_loss(&id, loss.clone()).by("budget");
             match self.0.release(BUDGET, &request, || Ok(write(entry))) {
                 Ok(release) if !release.repeated() => return Ok(()),
-                // Another process was first to take this number.
+                // Another process took this number first.
                 Ok(_) => {}
                 Err(error) if error.kind() == "Argument" => {}
                 Err(error) => return Err(error),
@@ -60,7 +60,8 @@ impl Journal for Kept {
     }
 }
 
-/// What the ledger keeps of a question. Its answer is none of it: noise is drawn afterwards.
+/// Write what the ledger keeps of a question. The answer is not part of it: noise is drawn
+/// afterwards.
 fn write(entry: &Entry) -> String {
     let left: Vec<String> = entry.left.iter().map(Exact::to_string).collect();
     json!({

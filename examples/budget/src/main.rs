@@ -62,7 +62,7 @@ fn run(arguments: &Arguments) -> Result<String> {
     };
     let answers = match survey::ask(&context) {
         Err(Error::BudgetExceeded(reason)) => {
-            // What a budget of an earlier run was spent on is the answer then.
+            // The answer is then what the budget of an earlier run was spent on.
             return Err(Error::BudgetExceeded(format!("{reason}\n\n{}", context.report())));
         }
         answers => answers?,

@@ -1,4 +1,4 @@
-//! Ten questions about a labour force, each with the least noise that its share pays for.
+//! Ten questions about a labour force, each with the least noise that fits its share.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use crate::journal::Kept;
 /// A budget of an epsilon and a delta.
 pub(crate) type Loss = Approximate<MaxDivergence>;
 
-/// How many questions there are.
+/// The number of questions.
 pub(crate) const QUESTIONS: usize = 10;
 /// The probability with which an interval may miss the truth.
 const ALPHA: f64 = Context::<Loss>::ALPHA;
@@ -20,16 +20,16 @@ const ALPHA: f64 = Context::<Loss>::ALPHA;
 /// Open a budget for ten questions. One person is one row of the survey.
 ///
 /// # Errors
-/// `Argument` when epsilon is not positive, or delta no probability.
+/// `Argument` when epsilon is not positive, or delta is not a probability.
 pub(crate) fn open(table: Table, epsilon: f64, delta: f64) -> Result<Context<Loss>> {
     let budget = Budget::epsilon_delta(epsilon, delta)?;
     Context::new(table, PrivacyUnit::person(1)?, budget, Split::evenly(QUESTIONS)?)
 }
 
-/// Open a budget that was opened before, maybe, and is kept in a ledger.
+/// Open a budget that is kept in a ledger and may have been opened before.
 ///
-/// What earlier runs have spent is spent; what this one spends is written down before it is
-/// answered.
+/// What earlier runs have spent stays spent. What this run spends is written down before the
+/// answer.
 ///
 /// # Errors
 /// Those of [`open`] and of the ledger.
@@ -46,12 +46,12 @@ pub(crate) fn open_with(
     Ok(context.with_journal(kept))
 }
 
-/// What was answered, for people.
+/// One question and its answer, for display.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Line {
     /// What was asked.
     pub(crate) question: String,
-    /// What was answered, with its interval where there is one.
+    /// The answer, with its interval if there is one.
     pub(crate) answer: String,
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
     let women = women.count().laplace()?.release()?;
     lines.push(number("women who work", &women, women.value as f64)?);
 
-    // 99 stands for no answer. Bounds are public: nobody looked at the data for them.
+    // 99 stands for no answer. The bounds are public: they were chosen without looking at the data.
     let hours = workers("hours a week").column("hours").impute(99.0).filter(|hours| *hours < 99.0);
     let hours = hours.clamp(0.0, 80.0).sum().laplace()?.release()?;
     lines.push(number("hours a week", &hours, hours.value)?);
@@ -94,7 +94,7 @@ pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
         answer: groups.collect::<Vec<_>>().join(", ") + &within(ages.accuracy, ""),
     });
 
-    // Which sectors there are is not public: this spends the delta.
+    // The list of sectors is not public: this spends the delta.
     let sectors = workers("sectors").column::<String>("sector").count_by().laplace()?.release()?;
     let mut found: Vec<(String, i64)> = sectors.value.into_iter().collect();
     found.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -105,8 +105,8 @@ pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
         question: "sectors".into(),
         answer: format!("{} of them; {shown}", found.len()) + &within(sectors.accuracy, ""),
     });
-    // The last question depends on an answer: in which of these do most women work? If the threshold
-    // has hidden them all, among those that the classification has.
+    // The last question depends on an answer: in which of these sectors do most women work? If the
+    // threshold has hidden all of them, use the sectors of the classification.
     if most.is_empty() {
         most = ('A'..='U').map(String::from).collect();
     }
@@ -117,14 +117,14 @@ pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
     lines.push(Line { question: "women's sectors".into(), answer: chosen.join(", ") });
     Ok(lines)
 }
-/// A sector as it is shown: survey files leave it empty where it is not known.
+/// Return a sector for display: survey files leave it empty where it is unknown.
 fn named(sector: &str) -> &str {
     if sector.is_empty() { "not stated" } else { sector }
 }
 fn ask_about<'c>(context: &'c Context<Loss>, title: &str) -> Query<'c, Loss> {
     context.query().named(title)
 }
-/// A number and the interval around it.
+/// Write a number and the interval around it.
 fn number<T: Released<Intervals = (f64, f64)>>(
     question: &str,
     answer: &Answer<Loss, T>,
@@ -142,10 +142,10 @@ fn within(bound: Option<f64>, unit: &str) -> String {
     bound.map_or_else(String::new, |bound| format!(" (+/- {bound:.0}{unit})"))
 }
 
-/// Write the answers for people.
+/// Write the answers for display.
 pub(crate) fn text(lines: &[Line]) -> String {
     lines.iter().fold(String::new(), |mut text, line| {
-        // To write to a text does not fail.
+        // Writing to a string does not fail.
         let _ = writeln!(text, "{:<20} {}", line.question, line.answer);
         text
     })

@@ -1,4 +1,4 @@
-//! Tables of a labour force survey: read from a file, or of people who do not exist.
+//! Tables of a labour force survey: read from a file, or generated.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,10 +8,9 @@ use opendp_core::{Atom, AtomDomain, Error, Result, VectorDomain};
 use opendp_data::CsvColumn;
 use rand::{Rng, SeedableRng, rngs::ChaCha20Rng};
 
-/// Read the columns that the questions are about from a CSV file of the survey.
+/// Read the columns that the questions use from a CSV file of the survey.
 ///
-/// Reading is total: whatever a line holds, it is one person, and a cell that does not read is a
-/// missing value.
+/// Reading is total: every line is one person, and a cell that cannot be read is a missing value.
 ///
 /// # Errors
 /// `FailedFunction` when the file cannot be read, `Argument` when a column is missing.
@@ -23,7 +22,7 @@ pub(crate) fn read(path: &Path) -> Result<Table> {
         .with_chunks("hours", column::<f64>(path, "HWUSUAL")?)?
         .with_chunks("sector", column::<String>(path, "NACE1D")?)
 }
-/// The chunks of one column.
+/// Return the chunks of one column.
 fn column<T: Atom>(path: &Path, name: &str) -> Result<CsvColumn<VectorDomain<AtomDomain<T>>>> {
     let file = File::open(path).map_err(|error| {
         Error::FailedFunction(format!("cannot read {}: {error}", path.display()))
@@ -31,17 +30,18 @@ fn column<T: Atom>(path: &Path, name: &str) -> Result<CsvColumn<VectorDomain<Ato
     CsvColumn::new(file, Some(name), &VectorDomain::new(AtomDomain::default()))
 }
 
-/// Make a survey of people who do not exist, coded as the file is: 1 for men and 2 for women; 1 for
-/// those who work, 2 for those who look for work, 3 for others; 99 for hours of those who do not
-/// work.
+/// Generate a survey of fictitious people, coded as in the file: 1 for men and 2 for women; 1 for
+/// people who work, 2 for people who look for work, 3 for others; 99 for the hours of people who do
+/// not work.
 ///
 /// # Errors
-/// None: the columns have one length.
+/// None: all columns have the same length.
 pub(crate) fn generate(people: usize, seed: u64) -> Result<Table> {
     let mut random = ChaCha20Rng::seed_from_u64(seed);
     let (mut sex, mut age, mut status) = (Vec::new(), Vec::new(), Vec::new());
     let (mut hours, mut sector) = (Vec::new(), Vec::new());
-    // A number below `n`; that it favours some by a hair does no harm to people who do not exist.
+    // A number below `n`. It slightly favours some numbers, which is harmless for fictitious
+    // people.
     let mut below = |n: u32| random.next_u32() % n;
     for _ in 0..people {
         let years: f64 = f64::from(15 + below(75));

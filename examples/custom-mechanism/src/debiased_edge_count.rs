@@ -6,8 +6,8 @@ use crate::{FlipProbability, Graph, GraphDomain};
 
 /// Estimate the number of edges from a graph whose pairs were flipped.
 ///
-/// The estimate is right on average. It reads the release alone, so that it may follow
-/// [`make_randomized_graph`](crate::make_randomized_graph) at no further loss.
+/// The estimate is right on average. It reads only the release, so it may follow
+/// [`make_randomized_graph`](crate::make_randomized_graph) without further loss.
 ///
 /// # Arguments
 /// * `nodes` - the number of nodes of the graph
@@ -18,7 +18,8 @@ use crate::{FlipProbability, Graph, GraphDomain};
 /// point. It may be negative.
 ///
 /// # Proof
-/// Of `m` edges `m (1 - flip)` stay on average, and `(pairs - m) flip` others appear. Solve for `m`.
+/// Of `m` edges, `m (1 - flip)` stay on average, and `(pairs - m) flip` other edges appear. Solve
+/// for `m`.
 ///
 /// # Errors
 /// `MakeDomain` when there are too many nodes, `Argument` when `flip` is one half.

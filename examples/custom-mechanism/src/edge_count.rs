@@ -1,4 +1,4 @@
-//! The number of edges: a transformation that ends in a space of the house.
+//! The number of edges: a transformation that ends in a space of the core crate.
 
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Bounds, Error, Function, Result, Space, StabilityMap,
@@ -23,7 +23,7 @@ use crate::{EdgeDistance, Graph, GraphDomain};
 ///
 /// # Proof
 /// An edge added or removed changes the number of edges by one. The nodes of a member are below
-/// `nodes` and no edge is repeated, so that there are at most as many edges as pairs.
+/// `nodes` and no edge is repeated, so there are at most as many edges as pairs.
 ///
 /// # Errors
 /// None.

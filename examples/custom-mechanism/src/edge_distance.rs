@@ -7,10 +7,10 @@ use serde_json::Value as Json;
 
 use crate::{Graph, GraphDomain};
 
-/// The number of edges that one graph has and the other has not.
+/// The number of edges that are in only one of two graphs.
 ///
-/// At distance 1, one edge is private: whether two nodes are connected. Who the nodes are is not,
-/// nor is a node with all of its edges.
+/// At distance 1, one edge is private: whether two nodes are connected. The identities of the nodes
+/// are not private, and neither is a node with all of its edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EdgeDistance;
 

@@ -1,4 +1,4 @@
-//! How often a truth value is reported wrongly: the type of a parameter.
+//! The probability of a wrong report: the type of a parameter.
 
 use opendp_core::{Codec, Error, Result, named};
 use serde_json::Value as Json;
@@ -28,7 +28,7 @@ impl FlipProbability {
             )))
         }
     }
-    /// The probability as a float.
+    /// Return the probability as a float.
     pub fn value(self) -> f64 {
         self.0
     }

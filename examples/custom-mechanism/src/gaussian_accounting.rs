@@ -1,4 +1,4 @@
-//! A loss told in another measure: a combinator.
+//! A loss converted to another measure: a combinator.
 
 use opendp_core::arith::Directed;
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
@@ -8,19 +8,19 @@ use opendp_core::{
 
 use crate::GaussianTradeoff;
 
-/// A float that is not below the square root of pi / 2, 1.25331413731550025...
+/// A float at or above the square root of pi / 2, 1.25331413731550025...
 const ROOT_OF_HALF_PI: f64 = 1.253_314_137_315_500_4;
 
-/// Tell the loss of a pure mechanism in Gaussian differential privacy.
+/// Convert the loss of a pure mechanism to Gaussian differential privacy.
 ///
-/// Many pure losses compose to less in this measure: that of `n` equal ones grows with the root of
-/// `n`, where epsilon grows with `n`.
+/// Many pure losses compose to less in this measure: the total of `n` equal ones grows with the
+/// root of `n`, while epsilon grows with `n`.
 ///
 /// # Arguments
 /// * `measurement` - a mechanism whose measure is `MaxDivergence`
 ///
 /// # Precondition
-/// None but the measure.
+/// None except for the measure.
 ///
 /// # Postcondition
 /// The mechanism is the same; its measure is `acme::GaussianTradeoff`.
@@ -31,16 +31,16 @@ const ROOT_OF_HALF_PI: f64 = 1.253_314_137_315_500_4;
 /// # Proof
 /// Write `Phi` and `phi` for the distribution function and the density of a standard normal
 /// variable, and let `e` be the pure loss. Telling two neighbours apart is at least as hard as the
-/// trade-off of `e`-DP says, which joins three points by lines: `(0, 1)`, `(1, 0)` and `(k, k)` for
-/// `k = 1 / (1 + exp(e))` (Dong, Roth, Su 2022, Proposition 3). The trade-off curve of mu-GDP is
-/// convex, ends in the same two points, and crosses the diagonal at `Phi(-mu / 2)` (Section 2.2
-/// there). If that is at most `k` then the curve is nowhere above the lines, and the mechanism is
-/// mu-GDP.
+/// trade-off of `e`-DP states. This trade-off joins three points by lines: `(0, 1)`, `(1, 0)` and
+/// `(k, k)` for `k = 1 / (1 + exp(e))` (Dong, Roth, Su 2022, Proposition 3). The trade-off curve of
+/// mu-GDP is convex, ends in the same two points, and crosses the diagonal at `Phi(-mu / 2)`
+/// (Section 2.2 there). If this is at most `k` then the curve is nowhere above the lines, and the
+/// mechanism is mu-GDP.
 ///
 /// Let `g(t) = ln(Phi(t) / Phi(-t))`, so that `Phi(-t) <= k` means `e <= g(t)` at `t = mu / 2`. Now
 /// `g(0) = 0` and `g'(t) = phi(t) / (Phi(t) Phi(-t))`. Two standard normal variables lie in
 /// `[-t, t]^2` at least as often as in the disk inside it: `(2 Phi(t) - 1)^2 >= 1 - exp(-t^2 / 2)`.
-/// Hence `4 Phi(t) Phi(-t) = 1 - (2 Phi(t) - 1)^2 <= exp(-t^2 / 2)`, and
+/// So `4 Phi(t) Phi(-t) = 1 - (2 Phi(t) - 1)^2 <= exp(-t^2 / 2)`, and
 /// `g'(t) >= 4 phi(0) = 4 / sqrt(2 pi)`. So `g(mu / 2) >= mu * 2 / sqrt(2 pi) = mu / sqrt(pi / 2)`,
 /// which is `e` when `mu = sqrt(pi / 2) e`. A larger `mu` promises less.
 ///
@@ -70,7 +70,7 @@ pub fn make_gaussian_accounting(measurement: AnyMeasurement) -> Result<AnyMeasur
     let pure = measurement.clone();
     let map = PrivacyMap::new(move |d_in: &AnyDistance| {
         let epsilon: f64 = *pure.map(d_in)?.downcast_ref()?;
-        // Infinity is a loss too, and no factor changes it.
+        // Infinity is a loss too, and multiplication does not change it.
         let infinite = epsilon == f64::INFINITY;
         let mu = if infinite { epsilon } else { epsilon.inf_mul(ROOT_OF_HALF_PI)? };
         Ok(AnyDistance::new(mu))

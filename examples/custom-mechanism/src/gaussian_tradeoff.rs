@@ -9,8 +9,8 @@ use serde_json::Value as Json;
 /// Gaussian differential privacy: the loss is mu.
 ///
 /// A mechanism is mu-GDP when telling two neighbours apart by its release is at least as hard as
-/// telling one draw of a standard normal distribution from one whose mean is mu (Dong, Roth, Su
-/// 2022, "Gaussian Differential Privacy", Definition 4). Losses compose as
+/// telling apart draws of two normal distributions with variance 1 and means 0 and mu (Dong, Roth,
+/// Su 2022, "Gaussian Differential Privacy", Definition 4). Losses compose as
 /// `sqrt(mu_1^2 + ... + mu_n^2)` (Corollary 2 there).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GaussianTradeoff;
@@ -20,7 +20,7 @@ impl Measure for GaussianTradeoff {
     fn to_json(&self) -> Json {
         descriptor("acme::gaussian_tradeoff", [])
     }
-    /// Each square, their sum and its root are rounded up. A loss alone stays as it is.
+    /// Each square, their sum and its root are rounded up. A single loss stays as it is.
     fn compose(&self, losses: &[f64]) -> Result<f64> {
         if losses.iter().any(|loss| loss.is_nan()) {
             return Err(Error::FailedMap("a loss in the composition is NaN".into()));

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 /// A simple graph: edges between numbered nodes, without direction, loops or repetition.
 ///
 /// It is kept in one form, each edge from its smaller node to its larger and all edges in order, so
-/// that two graphs are equal when they have the same edges.
+/// two graphs are equal when they have the same edges.
 ///
 /// ```
 /// # use custom_mechanism::Graph;
@@ -26,7 +26,7 @@ impl Graph {
         edges.dedup();
         Graph { edges }
     }
-    /// The edges in order, each from its smaller node to its larger.
+    /// Return the edges in order, each from its smaller node to its larger.
     pub fn edges(&self) -> &[(u32, u32)] {
         &self.edges
     }

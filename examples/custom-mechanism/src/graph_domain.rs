@@ -5,10 +5,10 @@ use serde_json::Value as Json;
 
 use crate::Graph;
 
-/// The most nodes: a mechanism that visits every pair of them takes minutes, not days.
+/// The maximum number of nodes: a mechanism that visits every pair of them takes minutes, not days.
 const MAX_NODES: u32 = 1 << 16;
 
-/// The set of all simple graphs on the nodes `0..nodes`. Who the nodes are is public.
+/// The set of all simple graphs on the nodes `0..nodes`. The identities of the nodes are public.
 ///
 /// It prints as, and is read from, `{"acme::graph_domain": {"nodes": 100}}`.
 ///
@@ -37,13 +37,13 @@ impl GraphDomain {
             Err(Error::MakeDomain(reason))
         }
     }
-    /// The number of nodes.
+    /// Return the number of nodes.
     pub fn nodes(&self) -> u32 {
         self.nodes
     }
-    /// The number of pairs of nodes, each of which may be an edge or not.
+    /// Return the number of pairs of nodes. Each pair may be an edge or not.
     pub fn possible_edges(&self) -> u32 {
-        // 65536 * 65535 still fits, and without nodes the second factor is not looked at.
+        // 65536 * 65535 still fits. For 0 nodes the second factor does not matter.
         self.nodes * self.nodes.saturating_sub(1) / 2
     }
 }
@@ -64,7 +64,7 @@ named!(GraphDomain as "acme::GraphDomain");
 /// * `nodes` - the number of nodes, at most 65536
 ///
 /// # Errors
-/// `MakeDomain` when there are more.
+/// `MakeDomain` when there are more than 65536 nodes.
 pub fn graph_domain(nodes: u32) -> Result<TheDomain<GraphDomain>> {
     GraphDomain::new(nodes).map(TheDomain)
 }

@@ -1,20 +1,20 @@
-//! Edge privacy for graphs, as a crate of a third party would bring it.
+//! Edge privacy for graphs, as a third party's crate would add it.
 //!
-//! No crate of the house is touched. What is new here, and how it joins what is there:
+//! No crate of the framework is changed. This crate adds:
 //!
-//! - a carrier, [`Graph`], which becomes one with `carrier!`;
+//! - a carrier, [`Graph`], declared with `carrier!`;
 //! - a domain with a descriptor, [`GraphDomain`];
 //! - a metric on it that tests can execute, [`EdgeDistance`];
 //! - a privacy measure with its own rule of composition, [`GaussianTradeoff`];
-//! - a transformation that ends in a space of the house, [`make_edge_count`], so that noise of the
-//!   house can follow;
+//! - a transformation into a space of the core crate, [`make_edge_count`], so noise of the
+//!   framework can follow;
 //! - a mechanism, [`make_randomized_graph`], and the type of its parameter, [`FlipProbability`];
 //! - a function of its releases, [`make_debiased_edge_count`];
 //! - two combinators, [`make_repeat`] and [`make_gaussian_accounting`];
-//! - a constructor of the house at a type that the house leaves out (see `more_types.rs`).
+//! - a constructor of the framework for a type that the framework leaves out (see `more_types.rs`).
 //!
-//! All names in documents begin with `acme::`, so that no other crate can be meant. A program that
-//! wants them names this crate once in code: `use custom_mechanism as _;`.
+//! All names in documents begin with `acme::`, so they cannot clash with names of other crates. A
+//! program that uses them names this crate once in code: `use custom_mechanism as _;`.
 //!
 //! ```
 //! use custom_mechanism::{EdgeDistance, Graph, GraphDomain, make_edge_count};

@@ -1,6 +1,6 @@
-//! A constructor of the house at a type that the house leaves out.
+//! A constructor of the framework for a type that the framework leaves out.
 //!
-//! It is the same function, so that the name keeps one meaning; only its list of types grows.
+//! It is the same function, so the name keeps one meaning; only its list of types grows.
 
 use opendp_core::{
     ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, register,

@@ -10,12 +10,12 @@ use crate::{EdgeDistance, FlipProbability, Graph, GraphDomain};
 /// Release a graph in which each pair of nodes is reported wrongly with a probability.
 ///
 /// # Arguments
-/// * `flip` - the probability with which a pair of nodes that is an edge is reported as none, and
-///   one that is none as an edge
+/// * `flip` - the probability that a pair of nodes is reported wrongly: an edge as no edge, or no
+///   edge as an edge
 ///
 /// # Precondition
-/// `flip` is above 0 and at most one half, where the release is independent of the data. The nodes
-/// are public.
+/// `flip` is above 0 and at most one half. At one half the release is independent of the data. The
+/// nodes are public.
 ///
 /// # Postcondition
 /// The release is a graph on the same nodes. Any two members at distance at most `d_in` give
@@ -23,20 +23,20 @@ use crate::{EdgeDistance, FlipProbability, Graph, GraphDomain};
 /// or not.
 ///
 /// # Map
-/// `d_out = d_in * ln((1 - flip) / flip)`, where a `d_in` above the number of pairs of nodes is
-/// taken for that number. Each operation rounds up.
+/// `d_out = d_in * ln((1 - flip) / flip)`. A `d_in` above the number of pairs of nodes is replaced
+/// by this number. Each operation rounds up.
 ///
 /// # Proof
-/// A member is one bit for each pair of nodes, and the release has each bit flipped on its own with
-/// probability `p = flip`, exactly, since `bernoulli` decides on the real number that the float is.
-/// A release `r` that differs from a graph `x` in `h(r, x)` pairs has probability
-/// `p^h(r, x) (1 - p)^(n - h(r, x))`, `n` pairs in all. For a `d_in`-close `y`,
+/// A member is one bit for each pair of nodes. The release has each bit flipped independently with
+/// probability `p = flip`, exactly, since `bernoulli` uses the exact value of the float. A release
+/// `r` that differs from a graph `x` in `h(r, x)` pairs has probability
+/// `p^h(r, x) (1 - p)^(n - h(r, x))`, for `n` pairs in all. For a `d_in`-close `y`,
 /// `|h(r, x) - h(r, y)| <= d_in` by the triangle inequality, because the distance of two graphs is
-/// the number of pairs in which they differ, and no two differ in more than `n`. As `p <= 1 - p`,
-/// the ratio of the probabilities for `x` and `y` is at most `((1 - p) / p)^d_in`, which is the
-/// exponential of the map (Warner 1965; Dwork, Roth 2014, Section 3.2, for one bit). The map bounds
-/// `1 - p`, the quotient, the logarithm and the product from above, each of which increases in what
-/// was bounded before.
+/// the number of pairs in which they differ, and this is at most `n`. As `p <= 1 - p`, the ratio of
+/// the probabilities for `x` and `y` is at most `((1 - p) / p)^d_in`, which is the exponential of
+/// the map (Warner 1965; Dwork, Roth 2014, Section 3.2, for one bit). The map bounds `1 - p`, the
+/// quotient, the logarithm and the product from above. Each of them increases with the quantity
+/// bounded before.
 ///
 /// # Errors
 /// The map gives `Overflow` when `(1 - flip) / flip` exceeds all floats.
@@ -103,8 +103,8 @@ mod tests {
         let chosen = |set: usize| (0..3).filter(move |i| set >> i & 1 == 1).map(|i| pairs[i]);
         (0..8).map(|set| Graph::new(chosen(set))).collect()
     }
-    /// How many of all tapes of coins give each release. A flip of probability `p / 2^digits` looks
-    /// at no more coins than `digits`, so that no tape ends too early.
+    /// Count how many of all tapes of coins give each release. A flip of probability `p / 2^digits`
+    /// reads at most `digits` coins, so no tape ends too early.
     fn tapes(graph: &Graph, flip: f64, digits: u32) -> HashMap<Vec<(u32, u32)>, u32> {
         let length = 3 * digits;
         let mut count = HashMap::new();
@@ -125,7 +125,7 @@ mod tests {
                 let most = map(d_in).neg_inf_exp().unwrap();
                 for (release, likely) in left {
                     let unlikely = right.get(release).copied().unwrap_or(0);
-                    // The bound is rounded down, so that a map that is too small has no way out.
+                    // The bound is rounded down, so a map that is too small is always detected.
                     if f64::from(unlikely) * most < f64::from(*likely) {
                         return Err(format!("{x:?} and {y:?}: {likely} to {unlikely} at {d_in}"));
                     }
@@ -166,7 +166,7 @@ mod tests {
         };
         assert_eq!(at(0.5).map(&3).unwrap(), 0.0);
         assert_eq!(at(0.25).map(&0).unwrap(), 0.0);
-        // Three pairs can differ, and no more.
+        // At most three pairs can differ.
         assert_eq!(at(0.25).map(&100), at(0.25).map(&3));
         assert_eq!(at(5e-324).map(&1).unwrap_err().kind(), "Overflow");
     }

@@ -5,7 +5,7 @@ use opendp_core::{
     Carrier, Domain, Error, Function, Measure, Measurement, Metric, PrivacyMap, Result, register,
 };
 
-/// The most repetitions.
+/// The maximum number of repetitions.
 const MAX_TIMES: u32 = 1000;
 
 /// Draw several releases from one mechanism.
@@ -25,9 +25,8 @@ const MAX_TIMES: u32 = 1000;
 /// product, rounded up once; in `acme::GaussianTradeoff` the loss times the root of `times`.
 ///
 /// # Proof
-/// The releases are those of `times` mechanisms that each lose at most `map(d_in)`, and draw
-/// independent randomness. What all of them lose together is what the measure says of the list of
-/// their losses.
+/// The releases are those of `times` mechanisms. Each loses at most `map(d_in)`, and they draw
+/// independent randomness. The measure composes the list of their losses to the joint loss.
 ///
 /// # Errors
 /// `MakeMeasurement` when `times` is out of range or the measure does not compose.

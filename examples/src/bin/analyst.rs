@@ -1,4 +1,4 @@
-//! An analyst asks a dozen questions, each in view of the answers before it, within one budget.
+//! An analyst asks a dozen questions within one budget, each after seeing the answers before it.
 //!
 //! ```text
 //! cargo run --release -p opendp-examples --bin analyst

@@ -1,4 +1,4 @@
-//! How many people have each level of education.
+//! The number of people at each level of education.
 
 use opendp_core::arith::InfCast;
 use opendp_core::{L1Distance, Result, Space, SymmetricDistance};
@@ -8,14 +8,14 @@ use opendp_transformations::make_count_by_categories;
 use super::{ALPHA, Accuracy, Answer, NEIGHBOURS, Statistic, least_noise};
 use crate::table::{People, codes};
 
-/// The levels. That they are these is public, so that an empty one is released like the others.
+/// The levels. The list is public, so an empty level is released like the others.
 pub(crate) const LEVELS: std::ops::RangeInclusive<i32> = 1..=16;
 
 /// Count people by education, with noise on each count.
 ///
-/// A person is in one cell only, so that the noise of each cell is that of a single count. Those
-/// whose level is none of the sixteen, or did not read, are counted in a last cell. Counts stay as
-/// they are released: to make negative ones zero would be allowed, but biases their sums.
+/// A person is in one cell only, so the noise of each cell is that of a single count. People whose
+/// level is not one of the sixteen, or could not be read, are counted in a last cell. Counts stay
+/// as they are released: setting negative counts to zero would be allowed, but biases their sums.
 pub(super) fn education(people: &People, share: f64) -> Result<Statistic> {
     let input = Space::new(codes(), SymmetricDistance)?;
     let levels: Vec<i32> = LEVELS.collect();

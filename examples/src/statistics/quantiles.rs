@@ -19,11 +19,11 @@ pub(super) fn age(people: &People, share: f64) -> Result<Vec<Statistic>> {
 pub(super) fn income(people: &People, share: f64) -> Result<Vec<Statistic>> {
     quantiles("income", incomes(), income_grid(), &people.income, share)
 }
-/// Every year up to a hundred. A grid is public, and fixed without a look at the data.
+/// Return every year up to a hundred. A grid is public, and fixed without looking at the data.
 pub(super) fn age_grid() -> Vec<i64> {
     (0..=100).collect()
 }
-/// Every thousand up to a hundred thousand, then every ten thousand up to a million.
+/// Return every thousand up to a hundred thousand, then every ten thousand up to a million.
 pub(super) fn income_grid() -> Vec<f64> {
     let fine = (0..100).map(|thousands| f64::from(thousands) * 1e3);
     fine.chain((10..=100).map(|tens| f64::from(tens) * 1e4)).collect()
@@ -50,14 +50,14 @@ where
         let choice = least_noise(share, |noise| {
             scores.then(|s| make_gumbel_max(s, Temperature::new(noise)?, Optimize::Min))
         })?;
-        // A score is a distance in rank times the denominator: a person who is counted wrongly by
-        // a candidate for the quantile a/b moves its score by up to b.
+        // A score is a distance in rank times the denominator b of the quantile a/b: one person on
+        // the wrong side of a candidate changes its score by up to b.
         let excess = choice.accuracy(ALPHA)?.first().copied().flatten();
         let accuracy = match excess {
             Some(score) => Accuracy::Ranks(score / <f64 as InfCast<u64>>::inf_cast(denominator)?),
             None => Accuracy::Unknown,
         };
-        // What is released is the index of a candidate. To look it up is a function of the release.
+        // The release is the index of a candidate. Looking it up is a function of the release.
         let grid = grid.clone();
         let candidate = choice.then(|| {
             Ok(Function::map(move |index: &usize| {

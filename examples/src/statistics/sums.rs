@@ -10,17 +10,17 @@ use opendp_transformations::{make_clamp, make_count, make_sum};
 use super::{ALPHA, Accuracy, Answer, NEIGHBOURS, Statistic, least_noise};
 use crate::table::{People, ages, incomes};
 
-/// Ages are moved into these bounds before they are added up.
+/// Ages are clamped to these bounds before they are summed.
 pub(crate) const AGES: (i64, i64) = (0, 100);
-/// Incomes are moved into these bounds before they are added up. They are public, and chosen
-/// without a look at the data: a larger upper bound cuts fewer incomes and needs more noise.
+/// Incomes are clamped to these bounds before they are summed. The bounds are public, and chosen
+/// without looking at the data: a larger upper bound cuts fewer incomes and needs more noise.
 pub(crate) const INCOMES: (f64, f64) = (0.0, 200_000.0);
 
 /// A noisy number, or the quotient of two.
 pub(super) struct Noisy {
     value: Option<f64>,
     epsilon: f64,
-    /// How far from the truth, except with probability `ALPHA`.
+    /// A bound on the distance from the truth, except with probability `ALPHA`.
     error: Option<f64>,
     /// The same, except with half that probability.
     wide_error: Option<f64>,
@@ -34,7 +34,7 @@ pub(super) fn people(people: &People, share: f64) -> Result<Noisy> {
     })?;
     Noisy::release(&release, &people.age)
 }
-/// Add up ages, with noise.
+/// Sum ages, with noise.
 pub(super) fn age(people: &People, share: f64) -> Result<Noisy> {
     let (lower, upper) = AGES;
     let clamp = make_clamp(Space::new(ages(), SymmetricDistance)?, Bounds::new(lower, upper)?)?;
@@ -43,7 +43,7 @@ pub(super) fn age(people: &People, share: f64) -> Result<Noisy> {
         least_noise(share, |noise| sum.then(|sum| make_laplace(sum, Scale::new(noise)?, None)))?;
     Noisy::release(&release, &people.age)
 }
-/// Add up incomes, with noise.
+/// Sum incomes, with noise.
 pub(super) fn income(people: &People, share: f64) -> Result<Noisy> {
     let (lower, upper) = INCOMES;
     let clamp = make_clamp(Space::new(incomes(), SymmetricDistance)?, Bounds::new(lower, upper)?)?;
@@ -75,10 +75,10 @@ impl Noisy {
     }
     /// Divide a noisy sum by a noisy count.
     ///
-    /// How many people there are is private here, so the mean is not a measurement of its own: it
-    /// is a function of two releases, which costs nothing but what they cost. Each of them is
-    /// within its wide error, except with half of `ALPHA`; both are, except with all of it; and
-    /// then the true quotient is between those of the ends.
+    /// The number of people is private here, so the mean is not a measurement of its own. It is a
+    /// function of two releases, and has no loss beyond theirs. Each release is within its wide
+    /// error, except with probability half of `ALPHA`. Both are, except with probability `ALPHA`.
+    /// Then the true quotient is between the quotients of the ends.
     pub(super) fn over(self, count: &Noisy) -> Noisy {
         let value = self.value.zip(count.value).filter(|(_, count)| 1.0 <= *count);
         let mean = value.map(|(sum, count)| sum / count);

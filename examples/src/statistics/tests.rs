@@ -1,4 +1,4 @@
-//! The statistics of a known table, against what a spreadsheet would say.
+//! The statistics of a known table, compared with values from a spreadsheet.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len() as f64;
     values.sum::<f64>() / count
 }
-/// How far in rank a value is from a quantile.
+/// Return the distance in rank of a value from a quantile.
 fn miss(sorted: &[f64], value: f64, (numerator, denominator): (f64, f64)) -> f64 {
     let below = sorted.iter().filter(|x| **x < value).count() as f64;
     let above = sorted.iter().filter(|x| value < **x).count() as f64;

@@ -37,7 +37,7 @@ fn tells_what_is_wrong_and_fails() {
     };
     check(&["--data", "no/such/file.csv"], "no/such/file.csv");
     check(&["--epsilon", "0"], "`epsilon`");
-    // This manifest is a file, and no table of people.
+    // This manifest is a file, but not a table of people.
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     check(&["--data", manifest], "`age`: no column of this name");
 }

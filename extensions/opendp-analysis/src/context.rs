@@ -1,17 +1,19 @@
-//! A front door for people who think in budgets: five minutes with a [`Context`].
+//! Answer questions about a table from one privacy budget: a tour of [`Context`].
 //!
 //! # Three decisions
 //!
-//! Before the first question, three things are said, none of which may depend on the data.
+//! Decide three things before the first question. None of them may depend on the data.
 //!
-//! **Whom to protect.** A [`PrivacyUnit`]: one person, who adds or removes at most four rows of the
-//! table. Answers will hardly tell whether all of these rows are in it or none.
+//! **Whom to protect.** A [`PrivacyUnit`], such as a person who adds or removes at most four rows
+//! of the table. Answers are almost the same whether all of these rows are in the table or none
+//! are.
 //!
 //! **How well.** A [`Budget`] for all answers together: [an epsilon](Budget::epsilon); [an epsilon
-//! and a delta](Budget::epsilon_delta), which Gaussian noise can spend, too; or [a
-//! rho](Budget::rho), which buys more questions with Gaussian noise. Smaller is more private; an epsilon of 1 is a common choice.
+//! and a delta](Budget::epsilon_delta), which Gaussian noise can also spend; or [a
+//! rho](Budget::rho), which buys more questions with Gaussian noise. Smaller is more private; an
+//! epsilon of 1 is a common choice.
 //!
-//! **For how much.** A [`Split`]: [evenly](Split::evenly) over a number of questions, [by
+//! **In what shares.** A [`Split`]: [evenly](Split::evenly) over a number of questions, [by
 //! weights](Split::by_weights), or [as you go](Split::as_you_go).
 //!
 //! ```
@@ -63,11 +65,11 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
-//! # Questions in view of answers
+//! # Questions that depend on answers
 //!
-//! Each question may depend on the answers before it. The shares of a split are shares of what is
-//! left: what a question did not use falls to those that follow. When nothing is left, or all the
-//! planned questions have been asked, the next one is refused, and nothing is run:
+//! Each question may depend on the answers before it. The shares of a split are shares of the
+//! remaining budget: what one question does not use is left for the next. When nothing is left, or
+//! all planned questions have been asked, the next question is refused and nothing is run:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -85,8 +87,8 @@
 //!
 //! # Computing with answers
 //!
-//! Sums, differences, multiples and quotients of answers have intervals, too, which are tighter than
-//! the answers' own intervals added up: errors partly cancel. An answer gives its
+//! Sums, differences, multiples and quotients of answers have intervals, too. These are tighter
+//! than the sum of the answers' own intervals, because errors partly cancel. An answer gives its
 //! [estimate](Answer::estimate), a number together with its noise:
 //!
 //! ```
@@ -105,7 +107,7 @@
 //!
 //! # What is refused
 //!
-//! A statistic that nobody could release says what is missing:
+//! A statistic that cannot be released privately says what is missing:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -120,8 +122,8 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
-//! What the budget cannot pay for does not even compile: Gaussian noise for an epsilon, Laplace noise
-//! for a rho, or the keys of a column without a delta:
+//! A query that the budget cannot pay for does not compile: Gaussian noise for an epsilon, Laplace
+//! noise for a rho, or the keys of a column without a delta:
 //!
 //! ```compile_fail
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -131,14 +133,14 @@
 //! context.query().count().gaussian();
 //! ```
 //!
-//! # What is behind it
+//! # How it works
 //!
-//! A query is a chain of the catalogues' own transformations and one measurement with one free
-//! parameter, found by bisection such that its exact privacy map fits the share. A release is charged
-//! to a [`Ledger`] before it is run, exactly; that sums of losses bound the loss of questions which
-//! are chosen in view of answers is the theorem behind
-//! [`make_privacy_filter`](opendp_measurements::make_privacy_filter). A [`Journal`] can keep the
-//! record beyond the life of the process, and [`carry_over`](Context::carry_over) takes it up again.
+//! A query is a chain of transformations and one measurement with one free parameter. Bisection
+//! finds the parameter for which the exact privacy map fits the share. A [`Ledger`] is charged the
+//! exact loss before the release is run. Questions may be chosen after seeing answers: the theorem
+//! behind [`make_privacy_filter`](opendp_measurements::make_privacy_filter) shows that the sum of
+//! losses still bounds the total. A [`Journal`] can keep the record after the process ends, and
+//! [`carry_over`](Context::carry_over) restores it.
 
 mod budget;
 mod chain;
@@ -168,9 +170,9 @@ pub use statistic::{Choice, Statistic};
 pub use table::{Table, TableDomain};
 pub use unit::PrivacyUnit;
 
-/// A table, whom to protect in it, and a budget for questions about it.
+/// A table, the person to protect in it, and a budget for questions about it.
 ///
-/// The [module](self) begins with a tour.
+/// See the [module](self) for a tour.
 pub struct Context<MO: Accounted> {
     table: Table,
     space: Space<TableDomain, SymmetricDistance>,
@@ -184,13 +186,13 @@ struct Account<MO: Measure> {
     entries: Vec<Entry>,
 }
 impl<MO: Accounted> Context<MO> {
-    /// The probability with which an answer may miss its accuracy in reports.
+    /// The probability with which an answer may exceed the accuracy stated in reports.
     pub const ALPHA: f64 = 0.05;
 
     /// Open a budget for questions about a table.
     ///
     /// # Errors
-    /// None but those of the budget's measure.
+    /// Only those of the budget's measure.
     pub fn new(table: Table, unit: PrivacyUnit, budget: Budget<MO>, split: Split) -> Result<Self> {
         let size = unit.size_is_public().then_some(table.size());
         let space = Space::new(TableDomain::of(&table, size), SymmetricDistance)?;
@@ -198,14 +200,14 @@ impl<MO: Accounted> Context<MO> {
         let account = Mutex::new(Account { ledger, entries: Vec::new() });
         Ok(Context { table, space, unit, split, account, journal: None })
     }
-    /// Have each release written down before it is run.
+    /// Write each release to a journal before it is run.
     #[must_use]
     pub fn with_journal(mut self, journal: impl Journal + 'static) -> Self {
         self.journal = Some(Arc::new(journal));
         self
     }
-    /// Charge for a release of an earlier life, as a journal has kept it. It counts as one of the
-    /// queries of a split. Nothing is written to the journal.
+    /// Charge for a release of an earlier process, as recorded in a journal. It counts as one of
+    /// the queries of a split. Nothing is written to the journal.
     ///
     /// # Errors
     /// `BudgetExceeded` when it does not fit.
@@ -220,16 +222,16 @@ impl<MO: Accounted> Context<MO> {
     pub fn query(&self) -> Query<'_, MO> {
         Query::new(self)
     }
-    /// What is left of the budget, rounded down.
+    /// Return what is left of the budget, rounded down.
     ///
     /// # Errors
     /// Those of [`Ledger::left`].
     pub fn remaining(&self) -> Result<MO::Distance> {
         self.locked()?.ledger.left()
     }
-    /// What was spent on what.
+    /// Report what was spent on each release.
     pub fn report(&self) -> Report<MO> {
-        // Under this lock nothing is left half done, so that a panic elsewhere does not matter.
+        // Code under this lock leaves no partial state, so a poisoned lock is safe to use.
         let account = self.account.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         Report {
             unit: self.unit,
@@ -240,11 +242,11 @@ impl<MO: Accounted> Context<MO> {
             measure: PhantomData,
         }
     }
-    /// Whom the answers protect.
+    /// Return the privacy unit that the answers protect.
     pub fn unit(&self) -> PrivacyUnit {
         self.unit
     }
-    /// The space of tables that questions are about.
+    /// Return the space of tables that questions are about.
     pub fn space(&self) -> &Space<TableDomain, SymmetricDistance> {
         &self.space
     }
@@ -252,7 +254,7 @@ impl<MO: Accounted> Context<MO> {
     pub(crate) fn table(&self) -> &Table {
         &self.table
     }
-    /// The share of the next query.
+    /// Return the share of the next query.
     pub(crate) fn share(&self, wanted: Option<&[Exact]>) -> Result<Vec<Exact>> {
         let account = self.locked()?;
         self.split.share(account.entries.len(), &account.ledger.exact_left()?, wanted)
@@ -260,7 +262,7 @@ impl<MO: Accounted> Context<MO> {
     pub(crate) fn would_admit(&self, loss: &[Exact]) -> bool {
         self.locked().is_ok_and(|account| account.ledger.clone().charge(loss).is_ok())
     }
-    /// Charge for a release, and write it down, before it is run.
+    /// Charge for a release and write it to the journal, before it is run.
     pub(crate) fn charge(
         &self,
         loss: &[Exact],
@@ -276,7 +278,7 @@ impl<MO: Accounted> Context<MO> {
         })?;
         let entry = entry(account.ledger.exact_left()?);
         account.entries.push(entry.clone());
-        // Under the lock, so that the journal has the order of the account.
+        // Write under the lock, so the journal has the order of the account.
         self.journal.as_ref().map_or(Ok(()), |journal| journal.record(&entry))
     }
     fn locked(&self) -> Result<MutexGuard<'_, Account<MO>>> {

@@ -1,12 +1,14 @@
 //! Ready-made chains: one name for a transformation and the measurement that suits it.
 //!
-//! The two catalogues do not know each other; what needs both is here.
+//! The catalogues of transformations and of measurements do not depend on each other. Code that
+//! needs both is here.
 //!
-//! - [`Context`] is the front door for people who think in budgets; [`context`] is its tour.
+//! - [`Context`] answers questions about a table from one privacy budget; see the tour in
+//!   [`context`].
 //! - [`make_private_quantile`] releases a quantile, chosen from a list of candidates.
 //!
-//! A program that links this crate, and names it in code (`use opendp_analysis as _;`), finds the
-//! names in the registry.
+//! To find these names in the registry, link this crate and mention it in code
+//! (`use opendp_analysis as _;`).
 //!
 //! ```
 //! use opendp_analysis::make_private_quantile;

@@ -12,8 +12,8 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 
 /// Make a measurement that releases a quantile, chosen from a list of candidates.
 ///
-/// It scores each candidate by how far its rank is from that of the quantile, chooses a candidate
-/// of low score by its noisy score, and releases it.
+/// It scores each candidate by the distance of its rank from the rank of the quantile, chooses a
+/// candidate of low score by its noisy score, and releases it.
 ///
 /// # Arguments
 /// * `input` - vectors of numbers under a dataset metric, of known or unknown size
@@ -28,11 +28,11 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 /// and not negative.
 ///
 /// # Function
-/// With the fraction `a / b` that
-/// [`make_quantile_score_candidates`](opendp_transformations::make_quantile_score_candidates) takes
-/// for `alpha`, the score of the candidate `c` is `|(b - a) * #(x < c) - a * #(x > c)|`. To it
+/// Let `a / b` be the fraction that
+/// [`make_quantile_score_candidates`](opendp_transformations::make_quantile_score_candidates) uses
+/// for `alpha`. The score of a candidate `c` is `|(b - a) * #(x < c) - a * #(x > c)|`.
 /// [`make_noisy_max`](opendp_measurements::make_noisy_max) adds noise of scale `b * scale`, rounded
-/// up to a float, and chooses the least.
+/// up to a float, to each score and chooses the least.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose divergence, in the measure, is at
@@ -40,34 +40,33 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 /// with the lowest score.
 ///
 /// # Map
-/// Let `d` be the symmetric distance, which is `d_in`, or twice as much when the metric counts
-/// replaced records. Let `range` be `2 d max(a, b - a)` when the size is unknown and
-/// `2 floor(d / 2) b` when it is known, and half of that if `alpha` is 0 or 1. With
-/// `r = range / (b * scale)`, rounded up, the loss is `r` under the max-divergence and `r^2 / 8`
-/// under zero-concentrated divergence, rounded up. It is 0 for a range of 0, and at scale 0 infinite
-/// for any other.
+/// Let `d` be the symmetric distance: `d_in`, or twice `d_in` when the metric counts replaced
+/// records. Let `range` be `2 d max(a, b - a)` when the size is unknown and `2 floor(d / 2) b` when
+/// it is known, and half of that if `alpha` is 0 or 1. With `r = range / (b * scale)`, rounded up,
+/// the loss is `r` under the max-divergence and `r^2 / 8` under zero-concentrated divergence,
+/// rounded up. For a range of 0 the loss is 0. At scale 0 it is infinite for any other range.
 ///
 /// # Proof
-/// This is a chain of three steps, each with its own proof. The scores of members at distance `d_in`
-/// are at most `range` apart under `RangeDistance`, by the proof of
-/// [`make_quantile_score_candidates`](opendp_transformations::make_quantile_score_candidates). The
-/// loss of choosing an index among scores so close, with noise of exactly the float that is called
-/// `b * scale`, is that of [`make_noisy_max`](opendp_measurements::make_noisy_max), and the map
-/// divides by the same float: to round the product changes the mechanism and its map alike. The
+/// This is a chain of three steps, each with its own proof. First, the scores of members at
+/// distance `d_in` are at most `range` apart under `RangeDistance`, by the proof of
+/// [`make_quantile_score_candidates`](opendp_transformations::make_quantile_score_candidates).
+/// Second, [`make_noisy_max`](opendp_measurements::make_noisy_max) bounds the loss of choosing an
+/// index among such scores, with noise of exactly the float `b * scale`. The map divides by the
+/// same float, so rounding the product changes the mechanism and its map alike. Third, the
 /// candidate at that index is a function of the release and of a public list (Dwork, Roth 2014,
-/// Proposition 2.1). The candidates are sorted without a look at the data.
+/// Proposition 2.1). The candidates are sorted without looking at the data.
 ///
-/// For `alpha` strictly between 0 and 1 this is no looser than twice the largest change of a score,
-/// and at the ends, where the scores of all candidates change in one direction, half of that.
+/// For `alpha` strictly between 0 and 1 the range is at most twice the largest change of a score.
+/// At the ends the scores of all candidates change in one direction, and the range is half of that.
 ///
 /// # Accuracy
-/// Among `n` candidates, the weighted distance in rank of the released one, its score divided by
-/// `b`, is at most `scale ln(n / beta)` more than that of the best, except with probability `beta`
-/// (see [`make_noisy_max`](opendp_measurements::make_noisy_max)). No bound on the value itself holds
-/// for all data.
+/// The weighted distance in rank of a candidate is its score divided by `b`. Among `n` candidates,
+/// the released one exceeds the best in this distance by at most `scale ln(n / beta)`, except with
+/// probability `beta` (see [`make_noisy_max`](opendp_measurements::make_noisy_max)). No bound on
+/// the value itself holds for all data.
 ///
 /// # Errors
-/// * `MakeTransformation` when the candidates are none, NaN, or equal to each other;
+/// * `MakeTransformation` when there are no candidates, or a candidate is NaN, or two are equal;
 ///   `FailedFunction` when a record may be NaN; `Overflow` when `b * scale` exceeds all floats
 /// * from the map: `Overflow` when the range does not fit `u64` or the loss exceeds all floats
 ///
@@ -98,7 +97,7 @@ where
     MO: SelectionMeasure,
 {
     let candidates = sorted(candidates)?;
-    // Scores are in units of a row divided by this.
+    // Scores are in units of one row divided by this.
     let unit = f64::inf_cast(alpha.denominator(input.domain().size()))?;
     let scale = Scale::new(scale.value().inf_mul(unit)?)?;
     make_quantile_score_candidates::<_, _, RangeDistance<u64>>(input, candidates.clone(), alpha)?
@@ -117,7 +116,7 @@ register! {
             MO in [MaxDivergence, ZeroConcentratedDivergence];
 }
 
-/// Sort candidates, none of which is NaN. Equal ones are refused where scores are made.
+/// Sort candidates, none of them NaN. The scoring step refuses equal ones.
 fn sorted<T: Number>(mut candidates: Vec<T>) -> Result<Vec<T>> {
     if candidates.iter().any(|candidate| candidate.is_nan()) {
         return Err(Error::MakeTransformation("candidates: found NaN, expected numbers".into()));

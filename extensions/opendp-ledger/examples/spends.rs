@@ -1,4 +1,4 @@
-//! How many durable spends a second this disk allows, and what one sync costs.
+//! Measure how many durable spends a second this disk allows, and what one sync costs.
 //!
 //! `cargo run --release -p opendp-ledger --example spends -- FOLDER`
 #![allow(clippy::disallowed_methods, reason = "this measures time, and releases nothing")]
@@ -41,7 +41,7 @@ fn main() -> Result<()> {
 fn remove(ledger: &Path) {
     let _ = std::fs::remove_file(ledger);
 }
-/// How many spends each process makes.
+/// The number of spends of each process.
 const EACH: usize = 500;
 fn spends_of_processes(path: &Path, processes: usize) -> Result<f64> {
     Ledger::open(path)?.create("b", &Loss::epsilon("1000000")?)?;
@@ -56,14 +56,14 @@ fn spends_of_processes(path: &Path, processes: usize) -> Result<f64> {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(failed)?;
-        // It says when it is ready, and waits.
+        // The child reports when it is ready, and waits.
         let out = child.stdout.take().ok_or_else(|| Error::FailedFunction("no pipe".into()))?;
         BufReader::new(out).read_line(&mut String::new()).map_err(failed)?;
         running.push(child);
     }
     let start = Instant::now();
     for child in &mut running {
-        // To close its input is to say go.
+        // Closing the input of the child starts it.
         drop(child.stdin.take());
     }
     for mut child in running {

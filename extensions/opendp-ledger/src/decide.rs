@@ -1,4 +1,4 @@
-//! What is decided about a request, and written down.
+//! The decision about a request, and the entry that records it.
 
 use opendp_core::{Error, Result};
 
@@ -6,8 +6,8 @@ use crate::record::digest;
 use crate::store::Tables;
 use crate::{Account, Entry, Loss, Request};
 
-/// A clock may be behind the last entry by so many milliseconds, as after it was set right over the
-/// network. The entry then gets the time of the last one.
+/// A clock may be behind the last entry by at most this many milliseconds, for example after the
+/// network corrected it. The entry then gets the time of the last one.
 pub(crate) const TOLERANCE: i64 = 1000;
 
 /// Decide about a request in one state of the tables.
@@ -63,9 +63,9 @@ pub(crate) fn decide(
     Ok(Decision::Charge(Box::new(account), now))
 }
 
-/// What is to be done about a request.
+/// The result of a decision.
 pub(crate) enum Decision {
-    /// It was released before.
+    /// The request was released before.
     Repeat(Box<Entry>),
     /// It may be charged, at this time.
     Charge(Box<Account>, i64),
@@ -98,7 +98,7 @@ pub(crate) fn charge(
     tables.update_account(account)?;
     Ok(entry)
 }
-/// Say in what a request differs from the one that its id stands for.
+/// Report how a request differs from the one that has its id.
 #[cold]
 fn another(budget: &str, request: &Request, entry: &Entry, loss: &Loss) -> Error {
     let mut others = Vec::new();

@@ -1,4 +1,4 @@
-//! Releases that are charged first.
+//! Ledgers: each release is charged first.
 
 use std::{
     collections::VecDeque,
@@ -17,12 +17,12 @@ use crate::store::Store;
 use crate::store::file::{self, Mode};
 use crate::{Account, Entry, Loss, Release, Request, Terms};
 
-/// The most characters of the name of a budget and of the id of a release.
+/// The maximum number of characters of the name of a budget and of the id of a release.
 const MOST_CHARACTERS: usize = 256;
-/// Budgets, and every release that was charged to one.
+/// Budgets, and all releases charged to them.
 ///
-/// It may be shared by threads and opened by several processes. See the
-/// [crate](crate#what-is-promised) for what is promised.
+/// Threads can share it, and several processes can open it. See the [crate](crate#what-is-promised)
+/// for its guarantees.
 pub struct Ledger {
     store: Box<dyn Store>,
     clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
@@ -30,7 +30,7 @@ pub struct Ledger {
     turn: Mutex<()>,
 }
 
-/// A release that waits to be written down.
+/// A release that waits to be written.
 struct Job {
     budget: String,
     request: Request,
@@ -39,7 +39,7 @@ struct Job {
 }
 
 impl Ledger {
-    /// Open a ledger in a file, and make it if there is none.
+    /// Open a ledger in a file, and create it if there is none.
     ///
     /// # Errors
     /// `FailedFunction` when the file is read-only, damaged, or something else.
@@ -53,17 +53,17 @@ impl Ledger {
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Self> {
         Ok(Ledger::of(file::open(path.as_ref(), Mode::Write)?))
     }
-    /// Open a ledger in a file to look at it. The file may be read-only.
+    /// Open a ledger in a file for reading. The file may be read-only.
     ///
     /// # Errors
     /// Those of [`open_existing`](Ledger::open_existing).
     pub fn open_to_read(path: impl AsRef<Path>) -> Result<Self> {
         Ok(Ledger::of(file::open(path.as_ref(), Mode::Read)?))
     }
-    /// Open a ledger in a database of a PostgreSQL server, and make its tables if there are none.
+    /// Open a ledger in a database of a PostgreSQL server, and create its tables if there are none.
     ///
     /// # Errors
-    /// `FailedFunction` when the server cannot be reached, or does not do what it is asked.
+    /// `FailedFunction` when the server cannot be reached, or refuses a statement.
     #[cfg(feature = "postgres")]
     pub fn connect(parameters: &str) -> Result<Self> {
         Ok(Ledger::of(Box::new(crate::store::postgres::Postgres::connect(parameters)?)))
@@ -76,23 +76,23 @@ impl Ledger {
             turn: Mutex::default(),
         }
     }
-    /// Tell the time by another clock.
+    /// Use another clock.
     #[must_use]
     pub fn with_clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.clock = Arc::new(clock);
         self
     }
 
-    /// Create a budget. It stands for the larger of each amount and of the float that it reads as, so
-    /// that a budget of delta 1e-5 has room for a loss of delta 1e-5.
+    /// Create a budget. Each amount is the larger of the given amount and of the nearest float, so
+    /// a budget of delta 1e-5 has room for a loss of delta 1e-5.
     ///
     /// # Errors
-    /// `Argument` when there is one of this name already, or the name is empty or too long;
-    /// `InvalidDistance` when the budget is 0, or an amount is too long to be written out.
+    /// `Argument` when the name is already used, is empty or is too long; `InvalidDistance` when
+    /// the budget is 0, or an amount is too long to be written out.
     pub fn create(&self, name: &str, total: &Loss) -> Result<()> {
         self.create_with(name, total, &Terms::new())
     }
-    /// Create a budget, and say whom it protects and which data it is for.
+    /// Create a budget, and state whom it protects and which data it is for.
     ///
     /// # Errors
     /// Those of [`create`](Ledger::create).
@@ -121,11 +121,12 @@ impl Ledger {
             })
         })
     }
-    /// Let a budget go on after a clock that was ahead, and was set right. The clock of now is taken
-    /// for right. An entry of no loss in the history says that this was done, and when.
+    /// Let a budget continue after a clock that was ahead has been corrected. The current clock is
+    /// assumed to be right. An entry of zero loss in the history records this, with the time.
     ///
     /// # Errors
-    /// `NotFound` when there is no such budget; `Argument` when the clock is not behind its last entry.
+    /// `NotFound` when there is no such budget; `Argument` when the clock is not behind its last
+    /// entry.
     pub fn settle_clock(&self, budget: &str, by: &str) -> Result<Entry> {
         let mut settled = None;
         self.store.write(&mut |tables| {
@@ -151,19 +152,19 @@ impl Ledger {
         })?;
         settled.ok_or_else(|| no_budget(budget))
     }
-    /// Release: compute, charge, and give the result, in this order; nothing leaves before the
-    /// charge and the result are on the disk, and nothing leaves that was not charged.
+    /// Compute a release, charge its loss, and return it, in this order. Nothing is returned before
+    /// the charge and the result are on the disk.
     ///
-    /// `compute` must not let anything of its result out by itself. It is not called when the
-    /// budget does not suffice, or when the id has a release already. Whether its result is given
-    /// does not depend on the result.
+    /// `compute` must not reveal its result in any other way. It is not called when the budget does
+    /// not suffice, or when the id has a release already. Whether the result is returned does not
+    /// depend on the result.
     ///
     /// # Errors
     /// `NotFound` when there is no such budget; `BudgetExceeded` when too little is left of it;
-    /// `Argument` when the id stands for another request; `MeasureMismatch` when the loss is in
+    /// `Argument` when the id belongs to another request; `MeasureMismatch` when the loss is in
     /// another measure; `FailedFunction` when the ledger cannot be written, or the clock is behind;
     /// those of `compute`. Nothing is released then. After a fault of the disk or of the connection
-    /// it is not known whether the charge was made; retrying with the same id settles it and never
+    /// it is unknown whether the charge was made. Retrying with the same id resolves this and never
     /// charges twice.
     pub fn release<T: Codec>(
         &self,
@@ -172,7 +173,7 @@ impl Ledger {
         compute: impl FnOnce() -> Result<T>,
     ) -> Result<Release> {
         check_text("id", &request.id)?;
-        // Refuse what is clear before the data are touched. The decision is made again below.
+        // Refuse obvious cases before the data are read. The decision is made again below.
         let mut before = None;
         self.store.read(&mut |tables| {
             before = match decide(tables, budget, request, &|| self.now())? {
@@ -195,7 +196,7 @@ impl Ledger {
         let (entry, repeated) = self.answer(&job)?;
         Release::new(entry, repeated)
     }
-    /// One budget, and what is spent of it.
+    /// Return one budget, and what is spent of it.
     ///
     /// # Errors
     /// `NotFound` when there is no such budget; `FailedFunction` when the ledger is damaged.
@@ -207,7 +208,7 @@ impl Ledger {
         })?;
         found.ok_or_else(|| no_budget(budget))
     }
-    /// All budgets, by name.
+    /// Return all budgets, by name.
     ///
     /// # Errors
     /// `FailedFunction` when the ledger is damaged.
@@ -219,14 +220,14 @@ impl Ledger {
         })?;
         Ok(found)
     }
-    /// What is left of a budget.
+    /// Return what is left of a budget.
     ///
     /// # Errors
     /// Those of [`account`](Ledger::account).
     pub fn remaining(&self, budget: &str) -> Result<Loss> {
         Ok(self.account(budget)?.remaining())
     }
-    /// Every release that was charged to a budget, in order. Their seals and their sum are checked.
+    /// Return all releases charged to a budget, in order. Their seals and their sum are checked.
     ///
     /// # Errors
     /// Those of [`account`](Ledger::account).
@@ -239,7 +240,7 @@ impl Ledger {
         })?;
         Ok(found)
     }
-    /// Everything, as JSON: each budget with its history. It is checked as by
+    /// Return everything as JSON: each budget with its history. The history is checked as in
     /// [`history`](Ledger::history).
     ///
     /// # Errors
@@ -261,7 +262,8 @@ impl Ledger {
         Ok(json!({"version": 1, "budgets": budgets}))
     }
 
-    /// Wait until a job is done. Whoever comes first writes down all that wait, at the price of one.
+    /// Wait until a job is done. The first thread writes the jobs of all waiting threads, with one
+    /// sync.
     fn answer(&self, job: &Job) -> Result<(Entry, bool)> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(answer) = lock(&job.answer).take() {
@@ -272,7 +274,7 @@ impl Ledger {
         let written = self.store.write(&mut |tables| {
             answers.clear();
             for job in &jobs {
-                // What is refused changes nothing, and does not concern the others.
+                // A refused job changes nothing, and does not affect the others.
                 let decided = decide(tables, &job.budget, &job.request, &|| self.now());
                 answers.push(match decided {
                     Ok(Decision::Repeat(entry)) => Ok((*entry, true)),

@@ -24,62 +24,66 @@
 //! ```
 //!
 //! # What is promised
-//! A release is computed, and nobody sees it. Then one transaction decides whether the budget
-//! suffices and writes down the loss **and the release**. Only when that is on the disk does
-//! [`Ledger::release`] return the release, as it was written down. Hence:
+//! A release is computed and kept secret. Then one transaction decides whether the budget suffices
+//! and writes down the loss **and the release**. Only when both are on the disk does
+//! [`Ledger::release`] return the release, as it was written down. So:
 //!
-//! - The losses of all releases that anybody saw are in the ledger, and their exact sum is at most
-//!   the budget, whatever processes share the file, by whatever names, and whenever they are killed.
+//! - The losses of all releases that were ever returned are in the ledger, and their exact sum is
+//!   at most the budget. This holds for any number of processes that share the file, under any
+//!   names, and at any time they are killed.
 //! - A crash before the transaction is durable costs nothing: the release is lost, unseen. A crash
-//!   after it loses nothing: a retry under the same id returns the release that was written down.
-//!   It never draws another: two independent releases for one charge would break the promise of
-//!   privacy, if the first had been seen. Of several processes that try the same id at once, the
-//!   first one's release is what all of them return.
-//! - An id stands for the pipeline, the distance, the loss, and what the caller says is read
-//!   ([`Request::source`]). Anything else under the same id is refused.
+//!   after it loses nothing: a retry under the same id returns the release that was written down. A
+//!   retry never draws another release: if the first had been seen, two independent releases for
+//!   one charge would break the privacy guarantee. If several processes try the same id at once,
+//!   all of them return the release of the first one.
+//! - An id identifies the pipeline, the distance, the loss, and the data that the caller names
+//!   ([`Request::source`]). A different request under the same id is refused.
 //! - Whether a release is discarded depends on ids, losses and the state of the ledger, never on
-//!   the release, so that discarding tells nothing.
-//! - Losses are exact. A decimal number in text is what it says; a float is a float. Ten spends of
-//!   `0.1` exhaust a budget of `1`. A budget is the larger of its amount and of the float that it
-//!   reads as, so that a budget of delta `1e-5` has room for a loss of delta `1e-5`.
-//! - A budget may state whom it protects and in which data ([`Terms`]); requests that count on
-//!   another distance are refused. A distance of 0 always is.
-//! - Where anything is wrong (the disk is full, the file is read-only or damaged, the clock is more
-//!   than a second behind the last entry), there is an error, and no release. A clock that was ahead
-//!   and was set right is settled by [`Ledger::settle_clock`], which is in the history.
+//!   the release, so discarding reveals nothing.
+//! - Losses are exact. A decimal number in text is taken exactly as written; a float is the exact
+//!   value of the float. Ten spends of `0.1` exhaust a budget of `1`. A budget is the larger of its
+//!   amount and of the nearest float, so a budget of delta `1e-5` has room for a loss of delta
+//!   `1e-5`.
+//! - A budget may state whom it protects and in which data ([`Terms`]). Requests for another
+//!   distance are refused. A distance of 0 is always refused.
+//! - If anything is wrong (the disk is full, the file is read-only or damaged, the clock is more
+//!   than a second behind the last entry), the result is an error, and no release. After a clock
+//!   that was ahead is corrected, [`Ledger::settle_clock`] lets the budget continue; the history
+//!   records this.
 //!
 //! # Damage
-//! Each release is a line with a seal: a hash over its content and over the seal of the line before.
-//! Whoever opens the file checks all of them. A mark at the beginning of the file counts the lines; it
-//! is written when they are durable. So any change of any byte that was written, and any cut, is
-//! noticed, wherever it is: nothing is released then. There is no index in the file that could be
-//! damaged, and nothing beside it.
+//! Each release is a line with a seal: a hash over its content and over the seal of the line
+//! before. Every process that opens the file checks all seals. A mark at the beginning of the file
+//! counts the lines; it is written when they are durable. So any changed byte and any cut is
+//! noticed, anywhere in the written file, and then nothing is released. The file has no index that
+//! could be damaged, and needs no other file.
 //!
-//! What is not noticed: a forgery, since seals are no signatures; that the whole file was replaced by
-//! an older copy while nobody had it open; and, after the power failed so soon after a release that
-//! the mark was not yet on the disk, damage to the lines that the mark does not count (those of the
-//! last commit before), if it happens before the file is opened again. Such lines look like a release
-//! that was being written when the power failed, and that nobody saw.
+//! Three kinds of damage are not noticed. First, a forgery, since seals are not signatures. Second,
+//! replacement of the whole file by an older copy while no process has it open. Third, damage to
+//! lines that the mark does not count (those of the last commit), if power failed so soon after a
+//! release that the mark was not yet on the disk, and if the damage happens before the file is
+//! opened again. Such lines look like a release that was being written when power failed, and that
+//! was never returned.
 //!
-//! # Where it is kept
-//! In one file, of lines that any program can read, and nothing beside it. All locks are those of
-//! the inode, so that a file that is mounted at two places is one ledger, also after a crash. Hard
-//! links are refused: one day somebody takes one for a copy. To copy a ledger, copy the file. The file
-//! must be on a local disk; locks of network file systems are not to be trusted. With the feature
-//! `postgres`, the same is kept in two tables on a server (`Ledger::connect`).
+//! # Storage
+//! A ledger is one file, of lines that any program can read. All locks are locks of the inode, so a
+//! file that is mounted at two places is one ledger, also after a crash. Hard links are refused,
+//! because they can be mistaken for a copy. To copy a ledger, copy the file. The file must be on a
+//! local disk; locks of network file systems are not reliable. With the feature `postgres`, the
+//! same is kept in two tables on a server (`Ledger::connect`).
 //!
-//! Opening reads the whole file: a hundred thousand releases of 400 bytes took 1.7 seconds on the same
-//! machine, in a build with little optimisation. Somebody who releases more starts a second ledger.
+//! Opening reads the whole file: a hundred thousand releases of 400 bytes took 1.7 seconds on the
+//! same machine, in a build with little optimisation. For more releases start a second ledger.
 //!
-//! A ledger of version 1 was a database of SQLite. It is read as it is, and becomes a ledger of lines,
-//! in the same file, when it is first opened to write. Nobody may have it open at that moment. Open
-//! it by the name that it always had, because its log (`-wal`) lies beside that name; damage that the
-//! log suffered before cannot be noticed.
+//! A ledger of version 1 was a database of SQLite. It can be read as it is. When it is first opened
+//! to write, it becomes a ledger of lines, in the same file. No other process may have it open at
+//! that moment. Open it by its usual name, because its log (`-wal`) lies beside that name. Damage
+//! that the log suffered before cannot be noticed.
 //!
-//! A spend that is durable takes a sync, so that the disk decides how many there are in a second.
-//! Threads of one process that wait share one sync, and so do many more spends than the disk has
-//! syncs. Processes take turns at the file, each with a sync of its own. The example `spends` measures
-//! both beside the sync of the disk. On a busy machine of two cores, whose disk took 3.1 to 8.8 ms to
+//! A durable spend takes a sync, so the disk limits the number of spends a second. Threads of one
+//! process that wait share one sync, and then reach many more spends than the disk has syncs.
+//! Processes take turns at the file, each with a sync of its own. The example `spends` measures
+//! both and the sync of the disk. On a busy machine of two cores, whose disk took 3.1 to 8.8 ms to
 //! append and sync 4 KiB, in turns with version 1, of three to five runs each:
 //!
 //! | who spends | durable spends a second | version 1 |

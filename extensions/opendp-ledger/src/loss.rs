@@ -7,14 +7,14 @@ use opendp_core::erased::{AnyDistance, AnyMeasure};
 use opendp_core::{Approximate, Error, MaxDivergence, Measure, Result, ZeroConcentratedDivergence};
 use serde_json::{Map, Value as Json};
 
-/// More digits than any amount has that an older version wrote.
+/// The digit limit: larger than the number of digits in any amount of an older version.
 const MOST_DIGITS: usize = 10_000;
 
 /// The measures that a budget may be in.
 ///
-/// In each, the parts of losses add up over all releases, also when each is chosen in view of the
-/// answers before: epsilon (Dwork, McSherry, Nissim, Smith 2006), epsilon and delta (Rogers, Roth,
-/// Ullman, Vadhan 2016), rho (Feldman, Zrnic 2021).
+/// In each measure, the parts of losses add up over all releases, also when each release is chosen
+/// after seeing the answers before: epsilon (Dwork, McSherry, Nissim, Smith 2006), epsilon and
+/// delta (Rogers, Roth, Ullman, Vadhan 2016), rho (Feldman, Zrnic 2021).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notion {
     /// Pure differential privacy, `MaxDivergence`: epsilon.
@@ -27,7 +27,7 @@ pub enum Notion {
 impl Notion {
     const ALL: [Notion; 3] = [Notion::Pure, Notion::Approximate, Notion::Concentrated];
 
-    /// The name of the measure, as documents write it.
+    /// Return the name of the measure, as in documents.
     pub fn name(self) -> &'static str {
         match self {
             Notion::Pure => "max_divergence",
@@ -35,7 +35,7 @@ impl Notion {
             Notion::Concentrated => "zero_concentrated_divergence",
         }
     }
-    /// The names of the parts of a loss.
+    /// Return the names of the parts of a loss.
     pub fn parts(self) -> &'static [&'static str] {
         match self {
             Notion::Pure => &["epsilon"],
@@ -48,7 +48,7 @@ impl Notion {
     }
 }
 
-/// An exact privacy loss: what a release spends, what a budget allows, what is left of it.
+/// An exact privacy loss: the cost of a release, the total of a budget, or the rest of it.
 ///
 /// ```
 /// # use opendp_ledger::Loss;
@@ -62,7 +62,7 @@ pub struct Loss {
     parts: Vec<Exact>,
 }
 impl Loss {
-    /// A loss in pure differential privacy, from text that is taken for exactly what it says.
+    /// Make a loss in pure differential privacy from text, which is taken exactly as written.
     ///
     /// # Errors
     /// `InvalidDistance` unless the text is a number of at least 0.
@@ -70,7 +70,7 @@ impl Loss {
         let epsilon = epsilon.parse().map_err(|error: Error| error.at("epsilon"))?;
         Ok(Loss { notion: Notion::Pure, parts: vec![epsilon] })
     }
-    /// A loss in approximate differential privacy.
+    /// Make a loss in approximate differential privacy.
     ///
     /// # Errors
     /// `InvalidDistance` unless both are numbers of at least 0, and delta is at most 1.
@@ -82,7 +82,7 @@ impl Loss {
         }
         Ok(Loss { notion: Notion::Approximate, parts: vec![epsilon, delta] })
     }
-    /// A loss in zero-concentrated differential privacy.
+    /// Make a loss in zero-concentrated differential privacy.
     ///
     /// # Errors
     /// `InvalidDistance` unless the text is a number of at least 0.
@@ -90,7 +90,7 @@ impl Loss {
         let rho = rho.parse().map_err(|error: Error| error.at("rho"))?;
         Ok(Loss { notion: Notion::Concentrated, parts: vec![rho] })
     }
-    /// A loss whose exact parts are known, in the order of [`Notion::parts`].
+    /// Make a loss from its exact parts, in the order of [`Notion::parts`].
     ///
     /// # Errors
     /// `InvalidDistance` unless there are as many parts as the measure has, all finite.
@@ -104,25 +104,25 @@ impl Loss {
             ))),
         }
     }
-    /// Take a loss that a map computed. Its floats are taken for what they are: a float is an upper
+    /// Make a loss from floats that a map computed. Use their exact values: a float is an upper
     /// bound, and the decimal number that it prints as may be smaller.
     fn computed(notion: Notion, parts: &[f64]) -> Result<Self> {
         let parts = parts.iter().map(|part| Exact::from_f64(*part)).collect::<Result<_>>()?;
         Loss::exact(notion, parts)
     }
-    /// The same loss as the mechanism states it, before its map rounds it up to floats.
+    /// Return the same loss as the mechanism states it, before its map rounds it up to floats.
     pub(crate) fn exactly(self, parts: Vec<Exact>) -> Self {
         Loss::exact(self.notion, parts).unwrap_or(self)
     }
-    /// No loss.
+    /// Return the loss 0.
     pub(crate) fn zero(notion: Notion) -> Self {
         Loss { notion, parts: vec![Exact::ZERO; notion.parts().len()] }
     }
-    /// The measure.
+    /// Return the measure.
     pub fn notion(&self) -> Notion {
         self.notion
     }
-    /// The amounts, in the order of [`Notion::parts`].
+    /// Return the amounts, in the order of [`Notion::parts`].
     pub fn parts(&self) -> &[Exact] {
         &self.parts
     }
@@ -154,17 +154,17 @@ impl Loss {
         let parts = self.parts.iter().zip(&other.parts).map(|(x, y)| x.minus(y)).collect();
         Loss { notion: self.notion, parts }
     }
-    /// The larger of each part and of the float that it reads as. Somebody who writes a budget of
-    /// `1e-5` wants room for a loss of `1e-5`, which a map knows as the float, and that is larger.
+    /// Return the larger of each part and its nearest float. A budget written as `1e-5` should have
+    /// room for a loss of `1e-5`. A map states this loss as a float, which is larger.
     pub(crate) fn or_its_float(&self) -> Loss {
         let parts = self.parts.iter().map(or_its_float).collect();
         Loss { notion: self.notion, parts }
     }
-    /// Whether nothing may be lost at all.
+    /// Whether the loss is zero.
     pub(crate) fn is_zero(&self) -> bool {
         self.parts.iter().all(Exact::is_zero)
     }
-    /// Check that what is written down can be read again, which very long numbers cannot.
+    /// Check that the written loss can be read again. Very long numbers cannot.
     pub(crate) fn check_text(&self) -> Result<()> {
         let comes_back = |part: &Exact| part.to_string().parse().is_ok_and(|read| *part == read);
         if self.parts.iter().all(comes_back) {
@@ -177,7 +177,7 @@ impl Loss {
     pub(crate) fn at_most(&self, other: &Loss) -> bool {
         self.notion == other.notion && self.parts.iter().zip(&other.parts).all(|(x, y)| x <= y)
     }
-    /// Write the amounts as they stand in the tables.
+    /// Write the amounts as in the tables.
     pub(crate) fn to_text(&self) -> String {
         self.parts.iter().map(Exact::to_string).collect::<Vec<_>>().join(" ")
     }
@@ -188,19 +188,19 @@ impl Loss {
         }
         Ok(Loss { notion, parts })
     }
-    /// Write as JSON: an object of exact amounts, as strings.
+    /// Convert to JSON: an object of exact amounts, as strings.
     pub fn to_json(&self) -> Json {
         let parts = self.notion.parts().iter().zip(&self.parts);
         let parts = parts.map(|(name, part)| ((*name).to_owned(), part.to_string().into()));
         Json::Object(parts.collect::<Map<_, _>>())
     }
-    /// Write for people, rounded up or down.
+    /// Write for display, rounded up or down.
     pub fn show(&self, up: bool) -> String {
         let parts = self.notion.parts().iter().zip(&self.parts);
         parts.map(|(name, part)| format!("{name} {}", part.show(up))).collect::<Vec<_>>().join(", ")
     }
 }
-/// Read an amount. Older versions wrote some that have more digits than are read at once.
+/// Read an amount. Older versions wrote some with more digits than can be read at once.
 fn read(text: &str) -> Result<Exact> {
     text.parse().or_else(|error| {
         let (number, below) = text.split_once('/').unwrap_or((text, "1"));
@@ -224,7 +224,7 @@ fn long(text: &str) -> Option<Exact> {
     }
     Some(number)
 }
-/// The larger of a number and of the float that is nearest to it.
+/// Return the larger of a number and its nearest float.
 fn or_its_float(part: &Exact) -> Exact {
     let Ok(up) = Exact::from_f64(part.to_f64_up()) else { return part.clone() };
     let Ok(down) = Exact::from_f64(part.to_f64_down()) else { return part.clone() };
@@ -239,7 +239,7 @@ impl fmt::Display for Loss {
 
 /// A measure whose losses can be charged to a budget.
 pub trait Accounted: Measure {
-    /// Take a loss, rounded up where it is rounded.
+    /// Convert a loss, rounding up if rounding is needed.
     ///
     /// # Errors
     /// `InvalidDistance` when the loss is not finite; `NotImplemented` when no budget is in this

@@ -1,4 +1,4 @@
-//! What the two tables hold, and the seals that make damage visible.
+//! The contents of the two tables, and the seals that make damage visible.
 
 use opendp_core::{Error, Result};
 use serde_json::{Value as Json, json};
@@ -11,9 +11,9 @@ use crate::{Loss, Notion, Terms};
 pub struct Account {
     /// The name.
     pub name: String,
-    /// What may be spent in all.
+    /// The total that may be spent.
     pub total: Loss,
-    /// What is spent.
+    /// The amount spent.
     pub spent: Loss,
     /// The number of releases.
     pub releases: i64,
@@ -27,11 +27,11 @@ pub struct Account {
     pub(crate) head: String,
 }
 impl Account {
-    /// What is left.
+    /// Return what is left.
     pub fn remaining(&self) -> Loss {
         self.total.minus(&self.spent)
     }
-    /// Write as JSON, with exact amounts.
+    /// Convert to JSON, with exact amounts.
     pub fn to_json(&self) -> Json {
         let mut json = json!({
             "name": self.name,
@@ -48,7 +48,7 @@ impl Account {
         }
         json
     }
-    /// Write one of its entries as JSON, with whom the budget protects.
+    /// Convert one of its entries to JSON, with the unit that the budget protects.
     pub fn entry_to_json(&self, entry: &Entry) -> Json {
         let mut json = entry.to_json();
         if let Some(unit) = self.terms.to_json().get("unit") {
@@ -56,14 +56,14 @@ impl Account {
         }
         json
     }
-    /// Take in the next entry.
+    /// Add the next entry.
     pub(crate) fn follow(&mut self, entry: &Entry) {
         self.spent = self.spent.plus(&entry.loss);
         self.releases = entry.number;
         self.latest = entry.at;
         self.head = entry.seal();
     }
-    /// What its spends may come to: the larger of the amount and of the float that it reads as.
+    /// Return the limit of its spends: the larger of the amount and its nearest float.
     pub(crate) fn limit(&self) -> Loss {
         self.total.or_its_float()
     }
@@ -83,7 +83,7 @@ impl Account {
             &self.terms.to_text(),
         )
     }
-    /// Put an account together from a row.
+    /// Build an account from a row.
     pub(crate) fn from_row(row: AccountRow) -> Result<Self> {
         let damaged = || damaged(&row.name, "its row does not match its seal");
         let notion = Notion::from_name(&row.measure).ok_or_else(damaged)?;
@@ -101,7 +101,7 @@ impl Account {
     }
 }
 
-/// A budget as it stands in its table.
+/// A budget as a row of its table.
 pub(crate) struct AccountRow {
     pub(crate) name: String,
     pub(crate) measure: String,
@@ -120,21 +120,22 @@ pub(crate) struct AccountRow {
 pub struct Entry {
     /// The name of the budget.
     pub budget: String,
-    /// The place in the history of the budget, from 1. This is the order, whatever the clock says.
+    /// The place in the history of the budget, from 1. It defines the order, independently of the
+    /// clock.
     pub number: i64,
     /// The id that the caller gave.
     pub id: String,
     /// Who asked, as the caller says.
     pub by: String,
-    /// When it was charged, in milliseconds since 1970. It decreases only where
-    /// [a clock was settled](crate::Ledger::settle_clock).
+    /// When it was charged, in milliseconds since 1970. It decreases only after [a clock was
+    /// settled](crate::Ledger::settle_clock).
     pub at: i64,
     /// The pipeline document.
     pub pipeline: String,
-    /// How far apart neighbouring inputs are, as JSON.
+    /// The distance of neighbouring inputs, as JSON.
     pub d_in: String,
-    /// What was read, as JSON: the data as they were named, and their columns. Empty where the
-    /// caller did not say.
+    /// What was read, as JSON: the names of the data, and their columns. Empty if the caller did
+    /// not say.
     pub source: String,
     /// The exact loss, in the measure of the budget.
     pub loss: Loss,
@@ -142,11 +143,12 @@ pub struct Entry {
     pub release: String,
     /// SHA-256 of the text of the release, in hexadecimal.
     pub digest: String,
-    /// The seal of the entry before.
+    /// The seal of the previous entry.
     pub(crate) previous: String,
 }
 impl Entry {
-    /// Write as JSON, with the exact loss. Documents and releases are given as JSON where they are.
+    /// Convert to JSON, with the exact loss. Documents and releases that are JSON are included as
+    /// JSON.
     pub fn to_json(&self) -> Json {
         let parsed =
             |text: &str| -> Json { serde_json::from_str(text).unwrap_or_else(|_| text.into()) };
@@ -187,7 +189,7 @@ impl Entry {
             &self.source,
         )
     }
-    /// Put an entry together from a row, whose seal and digest must fit.
+    /// Build an entry from a row, and check its seal and digest.
     pub(crate) fn from_row(row: EntryRow, notion: Notion) -> Result<Self> {
         let damaged =
             || damaged(&row.budget, &format!("entry {} does not match its seal", row.number));
@@ -213,7 +215,7 @@ impl Entry {
     }
 }
 
-/// An entry as it stands in its table.
+/// An entry as a row of its table.
 pub(crate) struct EntryRow {
     pub(crate) budget: String,
     pub(crate) number: i64,
@@ -230,8 +232,8 @@ pub(crate) struct EntryRow {
     pub(crate) seal: String,
 }
 
-/// Check that a history is whole: every entry follows the one before, and they add up to what the
-/// account says.
+/// Check that a history is complete: every entry follows the one before, and their sum is the
+/// amount that the account states.
 pub(crate) fn verify(account: &Account, entries: &[Entry]) -> Result<()> {
     let (mut head, mut spent) = (String::new(), Loss::zero(account.total.notion()));
     for (entry, number) in entries.iter().zip(1..) {
@@ -256,12 +258,12 @@ pub(crate) fn damaged(budget: &str, reason: &str) -> Error {
     ))
 }
 
-/// SHA-256 in hexadecimal.
+/// Return the SHA-256 in hexadecimal.
 pub(crate) fn digest(text: &str) -> String {
     hexadecimal(Sha256::new().chain_update(text))
 }
-/// SHA-256 of fields, each with its length, so that no two lists of fields look alike.
-/// The last may be empty, and then it does not count: older ledgers do not have it.
+/// Return the SHA-256 of fields, each with its length, so that different lists of fields differ. An
+/// empty last field is omitted, because older ledgers do not have it.
 fn sealed(fields: &[&str], last: &str) -> String {
     let last = Some(&last).filter(|last| !last.is_empty());
     let hash = fields.iter().chain(last).fold(Sha256::new(), |hash, field| {

@@ -1,34 +1,34 @@
-//! What is asked of a budget, and what is given.
+//! Requests to a budget, and their releases.
 
 use opendp_core::{Carrier, Codec, Domain, Error, Measurement, Metric, Result};
 use serde_json::Value as Json;
 
 use crate::{Accounted, Entry, Loss};
 
-/// What is asked of a budget: an id, a loss, and what to write down about it.
+/// A request to a budget: an id, a loss, and what to write down about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     pub(crate) id: String,
     pub(crate) by: String,
     pub(crate) pipeline: String,
     pub(crate) source: String,
-    /// The metric and the distance that the loss is for, or nothing where the caller vouches for it.
+    /// The metric and the distance of the loss; `None` if the caller vouches for the loss.
     pub(crate) metric: Option<Json>,
     pub(crate) d_in: String,
     pub(crate) loss: Loss,
 }
 impl Request {
-    /// Ask for one release of a measurement, typed or erased, between data that are `d_in`-close.
+    /// Request one release of a measurement, typed or erased, for data that are `d_in`-close.
     ///
-    /// It is charged the [exact loss](Measurement::exact_map), so that ten releases of a tenth
-    /// exhaust a budget of 1.
+    /// The charge is the [exact loss](Measurement::exact_map), so ten releases of a tenth exhaust a
+    /// budget of 1.
     ///
-    /// The id stands for this release for ever: asking again with the same id gives the same
-    /// release. Choose it when the question is asked, not when it is retried.
+    /// The id belongs to this release for ever: asking again with the same id gives the same
+    /// release. Choose the id when the question is asked, not when it is retried.
     ///
     /// # Errors
-    /// Those of the map; `InvalidDistance` when the loss is not finite, or the distance is 0, at which
-    /// nothing is ever lost; `NotImplemented` when no budget is in the measure.
+    /// Those of the map; `InvalidDistance` when the loss is not finite, or the distance is 0, where
+    /// nothing is ever lost; `NotImplemented` when budgets do not support the measure.
     pub fn new<DI: Domain, MI: Metric, MO: Accounted, TO: Carrier>(
         id: &str,
         measurement: &Measurement<DI, MI, MO, TO>,
@@ -47,32 +47,32 @@ impl Request {
         let metric = Some(metric);
         Ok(Request { d_in: json.to_string(), metric, ..Request::of_loss(id, loss) })
     }
-    /// Ask for a release of a known loss. The caller vouches for it.
+    /// Request a release of a known loss. The caller vouches for the loss.
     pub fn of_loss(id: &str, loss: Loss) -> Self {
         let (by, source) = (String::new(), String::new());
         let (pipeline, d_in) = ("null".into(), "null".into());
         Request { id: id.into(), by, pipeline, source, metric: None, d_in, loss }
     }
-    /// Say who asks.
+    /// Set who asks.
     #[must_use]
     pub fn by(mut self, who: &str) -> Self {
         self.by = who.into();
         self
     }
-    /// Say what is released, as a pipeline document.
+    /// Set what is released, as a pipeline document.
     #[must_use]
     pub fn pipeline(mut self, document: &Json) -> Self {
         self.pipeline = document.to_string();
         self
     }
-    /// Say what is read: the data as they are named, their columns, their digest. The id stands for
+    /// Set what is read: the names of the data, their columns, their digest. The id belongs to
     /// this, too.
     #[must_use]
     pub fn source(mut self, source: &Json) -> Self {
         self.source = source.to_string();
         self
     }
-    /// What it costs.
+    /// Return the loss.
     pub fn loss(&self) -> &Loss {
         &self.loss
     }
@@ -87,7 +87,7 @@ fn is_nothing(json: &Json) -> bool {
     }
 }
 
-/// What was released: now, or before under the same id.
+/// A release: made now, or before under the same id.
 #[derive(Clone, Debug)]
 pub struct Release {
     entry: Entry,
@@ -101,22 +101,23 @@ impl Release {
         })?;
         Ok(Release { entry, json, repeated })
     }
-    /// The release.
+    /// Return the value of the release.
     ///
     /// # Errors
     /// `FailedCast` when it has another type.
     pub fn value<T: Codec>(&self) -> Result<T> {
         T::from_json(&self.json)
     }
-    /// The release as JSON.
+    /// Return the release as JSON.
     pub fn json(&self) -> &Json {
         &self.json
     }
-    /// Whether this is the release of an earlier call with the same id. It was not charged again.
+    /// Whether this is the release of an earlier call with the same id. If so, it was not charged
+    /// again.
     pub fn repeated(&self) -> bool {
         self.repeated
     }
-    /// What is written down about it.
+    /// Return the entry that records it.
     pub fn entry(&self) -> &Entry {
         &self.entry
     }

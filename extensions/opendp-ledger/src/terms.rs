@@ -6,7 +6,7 @@ use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
 use serde_json::{Map, Value as Json, json};
 
-/// Whom a budget protects: how far apart data are that differ in one person.
+/// Whom a budget protects: the distance of data that differ in one person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     metric: Json,
@@ -14,20 +14,21 @@ pub struct Unit {
     contributions: Option<u32>,
 }
 impl Unit {
-    /// Data that differ in one person are at most `unit` apart in a metric, as documents write it.
+    /// State that data that differ in one person are at most `unit` apart in a metric, given as in
+    /// documents.
     ///
     /// # Errors
-    /// `InvalidDistance` when the unit is 0, which protects nobody.
+    /// `InvalidDistance` when the unit is 0, which would protect no one.
     pub fn new(metric: Json, unit: u32) -> Result<Self> {
         if unit == 0 {
             return Err(Error::InvalidDistance("unit: expected at least 1, found 0".into()));
         }
         Ok(Unit { metric, unit, contributions: None })
     }
-    /// A person has at most so many records, each of which counts as one unit.
+    /// State that a person has at most `contributions` records. Each record counts as one unit.
     ///
     /// # Errors
-    /// `InvalidDistance` when there are none, or too many to count.
+    /// `InvalidDistance` when `contributions` is zero, or too large.
     pub fn contributions(self, contributions: u32) -> Result<Self> {
         match self.unit.checked_mul(contributions) {
             Some(1..) => Ok(Unit { contributions: Some(contributions), ..self }),
@@ -37,15 +38,15 @@ impl Unit {
             ))),
         }
     }
-    /// The metric, as documents write it.
+    /// Return the metric, as in documents.
     pub fn metric(&self) -> &Json {
         &self.metric
     }
-    /// The distance: the unit, as often as a person contributes.
+    /// Return the distance: the unit times the number of contributions.
     pub fn d_in(&self) -> u32 {
         self.unit.saturating_mul(self.contributions.unwrap_or(1))
     }
-    /// Whether a request counts on this distance, as JSON in text, in this metric.
+    /// Whether a request is for this distance, as JSON in text, in this metric.
     pub(crate) fn is_of(&self, metric: &Json, d_in: &str) -> bool {
         let same = || Some(d_in.parse::<Exact>().ok()? == self.d_in().to_string().parse().ok()?);
         *metric == self.metric && same() == Some(true)
@@ -78,7 +79,7 @@ impl fmt::Display for Unit {
     }
 }
 
-/// What is agreed about a budget besides its amount. Each part may be left open.
+/// The terms of a budget besides its amount. Each part is optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
     unit: Option<Unit>,
@@ -86,16 +87,16 @@ pub struct Terms {
     size: Option<u64>,
 }
 impl Terms {
-    /// Nothing but the amount.
+    /// Make empty terms.
     pub fn new() -> Self {
         Terms::default()
     }
-    /// Say whom the budget protects. Requests that count on another distance are refused.
+    /// State whom the budget protects. Requests for another distance are refused.
     #[must_use]
     pub fn with_unit(self, unit: Unit) -> Self {
         Terms { unit: Some(unit), ..self }
     }
-    /// Say which data it is for, by the SHA-256 of their file. Requests about others are refused.
+    /// State which data it is for, by the SHA-256 of their file. Requests about others are refused.
     ///
     /// # Errors
     /// `Argument` unless it is written as 64 hexadecimal digits, with or without `sha256:` before.
@@ -107,24 +108,24 @@ impl Terms {
         }
         Ok(Terms { digest: Some(plain), ..self })
     }
-    /// Say how many people there are in the data.
+    /// State how many people there are in the data.
     #[must_use]
     pub fn with_size(self, size: u64) -> Self {
         Terms { size: Some(size), ..self }
     }
-    /// Whom the budget protects.
+    /// Return whom the budget protects.
     pub fn unit(&self) -> Option<&Unit> {
         self.unit.as_ref()
     }
-    /// The SHA-256 of the data, in hexadecimal.
+    /// Return the SHA-256 of the data, in hexadecimal.
     pub fn digest(&self) -> Option<&str> {
         self.digest.as_deref()
     }
-    /// How many people there are in the data.
+    /// Return how many people there are in the data.
     pub fn size(&self) -> Option<u64> {
         self.size
     }
-    /// Write as JSON: an object of what is stated.
+    /// Convert to JSON: an object of the stated parts.
     pub fn to_json(&self) -> Json {
         let mut json = Map::new();
         if let Some(unit) = &self.unit {
@@ -138,7 +139,7 @@ impl Terms {
         }
         Json::Object(json)
     }
-    /// Write as it stands in the tables: nothing, where nothing is stated.
+    /// Write as in the tables: empty if nothing is stated.
     pub(crate) fn to_text(&self) -> String {
         if *self == Terms::default() { String::new() } else { self.to_json().to_string() }
     }

@@ -1,7 +1,7 @@
 //! Fourier transforms of real numbers.
 //!
-//! The transforms of the crate `rustfft` are generic, so that whoever calls them compiles them: half
-//! a million instructions. Here they are compiled once, for `f64`, and apart from what changes.
+//! The transforms of the crate `rustfft` are generic, so every caller compiles them again: half a
+//! million instructions. Here they are compiled once, for `f64`, separately from code that changes.
 //!
 //! ```
 //! use opendp_fourier::Transform;
@@ -29,44 +29,44 @@ use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 /// A complex number of two `f64`.
 pub type Complex = realfft::num_complex::Complex<f64>;
 
-/// The transform of one length `n`, and its inverse but for a factor `n`.
+/// The transform of one length `n`, and its inverse up to a factor `n`.
 ///
-/// The spectrum of `x_0, .., x_(n-1)` is `z_k = sum_j x_j e^(-2 pi i j k / n)`. It is listed for `k`
-/// from 0 to `n / 2`, because `z_(n-k)` is the conjugate of `z_k`.
+/// The spectrum of `x_0, .., x_(n-1)` is `z_k = sum_j x_j e^(-2 pi i j k / n)`. It is listed for
+/// `k` from 0 to `n / 2`, because `z_(n-k)` is the conjugate of `z_k`.
 #[derive(Clone)]
 pub struct Transform {
     forward: Arc<dyn RealToComplex<f64>>,
     backward: Arc<dyn ComplexToReal<f64>>,
 }
 
-/// A transform was given lists of the wrong lengths, or a spectrum that no real numbers have.
+/// The error when lists have wrong lengths, or no real numbers have the given spectrum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed;
 
 impl Transform {
-    /// Plan the transform of a length. Tables of roots of unity are kept for the next time.
+    /// Plan the transform of a length. Tables of roots of unity are kept for later plans.
     pub fn of_length(n: usize) -> Self {
         static PLANNER: OnceLock<Mutex<RealFftPlanner<f64>>> = OnceLock::new();
         let planner = PLANNER.get_or_init(|| Mutex::new(RealFftPlanner::new()));
         let mut planner = planner.lock().unwrap_or_else(PoisonError::into_inner);
         Transform { forward: planner.plan_fft_forward(n), backward: planner.plan_fft_inverse(n) }
     }
-    /// A list of zeros that is as long as the spectrum: `n / 2 + 1`.
+    /// Return a list of zeros with the length of the spectrum: `n / 2 + 1`.
     pub fn spectrum(&self) -> Vec<Complex> {
         self.forward.make_output_vec()
     }
-    /// Write the spectrum of `values`, which are overwritten too.
+    /// Write the spectrum of `values`. This overwrites `values` too.
     ///
     /// # Errors
-    /// When a list has not the length that it must have.
+    /// When a list has the wrong length.
     pub fn forward(&self, values: &mut [f64], spectrum: &mut [Complex]) -> Result<(), Failed> {
         self.forward.process(values, spectrum).map_err(|_| Failed)
     }
-    /// Write `n` times the values that have a spectrum, which is overwritten too.
+    /// Write `n` times the values that have a spectrum. This overwrites the spectrum too.
     ///
     /// # Errors
-    /// When a list has not the length that it must have, or when `z_0` is not real, or `z_(n/2)`
-    /// for an even length.
+    /// When a list has the wrong length, or when `z_0` is not real, or `z_(n/2)` for an even
+    /// length.
     pub fn backward(&self, spectrum: &mut [Complex], values: &mut [f64]) -> Result<(), Failed> {
         self.backward.process(spectrum, values).map_err(|_| Failed)
     }

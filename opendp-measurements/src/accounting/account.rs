@@ -1,4 +1,4 @@
-//! An account of releases, and what it comes to.
+//! Accounts of releases, and their total loss.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use super::plan::{LONGEST, Parts, Plan, discretise};
 use super::simplified::Simplified;
 use super::{ConcentratedPair, concentrated_delta, concentrated_epsilon};
 
-/// A certified interval: the exact value of the dominating pairs is in it.
+/// A certified interval: it contains the exact value for the dominating pairs.
 ///
-/// The upper end is what a map reports. The lower end says how much of it is due to computation.
+/// A map reports the upper end. The distance to the lower end bounds the error of computation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Certified {
     /// At most the exact value.
@@ -24,7 +24,7 @@ pub struct Certified {
     pub upper: f64,
 }
 
-/// Releases on the same data, each bounded by a dominating pair, composed as tightly as one likes.
+/// Releases on the same data, each bounded by a dominating pair, composed to a chosen tolerance.
 ///
 /// ```
 /// use opendp_measurements::accounting::{Account, LaplacePair};
@@ -38,7 +38,7 @@ pub struct Certified {
 #[derive(Clone, Debug)]
 pub struct Account {
     parts: Vec<(Arc<dyn DominatingPair>, u64)>,
-    /// The texts of the pairs, and where each of them is.
+    /// The texts of the pairs; `places` maps each text to the index of its pair.
     names: Vec<Arc<str>>,
     places: HashMap<Arc<str>, usize>,
     tolerance: f64,
@@ -53,7 +53,7 @@ impl Certified {
     }
 }
 
-/// The `rho` of some releases, if it is all that is known of them.
+/// Return the `rho` of some releases, if nothing else is known of them.
 fn concentrated(pair: &Arc<dyn DominatingPair>, count: u64) -> Option<f64> {
     let rho = pair.only_above().then(|| pair.concentrated())??;
     let only = pair.between(count).is_none();
@@ -66,18 +66,18 @@ impl Default for Account {
     }
 }
 
-/// Which bound is computed.
+/// The direction of a bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Side {
     Above,
     Below,
 }
 
-/// The relative error of delta that the grid may cause, unless the grid would be too long.
+/// The relative error of delta that the grid may cause, unless the grid would become too long.
 const TOLERANCE: f64 = 1e-4;
 
 impl Account {
-    /// Begin without releases.
+    /// Create an account without releases.
     pub fn new() -> Self {
         Account {
             parts: Vec::new(),
@@ -86,13 +86,13 @@ impl Account {
             tolerance: TOLERANCE,
         }
     }
-    /// Add `count` releases with one dominating pair. Equal pairs are joined, and so are all pairs of
-    /// which only the zero-concentrated loss is known.
+    /// Add `count` releases with one dominating pair. Equal pairs are joined, and so are all pairs
+    /// with only a known zero-concentrated loss.
     #[must_use]
     pub fn with(mut self, pair: Arc<dyn DominatingPair>, count: u64) -> Self {
         if 0 < count {
             let name = match format!("{pair:?}") {
-                // A pair that does not tell what it is, is like no other.
+                // A pair without a text equals only itself.
                 name if name.is_empty() => format!("{:p}", Arc::as_ptr(&pair)),
                 name => name,
             };
@@ -100,7 +100,7 @@ impl Account {
         }
         self
     }
-    /// Add all that is in another account.
+    /// Add all releases of another account.
     pub(super) fn join(&mut self, other: &Account) {
         for ((pair, count), name) in other.parts.iter().zip(&other.names) {
             self.add(pair.clone(), *count, name.clone());
@@ -120,7 +120,7 @@ impl Account {
         self.parts.push((pair, count));
         self.names.push(name);
     }
-    /// Add releases of which only `rho` is known to the one pair of all such.
+    /// Add releases with a known `rho` only to the one pair of all such releases.
     fn add_rho(&mut self, rho: f64, pair: Arc<dyn DominatingPair>, name: Arc<str>) {
         let found =
             self.parts.iter_mut().find(|(pair, count)| concentrated(pair, *count).is_some());
@@ -137,25 +137,25 @@ impl Account {
             }
         }
     }
-    /// A `rho` of everything in the account, if there is one of each part.
+    /// Return a `rho` of everything in the account, if every part has one.
     pub(super) fn rho(&self) -> Option<f64> {
         self.parts.iter().try_fold(0.0f64, |total, (pair, count)| {
             let all = f64::inf_cast(*count).ok()?.inf_mul(pair.concentrated()?).ok()?;
             total.inf_add(all).ok()
         })
     }
-    /// Ask for a relative error of delta of about this much, from `10^-9` to 1. The default is
-    /// `10^-4`. Smaller is slower. The bounds hold whatever it is.
+    /// Set the desired relative error of delta, from `10^-9` to 1. The default is `10^-4`. Smaller
+    /// values are slower. The bounds hold at every value.
     #[must_use]
     pub fn tolerating(mut self, tolerance: f64) -> Self {
         self.tolerance = tolerance.clamp(1e-9, 1.0);
         self
     }
-    /// The texts of the pairs.
+    /// Return the texts of the pairs.
     pub(super) fn names(&self) -> &[Arc<str>] {
         &self.names
     }
-    /// The pairs and how often each counts.
+    /// Return the pairs and how often each counts.
     pub fn parts(&self) -> &[(Arc<dyn DominatingPair>, u64)] {
         &self.parts
     }
@@ -214,14 +214,14 @@ impl Account {
         let epsilon = self.worst(|parts| self.epsilon_of(parts, delta, Side::Above))?.min(most);
         Ok(known.map_or(epsilon, |known| known.min(epsilon)))
     }
-    /// The `rho` of everything, if no more is known of it.
+    /// Return the `rho` of everything, if nothing else is known of it.
     pub(super) fn only_rho(&self) -> Option<f64> {
         match &self.parts[..] {
             [(pair, count)] => concentrated(pair, *count),
             _ => None,
         }
     }
-    /// The largest loss that there can be: basic composition, which is exact at delta 0.
+    /// Return the largest possible loss by basic composition, which is exact at delta 0.
     pub(super) fn most(&self) -> f64 {
         let most = self.parts.iter().try_fold(0.0f64, |total, (pair, count)| {
             let most = pair.most();
@@ -237,7 +237,7 @@ impl Account {
         self.worst(|parts| self.epsilon_of(parts, delta, Side::Below))
     }
 
-    /// The larger value of the two directions, or of the one if all pairs are symmetric.
+    /// Return the larger value of the two directions, or the only value if all pairs are symmetric.
     fn worst(&self, value: impl Fn(&Parts) -> Result<f64>) -> Result<f64> {
         if self.parts.iter().any(|(_, count)| *count > 1 << 31) {
             return Err(Error::FailedMap("expected at most 2^31 releases of one kind".into()));
@@ -311,12 +311,12 @@ impl Account {
         };
         Ok(smallest(bound, delta, side, plan.target, sum.window()))
     }
-    /// Enclose delta without a grid, if that comes out as exact as is asked.
+    /// Enclose delta without a grid, if the result is within the tolerance.
     fn inverted_delta(&self, parts: &Parts, epsilon: f64) -> Option<Certified> {
         let sum = Inversion::of(parts, Target::Epsilon(epsilon), self.tolerance)?;
         self.exact(&sum, epsilon)
     }
-    /// Bound epsilon without a grid, if that comes out as exact as is asked.
+    /// Bound epsilon without a grid, if the result is within the tolerance.
     fn inverted_epsilon(&self, parts: &Parts, delta: f64, side: Side) -> Option<f64> {
         let sum = Inversion::of(parts, Target::Delta(delta), self.tolerance)?;
         let bound = |epsilon: f64| match side {
@@ -328,13 +328,13 @@ impl Account {
         let inside = (first <= 0.0 || first < epsilon) && epsilon < last;
         (inside && self.exact(&sum, epsilon).is_some()).then_some(epsilon)
     }
-    /// What is found at an epsilon, if it is as exact as is asked.
+    /// Enclose delta at an epsilon, if the result is within the tolerance.
     fn exact(&self, sum: &Inversion, epsilon: f64) -> Option<Certified> {
         let (lower, upper) = (sum.delta_below(epsilon), sum.delta_above(epsilon));
         (upper - lower <= self.tolerance * upper).then_some(Certified { lower, upper })
     }
 
-    /// Discretise and convolve, on a longer window as long as too much is outside.
+    /// Discretise and convolve. Lengthen the window while too much mass is outside.
     fn convolve(&self, parts: &Parts, plan: Plan, side: Side) -> Result<Convolution> {
         let mut plan = plan;
         loop {
@@ -351,9 +351,9 @@ impl Account {
     }
 }
 
-/// The smallest epsilon at which a bound on delta is at most delta, rounded to the side.
+/// Find the smallest epsilon at which a bound on delta is at most `delta`, rounded to the side.
 ///
-/// Far from where the answer is expected bounds are poor. It is looked for outward from there.
+/// Bounds are poor far from the expected answer, so the search starts there and moves outward.
 fn smallest(
     bound: impl Fn(f64) -> f64,
     delta: f64,
@@ -363,7 +363,7 @@ fn smallest(
 ) -> f64 {
     let (first, last) = (first.max(0.0), last.max(0.0));
     let expected = expected.clamp(first, last);
-    // `high` always has a bound of at most delta, and `low` one above delta.
+    // The bound at `high` is always at most delta, and the bound at `low` above delta.
     let (mut low, mut high) = (expected, expected);
     let mut by = (last - first) / 1024.0;
     while bound(low) <= delta {

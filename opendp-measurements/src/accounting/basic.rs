@@ -1,8 +1,8 @@
-//! Basic composition, for profiles of which no more is known than their curves.
+//! Basic composition, for profiles known only by their curves.
 //!
 //! Mechanisms that are `(epsilon_i, delta_i)`-private are `(sum epsilon_i, sum delta_i)`-private
-//! together (Dwork, Roth 2014, on basic composition), whatever the split. On a grid a curve is moved up a
-//! little, so that a few of them, or a delta of nothing, may come out worse than that.
+//! together (Dwork, Roth 2014, on basic composition), for every split. A grid moves a curve up a
+//! little, so for a few curves, or at delta 0, the grid may give a worse bound than this.
 
 use std::sync::OnceLock;
 
@@ -11,26 +11,26 @@ use opendp_core::{PrivacyProfile, Result};
 
 use super::elementary::{exp, ln};
 
-/// The most members among which a split is looked for. For more of them it is even.
+/// The largest number of members for which a split is searched. For more members it is even.
 const MOST: usize = 16;
-/// The most steps of a search for epsilon.
+/// The maximum number of steps of a search for epsilon.
 const SEARCH: u32 = 32;
-/// Guesses between two points of a curve.
+/// The number of guesses between two points of a curve.
 const BETWEEN: u32 = 8;
-/// A smaller delta counts as nothing when steps of a curve are looked for.
+/// A smaller delta is treated as 0 when steps of a curve are searched.
 const NOTHING: f64 = 1e-30;
 
-/// One member's share: an epsilon, and a delta that it has there.
+/// One member's share: an epsilon, and the member's delta there.
 type Share = (f64, f64);
 
 /// Members whose losses are added.
 pub(super) struct Basic {
     members: Vec<PrivacyProfile>,
-    /// Each member's curve, looked at when it is first needed.
+    /// The curve of each member, evaluated when first needed.
     known: OnceLock<Vec<Known>>,
 }
 
-/// What is known of a curve.
+/// Known points of a curve.
 struct Known {
     points: Vec<Share>,
     /// The points, and guesses between them.
@@ -43,14 +43,15 @@ impl Basic {
     }
     /// Bound delta at an epsilon.
     ///
-    /// Each member is asked for two deltas, at an even share of epsilon and at one that is worth it.
+    /// Each member's delta is evaluated twice: at an even share of epsilon, and at an optimised
+    /// share.
     pub(super) fn delta(&self, epsilon: f64) -> Result<f64> {
         if epsilon == f64::INFINITY {
             return inf_sum(&self.deltas(|_| epsilon));
         }
         let even = epsilon.neg_inf_div(self.count())?;
         let mut best = inf_sum(&self.deltas(|_| even))?;
-        // The higher the price of delta, the less of it there is, and the more epsilon.
+        // A higher price of delta gives less delta and more epsilon.
         let fits = |total: Share| total.0 <= epsilon;
         if let Some(total) = self.at_points(fits, true)? {
             best = best.min(total.1);
@@ -68,12 +69,12 @@ impl Basic {
     }
     /// Bound the smallest epsilon at which delta is at most the given one, if it is below `most`.
     ///
-    /// The points of the curves say where it is, and a search among the deltas makes it finer.
+    /// The points of the curves give a first estimate, and a search among the deltas refines it.
     pub(super) fn epsilon(&self, delta: f64, most: f64) -> Result<f64> {
         let found = self.at_points(|total| total.1 <= delta, false)?;
         let mut high = found.map_or(most, |total| total.0.min(most));
         let mut low = 0.0;
-        // Where nothing is found, as among very many members, one look says so.
+        // If no split is found, as for very many members, one evaluation shows whether one exists.
         if found.is_none() && delta < self.delta(high)? {
             return Ok(high);
         }
@@ -89,13 +90,13 @@ impl Basic {
     fn count(&self) -> f64 {
         self.members.len().max(1) as f64
     }
-    /// The delta of each member at an epsilon of its own; 1 if its curve fails.
+    /// Return the delta of each member at an epsilon of its own; 1 if its curve fails.
     fn deltas(&self, epsilon: impl Fn(usize) -> f64) -> Vec<f64> {
         let members = self.members.iter().enumerate();
         members.map(|(i, member)| delta_at(member, epsilon(i))).collect()
     }
-    /// Let each member take the point that is cheapest when a delta costs so much, at the lowest or
-    /// at the highest price at which the two sums fit.
+    /// Let each member take the point that is cheapest at one price of delta. Use the lowest or the
+    /// highest price at which the two sums fit.
     fn at_best_price(
         &self,
         of: impl Fn(&Known) -> &Vec<Share>,
@@ -125,7 +126,7 @@ impl Basic {
         }
         Ok(found)
     }
-    /// The same among points, where what is left may be enough for another point of a member.
+    /// Do the same for points. The rest may then pay for another point of a member.
     fn at_points(&self, fits: impl Fn(Share) -> bool, highest: bool) -> Result<Option<Share>> {
         let found = self.at_best_price(|known| &known.points, &fits, highest)?;
         let Some((mut sums, mut shares)) = found else { return Ok(None) };
@@ -172,9 +173,10 @@ impl Known {
         Known { points, guesses }
     }
 }
-/// Evaluate a curve at some thirty places, and find its steps to the last digit.
+/// Evaluate a curve at about thirty places, and find its steps to the last digit.
 ///
-/// Half of a step has all of its height. Where a curve has none, one look in the middle says so.
+/// Half of a step has all of its height. For a curve without steps, one evaluation in the middle
+/// shows it.
 fn points(member: &PrivacyProfile) -> Vec<Share> {
     let at = |epsilon: f64| (epsilon, delta_at(member, epsilon));
     let mut list = vec![at(0.0)];
@@ -233,11 +235,11 @@ mod tests {
             profile_of_private(0.5, 0.0).unwrap(),
         ]
     }
-    /// What their account alone says.
+    /// The bound of their account alone.
     fn joined(all: &PrivacyProfile) -> &dyn opendp_core::ComposableLoss {
         &**all.loss().unwrap()
     }
-    /// Gaussian noise of which only the profile is told.
+    /// Gaussian noise, given only by its profile.
     fn curve(mu: f64) -> PrivacyProfile {
         PrivacyProfile::new(move |epsilon| Ok(gaussian_delta(mu, epsilon)?.upper))
     }
@@ -264,7 +266,7 @@ mod tests {
         assert!(all.epsilon(0.0).unwrap() <= 1.8 + 1e-12);
         assert_eq!(all.delta(1.8 + 1e-12).unwrap(), 0.0);
         assert_eq!(joined(&all).epsilon(0.0).unwrap(), f64::INFINITY);
-        // And where basic composition is poor, it is not what is reported.
+        // If basic composition is poor, it is not what is reported.
         let basic = Basic::new(profiles.to_vec()).epsilon(0.1, f64::INFINITY).unwrap();
         assert!(all.epsilon(0.1).unwrap() < 0.95 * basic, "{basic}");
     }

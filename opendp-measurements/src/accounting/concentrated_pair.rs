@@ -1,4 +1,4 @@
-//! Pairs of which only the zero-concentrated loss is known.
+//! Pairs with only a known zero-concentrated loss.
 
 use std::fmt;
 
@@ -6,11 +6,11 @@ use super::pair::{Buckets, DominatingPair, Grid};
 use super::profile::NEGLIGIBLE;
 use super::{CurvePair, concentrated_delta, concentrated_epsilon};
 
-/// A mechanism that is `rho`-zero-concentrated differentially private, and no more is known of it.
+/// A mechanism known only to be `rho`-zero-concentrated differentially private.
 ///
 /// Compositions of such mechanisms are `(sum rho)`-zero-concentrated (Bun, Steinke 2016, Lemma
-/// 2.3). So an account keeps one such pair, of the sum, and converts it to a profile once. Together
-/// with other pairs it enters by that profile, as [`CurvePair`].
+/// 2.3). So an account keeps one such pair, with the sum, and converts it to a profile once. In an
+/// account with other pairs this profile is used, as [`CurvePair`].
 #[derive(Clone)]
 pub struct ConcentratedPair {
     rho: f64,
@@ -18,7 +18,7 @@ pub struct ConcentratedPair {
 }
 
 impl ConcentratedPair {
-    /// Take a `rho` of at least 0.
+    /// Make a pair of a `rho` of at least 0.
     pub fn new(rho: f64) -> Self {
         let reach = move || concentrated_epsilon(rho, NEGLIGIBLE).unwrap_or(f64::INFINITY);
         let delta = move |epsilon| concentrated_delta(rho, epsilon).unwrap_or(1.0);
@@ -60,7 +60,7 @@ mod tests {
         let one = profile_of_concentrated(1.0 / 32.0).unwrap();
         let epsilon = all(&vec![one.clone(); 100]).epsilon(1e-6).unwrap();
         assert_eq!(epsilon, concentrated_epsilon(3.125, 1e-6).unwrap());
-        // And so they are when compositions are composed, or made anew each time.
+        // The same holds when compositions are composed, or rebuilt each time.
         let parts = [all(&vec![one.clone(); 60]), one.clone(), all(&vec![one; 39])];
         assert_eq!(all(&parts).epsilon(1e-6).unwrap(), epsilon);
         let many: Vec<_> = (0..100).map(|_| profile_of_concentrated(1.0 / 32.0).unwrap()).collect();
@@ -80,7 +80,7 @@ mod tests {
         for delta in [1e-3, 1e-6, 1e-9, 1e-12] {
             let epsilon = found.epsilon(delta).unwrap();
             assert!(epsilon <= concentrated_epsilon(rho * (1.0 + 1e-12), delta).unwrap());
-            // It is above that of the Gaussian noise alone.
+            // It is above the epsilon of the Gaussian noise alone.
             assert!(gaussian_epsilon(1.0 / 3.0, delta).unwrap().upper < epsilon);
         }
     }

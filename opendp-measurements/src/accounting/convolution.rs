@@ -1,9 +1,10 @@
-//! Convolution powers of losses by Fourier transform, with every error accounted.
+//! Convolution powers of losses by Fourier transform, with bounds on all errors.
 //!
-//! Plain convolution by Fourier transform errs by about `10^-16` *absolutely*, which drowns a small
-//! delta. Here each measure is first tilted: mass at `x` is multiplied by `e^(t x)` and the result
-//! normalised, with `t` chosen so that the mean of the sum is at the epsilon in question. The tilt
-//! commutes with convolution. Errors are then relative to delta itself, whatever its size.
+//! Plain convolution by Fourier transform has an *absolute* error of about `10^-16`, which hides a
+//! small delta. Here each measure is first tilted: the mass at `x` is multiplied by `e^(t x)` and
+//! the result is normalised. `t` is chosen so that the mean of the sum is at the epsilon in
+//! question. The tilt commutes with convolution. So errors are relative to delta itself, however
+//! small it is.
 
 use std::sync::Arc;
 
@@ -20,21 +21,21 @@ pub(crate) struct Convolution {
     tilt: f64,
     /// The index of the first loss of the window.
     first: i64,
-    /// The tilted masses, give or take `error`, and never less than 0.
+    /// The tilted masses, up to an error of `error`, and never negative.
     mass: Vec<f64>,
-    /// Bounds the error of each mass, aliasing not counted.
+    /// Bounds the error of each mass, without aliasing.
     error: f64,
-    /// Bounds what the tilted measure has outside of the window.
+    /// Bounds the tilted mass outside the window.
     outside: f64,
     /// The logarithm of the factor that undoes normalisation, and a bound on its error.
     scale: f64,
     scale_error: f64,
     /// Bounds the mass at infinity.
     infinite: f64,
-    /// Adds to all losses.
+    /// A shift added to all losses.
     shift: f64,
-    /// For each index from it up: the sums of the tilted masses there times `e^(-t (x - x_j))` and
-    /// `e^(-(t + 1) (x - x_j))`.
+    /// For each index `j`: the sums over it and all higher ones of the tilted masses times
+    /// `e^(-t (x - x_j))` and `e^(-(t + 1) (x - x_j))`.
     suffixes: Vec<(f64, f64)>,
 }
 
@@ -47,8 +48,8 @@ fn failed(_: Failed) -> Error {
 ///
 /// Each output is a sum over the inputs along a tree of `m` additions and `m` multiplications by
 /// roots of unity. An addition errs by `u`, a complex product by `sqrt(5) u` (Brent, Percival,
-/// Zimmermann 2007), a tabulated root by less than `2 u`: below `6 u` for each level. Packing a real
-/// transform into a complex one of half the length adds a level and doubles what came before
+/// Zimmermann 2007), a tabulated root by less than `2 u`: below `6 u` for each level. Packing a
+/// real transform into a complex one of half the length adds a level and doubles what came before
 /// (compare Higham 2002, Theorem 24.2; Brisebarre, Joldes, Muller, Nanes, Picot 2020).
 fn transform_error(n: usize) -> f64 {
     16.0 * (f64::from(n.ilog2()) + 2.0) * U
@@ -79,14 +80,14 @@ impl Convolution {
         let mut folded = vec![0.0f64; n];
         for (part, count) in parts {
             let power = *count as f64;
-            // The tilted masses, of total 1 but for rounding: `log` is a constant like any other.
+            // The tilted masses, of total 1 up to rounding. Any constant `log` is valid.
             let (log, ..) = part.cumulant(tilt);
             let mut tilted = Vec::with_capacity(part.mass.len());
             let mut own_error = 0.0;
             for (i, &mass) in part.mass.iter().enumerate() {
                 let exponent = tilt * part.loss(i) - log;
                 let value = if mass > 0.0 { mass * exp(exponent) } else { 0.0 };
-                // exp errs by 8 u, its argument by 4 u times what it is made of.
+                // exp errs by 8 u, its argument by 4 u times the magnitudes of its terms.
                 own_error += value * (24.0 + 4.0 * (exponent.abs() + (tilt * part.loss(i)).abs()));
                 tilted.push(value);
             }
@@ -107,7 +108,7 @@ impl Convolution {
                 spectrum.iter().zip(&mut product).zip(errors.iter_mut().zip(&mut bounds))
             {
                 let square = z.norm_sqr();
-                // |z|^k <= e^(-k (1 - |z|^2) / 2) < e^-100: as good as nothing.
+                // |z|^k <= e^(-k (1 - |z|^2) / 2) < e^-100, so the power is negligible.
                 if *bound == 0.0 || power * (1.0 - square) > 200.0 {
                     *bound = 0.0;
                     continue;
@@ -120,7 +121,7 @@ impl Convolution {
             scale += power * log;
             scale_error += 4.0 * parts.len() as f64 * U * (power * log).abs();
             shift += power * part.shift;
-            // (F + I)^k - F^k = F^k ((1 + I / F)^k - 1) is what has an infinite loss.
+            // (F + I)^k - F^k = F^k ((1 + I / F)^k - 1) is the mass with an infinite loss.
             let finite = sum(&part.mass);
             finite_log += power * (ln(finite) + 64.0 * U);
             lost += power * ln_1p(part.infinite / finite);
@@ -193,10 +194,10 @@ impl Convolution {
         list.reverse();
         list
     }
-    /// The sum `sum_j mass_j e^(-t d_j) (1 - e^(-d_j))` over losses `x_j = epsilon + d_j` above
-    /// epsilon, a bound on its rounding error, and the sum of the same without the masses.
+    /// Return the sum `sum_j mass_j e^(-t d_j) (1 - e^(-d_j))` over losses `x_j = epsilon + d_j`
+    /// above epsilon, a bound on its rounding error, and the same sum without the masses.
     fn sums(&self, epsilon: f64) -> (f64, f64, f64) {
-        // As a float, because a step may be so small that no integer counts the steps to epsilon.
+        // Use a float: for a very small step no integer can count the steps to epsilon.
         let place = (epsilon / self.step).floor() + 1.0 - self.first as f64;
         if place >= self.mass.len() as f64 {
             return (0.0, 0.0, 0.0);
@@ -206,7 +207,7 @@ impl Convolution {
         let (a, b) = self.suffixes[index as usize];
         let (one, two) = (exp(-self.tilt * gap), exp(-(self.tilt + 1.0) * gap));
         let terms = (self.mass.len() as i64 - index) as f64;
-        // Horner's rule errs by at most 3 u for each step, its ratio by 8 u more.
+        // Horner's rule errs by at most 3 u for each step, its ratio by another 8 u.
         let horizon = terms.min(40.0 / (self.tilt * self.step));
         let rounding = U * (32.0 + 16.0 * horizon) * (one * a + two * b);
         let weight = |t: f64, factor: f64| {
@@ -241,12 +242,12 @@ impl Convolution {
             inside = tail * (1.0 + U * (32.0 + 16.0 * horizon));
             inside += self.error * (weights * 1.000_001 + 1.0);
         }
-        // Outside, what is above x has e^(-t d) of at most 1.
+        // Outside the window, e^(-t d) above x is at most 1.
         let tail = self.factor(x, 1.0) * (inside + self.outside) + self.infinite;
         let below_window = x < self.first as f64 * self.step;
         if below_window || !(tail < 1.0) { 1.0 } else { tail * (1.0 + 8.0 * U) }
     }
-    /// The index of the first loss of the window, and how many there are.
+    /// Return the index of the first loss of the window, and the number of losses.
     pub(crate) fn places(&self) -> (i64, usize) {
         (self.first, self.mass.len())
     }
@@ -260,7 +261,8 @@ impl Convolution {
         let epsilon = epsilon - self.shift * (1.0 + 1e-9);
         let (sum, rounding, weights) = self.sums(epsilon);
         let inside = sum + rounding + self.error * weights;
-        // Outside, e^(-t d) (1 - e^-d) is at most 1, and losses up to epsilon count nothing.
+        // Outside the window, e^(-t d) (1 - e^-d) is at most 1, and losses up to epsilon add
+        // nothing.
         let delta = self.factor(epsilon, 1.0) * (inside + self.outside) + self.infinite;
         let below_window = epsilon < self.first as f64 * self.step;
         if below_window || !(delta < 1.0) { 1.0 } else { delta * (1.0 + 8.0 * U) }
@@ -269,11 +271,11 @@ impl Convolution {
     pub(crate) fn delta_below(&self, epsilon: f64) -> f64 {
         let epsilon = epsilon + self.shift * (1.0 + 1e-9);
         let (sum, rounding, weights) = self.sums(epsilon);
-        // Aliased mass may sit anywhere, where it counts 1 at most.
+        // Aliased mass may be anywhere, with a weight of at most 1.
         let inside = sum - rounding - self.error * weights - self.outside;
         (self.factor(epsilon, -1.0) * inside).clamp(0.0, 1.0) * (1.0 - 8.0 * U)
     }
-    /// The two ends of the window.
+    /// Return the two ends of the window.
     pub(crate) fn window(&self) -> (f64, f64) {
         let last = self.first + self.mass.len() as i64;
         (self.first as f64 * self.step, last as f64 * self.step)
@@ -295,8 +297,8 @@ pub(super) fn raise(base: Complex, mut power: u64) -> Complex {
     }
 }
 
-/// Bound the tilted mass outside of a window: Chernoff's bound on both sides, which is the cumulant
-/// at another tilt. Any is valid; those that fit a normal sum are good.
+/// Bound the tilted mass outside of a window by Chernoff's bound on both sides, the cumulant at
+/// another tilt. Every tilt is valid; tilts that fit a normal sum give good bounds.
 fn outside(
     parts: &[(Arc<DiscreteLoss>, u64)],
     tilt: f64,

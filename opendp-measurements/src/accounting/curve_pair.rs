@@ -1,4 +1,4 @@
-//! Pairs that are known by their profile.
+//! Pairs known by their profile.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -6,27 +6,26 @@ use std::sync::{Arc, LazyLock};
 use super::elementary::{U, exp, exp_m1};
 use super::pair::{Buckets, DominatingPair, Grid};
 
-/// A mechanism of which only a privacy profile is known.
+/// A mechanism known only by its privacy profile.
 ///
 /// The true profile, as a function of `r = e^epsilon`, is convex, and it is at most the given one
 /// at every edge of the grid. So it is at most the lower convex hull of the given values, which is
-/// the profile of a measure on the edges. For negative epsilon,
-/// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))` of the opposite direction, which the
-/// given profile bounds as well.
+/// the profile of a measure on the edges. For negative epsilon use
+/// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`, with delta in the opposite direction.
+/// The given profile bounds that direction as well.
 #[derive(Clone)]
 pub struct CurvePair {
     curve: Arc<dyn Fn(f64) -> f64 + Send + Sync>,
     reach: Arc<LazyLock<f64, Box<dyn FnOnce() -> f64 + Send>>>,
 }
 impl CurvePair {
-    /// Take a profile that bounds both directions, and the largest epsilon of interest.
+    /// Make a pair from a profile that bounds both directions, and the largest epsilon of interest.
     ///
     /// An error in the profile must be reported as 1.
     pub fn new(reach: f64, curve: impl Fn(f64) -> f64 + Send + Sync + 'static) -> Self {
         CurvePair::reaching(move || reach, curve)
     }
-    /// As [`new`](CurvePair::new), with a largest epsilon that is computed when the pair is first
-    /// composed.
+    /// As [`new`](CurvePair::new), but compute the largest epsilon when the pair is first composed.
     pub fn reaching(
         reach: impl FnOnce() -> f64 + Send + 'static,
         curve: impl Fn(f64) -> f64 + Send + Sync + 'static,
@@ -36,7 +35,7 @@ impl CurvePair {
 }
 impl fmt::Debug for CurvePair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Closures are told apart by where they are: two of them are never taken for the same.
+        // Closures are identified by their address, so two different closures never compare equal.
         write!(f, "CurvePair({:p})", Arc::as_ptr(&self.curve))
     }
 }
@@ -49,7 +48,8 @@ impl DominatingPair for CurvePair {
         true
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
-        // Every so many edges: the hull is as valid on fewer points, and a profile costs time.
+        // Use only every n-th edge: the hull is valid on fewer points, and evaluating a profile
+        // costs time.
         let every = grid.count.div_ceil(1024).max(1);
         let mut points = vec![(usize::MAX, 0.0, 1.0)];
         for edge in (0..=grid.count).filter(|edge| edge % every == 0 || *edge == grid.count) {
@@ -75,7 +75,7 @@ impl DominatingPair for CurvePair {
             let right = if i + 1 < hull.len() { slope(hull[i], hull[i + 1]) } else { 0.0 };
             buckets.at_edges.push((edge, (ratio * (right - left)).max(0.0)));
         }
-        // What rounding has taken from the hull anywhere is added at infinity.
+        // Rounding may lower the hull. The largest shortfall is added at infinity.
         let (mut p, mut q, mut missing) = (0.0, 0.0, 0.0f64);
         for (i, &(_, ratio, value)) in hull.iter().enumerate().skip(1).rev() {
             missing = missing.max(value - (last + p - ratio * q));

@@ -7,11 +7,11 @@ use super::pair::{Buckets, Grid};
 
 /// A positive measure of losses on the multiples of a step, and at infinity.
 ///
-/// Its profile is `infinite + sum_i mass[i] max(0, 1 - e^(epsilon - x_i))`. Measures are compared by
-/// their profiles at all `epsilon`. What makes a measure larger: more mass, mass moved up, and mass
-/// spread so that the totals of mass and of `e^-x` times mass stay. If `A <= A'` and `B <= B'` then
-/// `A * B <= A' * B'` for convolutions, since the profile of `A * B` is
-/// `B(inf) + integral A(epsilon - x) dB(x)` and is monotone in `A`, then in `B` by symmetry.
+/// Its profile is `infinite + sum_i mass[i] max(0, 1 - e^(epsilon - x_i))`. Measures are compared
+/// by their profiles at all `epsilon`. A measure becomes larger by more mass, by mass moved up, and
+/// by mass spread so that the totals of mass and of `e^-x` times mass stay. If `A <= A'` and
+/// `B <= B'` then `A * B <= A' * B'` for convolutions, since the profile of `A * B` is
+/// `B(inf) + integral A(epsilon - x) dB(x)` and is monotone in `A`, and in `B` by symmetry.
 #[derive(Clone, Debug)]
 pub(crate) struct DiscreteLoss {
     pub(crate) step: f64,
@@ -19,22 +19,22 @@ pub(crate) struct DiscreteLoss {
     pub(crate) first: i64,
     pub(crate) mass: Vec<f64>,
     pub(crate) infinite: f64,
-    /// All losses are bounded once this much has been added (or, from below, taken away).
+    /// All losses are bounded after this much is added (or, from below, subtracted).
     pub(crate) shift: f64,
 }
 
-/// A slack for the handful of operations on each bucket.
+/// A slack for the few operations on each bucket.
 const ROUNDING: f64 = 64.0 * U;
 
 impl DiscreteLoss {
     /// Bound a loss from above: "connect the dots" (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi
     /// 2022).
     ///
-    /// The mass `p` of a bucket goes to its two edges `x`, `x + h` so that `q` stays: the upper edge
-    /// gets `b = (p - q e^x) / (1 - e^-h)`. On the given edges the profile is exact, between them it
-    /// is linear in `e^epsilon`, where the true one is convex. Rounding and the errors of `p` and
-    /// `q` enlarge `b` and the total: both directions are upward. Outputs above the grid have an
-    /// infinite loss, those below it the lowest.
+    /// The mass `p` of a bucket goes to its two edges `x`, `x + h` so that `q` stays: the upper
+    /// edge gets `b = (p - q e^x) / (1 - e^-h)`. At the given edges the profile is exact. Between
+    /// them it is linear in `e^epsilon`, while the true one is convex. Rounding and the errors of
+    /// `p` and `q` enlarge `b` and the total, so both directions are upward. Outputs above the grid
+    /// get an infinite loss, and outputs below it the lowest one.
     pub(crate) fn above(buckets: &Buckets, grid: &Grid) -> Self {
         let mut mass = vec![0.0; grid.count + 1];
         let widen = 1.0 + 2.0 * buckets.relative + ROUNDING;
@@ -66,14 +66,15 @@ impl DiscreteLoss {
     }
     /// Bound a loss from below.
     ///
-    /// To forget which output of a bucket occurred is post-processing; what is left of the bucket
-    /// is one loss `z = ln(p / q)`. At each edge a share of the bucket below and a share of the
-    /// bucket above are joined whose mean, in `e^-x`, is not below the edge, and then moved down to
-    /// it. A share that finds no partner goes down to the lower edge of its bucket. Outputs below
-    /// the grid, and doubtful ones, are dropped; those above it get its last edge.
+    /// Forgetting which output of a bucket occurred is post-processing. Then the bucket has one
+    /// loss, `z = ln(p / q)`. At each edge, a share of the bucket below and a share of the bucket
+    /// above are joined. Their mean, in `e^-x`, is not below the edge, and they are moved down to
+    /// it. A share without a partner goes down to the lower edge of its bucket. Outputs below the
+    /// grid, and doubtful ones, are dropped. Outputs above the grid get its last edge.
     pub(crate) fn below(buckets: &Buckets, grid: &Grid) -> Self {
         let mut down = vec![1.0; grid.count];
-        // The moment of what the bucket before sends up, about the edge between, and of all of it.
+        // The moment of the share that the previous bucket sends up, about the edge between, and of
+        // the whole bucket.
         let (mut sent, mut full) = (0.0, 0.0);
         for i in 0..grid.count {
             let (p, q) = (buckets.p[i], buckets.q[i]);
@@ -92,7 +93,7 @@ impl DiscreteLoss {
                 down[i - 1] = 1.0;
                 0.0
             };
-            // What would keep the mean if neighbours shared alike.
+            // The share that keeps the mean if the neighbours share equally.
             let even = if full > 0.0 { full / (full + p * room) } else { 0.0 };
             down[i] = even.max(needed).min(1.0);
             full = p * (exp(grid.edge(i + 1)) * q / p - 1.0).max(0.0);
@@ -125,16 +126,16 @@ impl DiscreteLoss {
     pub(crate) fn loss(&self, index: usize) -> f64 {
         (self.first + index as i64) as f64 * self.step
     }
-    /// The cumulant `ln sum_i mass[i] e^(t x_i)` and its first two derivatives.
+    /// Return the cumulant `ln sum_i mass[i] e^(t x_i)` and its first two derivatives.
     pub(crate) fn cumulant(&self, t: f64) -> (f64, f64, f64) {
-        // It keeps the sum in range, for which the binary exponent of a mass says enough.
+        // Keeps the sum in range. The binary exponent of a mass is precise enough for this.
         let top = self.mass.iter().enumerate().filter(|(_, mass)| 0.0 < **mass);
         let top = top.map(|(i, mass)| t * self.loss(i) + binary_exponent(*mass) * LN_2);
         let top = top.fold(f64::NEG_INFINITY, f64::max);
         let (mut total, mut mean, mut square) = (0.0, 0.0, 0.0);
         let (ratio, mut power, start) = (exp(t * self.step), 0.0, 64);
         for (i, &mass) in self.mass.iter().enumerate() {
-            // Multiply by a ratio, and start afresh so often that errors do not grow.
+            // Multiply by a ratio, and restart often enough that errors do not grow.
             power = if i % start == 0 { exp(t * self.loss(i) - top) } else { power * ratio };
             if !power.is_finite() {
                 power = exp(t * self.loss(i) - top);
@@ -151,7 +152,7 @@ impl DiscreteLoss {
     }
 }
 
-/// The `e` with `2^e <= mass < 2^(e + 1)`, for a normal positive mass; -1023 for less.
+/// Return `e` with `2^e <= mass < 2^(e + 1)` for a normal positive mass; -1023 for smaller ones.
 fn binary_exponent(mass: f64) -> f64 {
     (mass.to_bits() >> 52) as f64 - 1023.0
 }

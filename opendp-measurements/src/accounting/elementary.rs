@@ -1,9 +1,10 @@
 //! Elementary functions in plain floats with a proven error, for arithmetic in bulk.
 //!
-//! The directed functions of `arith` are as tight as can be and take microseconds. A loss
-//! distribution needs millions of values and can afford a relative error of a few units in the
-//! last place, provided that it is *known*: it is then charged to delta. Everything here is `+ - * /`
-//! on IEEE doubles, hence the same on every platform. `u = 2^-53` is the unit roundoff.
+//! The directed functions of `arith` are as tight as possible and take microseconds. A loss
+//! distribution needs millions of values. A relative error of a few units in the last place is
+//! acceptable if it is *known*: it is then charged to delta. All functions here use only `+ - * /`
+//! on IEEE doubles, so they give the same results on every platform. `u = 2^-53` is the unit
+//! roundoff.
 
 /// Bounds the relative error of [`exp`] for arguments in `[-700, 700]`.
 #[cfg(test)]
@@ -16,7 +17,7 @@ pub(crate) const LN_ERROR: f64 = 16.0 * U;
 /// The unit roundoff.
 pub(crate) const U: f64 = f64::EPSILON / 2.0;
 
-/// `ln 2`, in a part of 33 bits and the rest, with an error below `2^-86`.
+/// `ln 2`, as a part of 33 bits and a remainder, with an error below `2^-86`.
 const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
 const LN_2_LOW: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
 
@@ -44,7 +45,8 @@ const INVERSE_FACTORIALS: [f64; 16] = [
 ///
 /// Write `x = k ln 2 + r` with `|r| < 0.35`. The product `k * LN_2_HIGH` is exact, so `r` is off by
 /// at most `2 u |r|`. The polynomial omits `r^15 / 15! < 2^-61` and its last steps round by
-/// `(1 + 0.35 + ...) u` on top of the error of `r`: in total below `4 u`. The scaling is exact.
+/// `(1 + 0.35 + ...) u` in addition to the error of `r`: in total below `4 u`. The scaling is
+/// exact.
 #[inline]
 pub(crate) fn exp(x: f64) -> f64 {
     if x < -700.0 {
@@ -62,8 +64,8 @@ pub(crate) fn exp(x: f64) -> f64 {
 
 /// Compute `e^x - 1`.
 ///
-/// For `|x| < 0.35` the polynomial starts at `x`, with a relative error below `4 u`. Beyond, the
-/// error of [`exp`] is multiplied by at most `e^0.35 / (e^0.35 - 1) < 3.4`.
+/// For `|x| < 0.35` the polynomial starts at `x`, with a relative error below `4 u`. For larger
+/// `|x|`, the error of [`exp`] is multiplied by at most `e^0.35 / (e^0.35 - 1) < 3.4`.
 #[inline]
 pub(crate) fn exp_m1(x: f64) -> f64 {
     if x.abs() < 0.35 { x + x * x * tail(x) } else { exp(x) - 1.0 }
@@ -113,7 +115,8 @@ pub(crate) fn ln(x: f64) -> f64 {
 /// Compute `ln(1 + x)` for `x > -1`.
 #[inline]
 pub(crate) fn ln_1p(x: f64) -> f64 {
-    // Beyond, the sum rounds by u and the logarithm exceeds 0.3, or is exact below -1/2.
+    // For larger |x| the sum rounds by u and the logarithm exceeds 0.3; below -1/2 the sum is
+    // exact.
     if x.abs() < 0.35 { two_atanh(x / (2.0 + x)) } else { ln(1.0 + x) }
 }
 
@@ -127,19 +130,19 @@ fn two_atanh(s: f64) -> f64 {
     2.0 * (s + s * (z * p))
 }
 
-/// `pi / 2`, in a part of 33 bits and the rest, with an error below `2^-86`.
+/// `pi / 2`, as a part of 33 bits and a remainder, with an error below `2^-86`.
 const HALF_PI_HIGH: f64 = f64::from_bits(0x3ff9_21fb_5440_0000);
 const HALF_PI_LOW: f64 = f64::from_bits(0x3dd0_b461_1a62_6331);
-/// Bounds the error of either part of [`cis`] for arguments up to [`CIS_LIMIT`]; that of the sine also
-/// relative to the argument.
+/// Bounds the error of either part of [`cis`] for arguments up to [`CIS_LIMIT`]. For the sine it
+/// also bounds the error relative to the argument.
 pub(crate) const CIS_ERROR: f64 = 8.0 * U;
-/// Beyond it the reduction by multiples of `pi / 2` is not exact.
+/// For larger arguments the reduction by multiples of `pi / 2` is not exact.
 pub(crate) const CIS_LIMIT: f64 = 1_000_000.0;
 
 /// Compute the cosine and the sine of `x`, for `|x|` up to [`CIS_LIMIT`].
 ///
-/// Write `x = k pi / 2 + r` with `|r| < 0.79`. The product `k * HALF_PI_HIGH` and its difference from
-/// `x` are exact, so `r` is off by `2 u |r|`. The polynomials omit `r^18 / 18! < 2^-58` and
+/// Write `x = k pi / 2 + r` with `|r| < 0.79`. The product `k * HALF_PI_HIGH` and its difference
+/// from `x` are exact, so `r` is off by `2 u |r|`. The polynomials omit `r^18 / 18! < 2^-58` and
 /// `r^19 / 19!`, and their last steps round by `2 u`, for the sine relative to `r`.
 #[inline]
 pub(crate) fn cis(x: f64) -> (f64, f64) {
@@ -189,7 +192,7 @@ mod tests {
             for x in [x, small, small * 1e-6, x / 10.0] {
                 let (low, high) = (x.neg_inf_exp().unwrap(), x.inf_exp().unwrap());
                 prop_assert!(near(exp(x), low, high, EXP_ERROR));
-                // The check has teeth: an error of twice the bound is seen.
+                // The control: an error of twice the bound is seen.
                 prop_assert!(!near(exp(x) * (1.0 + 20.0 * U), low, high, EXP_ERROR));
                 let (low, high) = (x.neg_inf_exp_m1().unwrap(), x.inf_exp_m1().unwrap());
                 prop_assert!(near(exp_m1(x), low, high, EXP_M1_ERROR));
@@ -209,7 +212,8 @@ mod tests {
 
     #[test]
     fn turns_stay_within_the_stated_error() {
-        // The standard library is right to an ulp or so here, which is less than what is asked.
+        // The standard library has an error of about one ulp here, below the tolerance of the
+        // check.
         let near = |x: f64, slack: f64| {
             let ((cosine, sine), (s, c)) = (cis(x), x.sin_cos());
             (cosine - c).abs() <= slack && (sine - s).abs() <= slack * x.abs().min(1.0)
@@ -220,7 +224,7 @@ mod tests {
                 assert!(near(x, CIS_ERROR), "{x}");
             }
         }
-        // The check has teeth: an argument that is a little off is seen.
+        // The control: an argument that is a little off is seen.
         let (c, s) = cis(1.0 + 64.0 * U);
         let exact = 1f64.sin_cos();
         assert!((c - exact.1).abs() > CIS_ERROR && (s - exact.0).abs() > CIS_ERROR);

@@ -1,4 +1,4 @@
-//! Discrete Gaussian noise of a large scale, between two continuous ones.
+//! Discrete Gaussian noise of a large scale, enclosed between two continuous ones.
 
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use super::elementary::exp;
 use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
 use super::{GaussianPair, SampledPair};
 
-/// What some releases with one pair lie between. Compositions are computed with these.
+/// Two pairs that enclose some releases with one pair. Compositions are computed with these.
 ///
 /// Let `(P, Q)` be the pair of all these releases, and `f` the `failure`. The contract is:
-/// - `A` is the pair of `times` releases with `above`. For every epsilon of any sign the hockey-stick
-///   divergence of `(P, Q)` is at most `f` plus `1 - f` times that of `A`. So `(P, Q)` is dominated
-///   by `A` together with an event of probability `f` in which everything is lost. Hence
-///   compositions lose at most the delta of all `A`, and the sum of all `f`.
-/// - `(C, D)` is the pair of `times` releases with `below`. There is a function, possibly random, of
-///   the output such that that of `P` is at least `(1 - f) C` and that of `Q` is at most
-///   `D / (1 - f)`. In a composition let `C` and `D` stand for the products, `F <= 1/3` for the sum
-///   of all `f`, and take the event that is best for them, where `C - e^epsilon D = delta`. The
-///   composition has at least `delta - F C - (1 / (1 - F) - 1) e^epsilon D` there, which is at least
-///   `delta - 3 F`, as `e^epsilon D <= C <= 1`.
+/// - `A` is the pair of `times` releases with `above`. For every epsilon of any sign the
+///   hockey-stick divergence of `(P, Q)` is at most `f` plus `1 - f` times that of `A`. So `(P, Q)`
+///   is dominated by `A` together with an event of probability `f` in which everything is lost. So
+///   compositions lose at most the delta of all `A`, plus the sum of all `f`.
+/// - `(C, D)` is the pair of `times` releases with `below`. A function of the output, possibly
+///   random, maps `P` to at least `(1 - f) C` and `Q` to at most `D / (1 - f)`. In a composition
+///   let `C` and `D` stand for the products, `F <= 1/3` for the sum of all `f`, and take the event
+///   that is best for them, where `C - e^epsilon D = delta`. The composition has at least
+///   `delta - F C - (1 / (1 - F) - 1) e^epsilon D` there, which is at least `delta - 3 F`, as
+///   `e^epsilon D <= C <= 1`.
 #[derive(Clone, Debug)]
 pub struct Between {
-    /// A pair that dominates, but for the failure.
+    /// A pair that dominates, except for the failure.
     pub above: Arc<dyn DominatingPair>,
-    /// A pair that is dominated, but for the failure, if one is known.
+    /// A pair that is dominated, except for the failure, if one is known.
     pub below: Option<Arc<dyn DominatingPair>>,
     /// How often each of them counts.
     pub times: u64,
@@ -35,7 +35,7 @@ pub struct Between {
     pub failure: f64,
 }
 
-/// A pair that is known by what one release with it lies [between](Between).
+/// A pair whose single release lies [between](Between) two other pairs.
 #[derive(Clone, Debug)]
 pub struct EnclosedPair {
     between: Between,
@@ -43,30 +43,30 @@ pub struct EnclosedPair {
     shift: Option<(LogConcaveNoise, f64)>,
 }
 
-/// A bound of `1 - (1 - h) / (1 + h)`, where `h` is the sum of `e^(-2 pi^2 v k^2)` over all integers
-/// `k` but 0, for a `v` of at least 1/4. That sum is at most `2.02 e^(-2 pi^2 v)`.
+/// Bound `1 - (1 - h) / (1 + h)`, where `h` is the sum of `e^(-2 pi^2 v k^2)` over all integers `k`
+/// but 0, for a `v` of at least 1/4. This sum is at most `2.02 e^(-2 pi^2 v)`.
 pub(super) fn roughness(variance: f64) -> f64 {
     4.1 * exp((-2.0 * PI * PI * variance * (1.0 - 1e-9)).max(-690.0))
 }
 
-/// What is taken off a variance, or added to it, at a scale of at least [`LEAST_SCALE`].
+/// Return the variance that is subtracted or added, at a scale of at least [`LEAST_SCALE`].
 ///
-/// The more it is the smaller is the failure; 40 leaves next to none.
+/// A larger value makes the failure smaller; at 40 it is negligible.
 pub(super) fn smoothing(scale: f64) -> f64 {
     (scale * 1e-6 * scale).clamp(3.0, 40.0)
 }
-/// Normal noise with the variance less a part of it, and with a part more, at the quotient of the
-/// distance and the standard deviation, rounded up and rounded down.
+/// Return normal noise with the variance reduced by a share of it, and with the variance increased
+/// by that share. The quotients of distance and standard deviation are rounded up and down.
 pub(super) fn continuous(more: f64, less: f64, part: f64) -> Result<(GaussianPair, GaussianPair)> {
     let above = more.inf_div(1f64.neg_inf_sub(part)?.neg_inf_sqrt()?)?;
     let below = less.neg_inf_div(1f64.inf_add(part)?.inf_sqrt()?)?;
     Ok((GaussianPair { mu: above }, GaussianPair { mu: below }))
 }
-/// The least scale at which integers are enclosed.
+/// The smallest scale at which integers are enclosed.
 pub(super) const LEAST_SCALE: f64 = 100.0;
 
 impl EnclosedPair {
-    /// Know a pair by what it lies between, and by its `rho` if it is zero-concentrated.
+    /// Make a pair from its enclosing pairs, and from its `rho` if it is zero-concentrated.
     pub(super) fn new(
         above: Arc<dyn DominatingPair>,
         below: Option<Arc<dyn DominatingPair>>,
@@ -82,26 +82,27 @@ impl EnclosedPair {
     /// is the distance.
     ///
     /// # Theorem
-    /// Let `v` be from 3 to `s^2 / 99`, and `h` the sum of `e^(-2 pi^2 w k^2)` over all `k` but 0, with
-    /// `w = 0.99 v`. Numbers that do not differ have the same noise on both sides and tell nothing;
-    /// at most `square` numbers do differ, because they are integers. For each of them:
+    /// Let `v` be from 3 to `s^2 / 99`, and `h` the sum of `e^(-2 pi^2 w k^2)` over all `k` but 0,
+    /// with `w = 0.99 v`. Numbers that do not differ have the same noise on both sides and reveal
+    /// nothing. At most `square` numbers differ, because they are integers. For each of them:
     ///
     /// *Above.* From a real number `x` draw an integer `y` of the discrete Gaussian distribution
-    /// about `x`, `e^(-(y - x)^2 / (2 v)) / W(x)`. By Poisson's summation `W(x)` is `sqrt(2 pi v)`, up
-    /// to a factor in `[1 - h, 1 + h]`. If `x` is normal about an integer `c` with variance
+    /// about `x`, `e^(-(y - x)^2 / (2 v)) / W(x)`. By Poisson's summation `W(x)` is `sqrt(2 pi v)`,
+    /// up to a factor in `[1 - h, 1 + h]`. If `x` is normal about an integer `c` with variance
     /// `s^2 - v`, then `y` has the probability `e^(-(y - c)^2 / (2 s^2)) / sqrt(2 pi s^2)`, up to a
     /// factor of at most `1 / (1 - h)`, because two normal variables add up to one of variance
-    /// `s^2`. The discrete noise has this probability up to a factor in `[1 / (1 + h), 1]`. So its law
-    /// is `1 - f` times that of `y` and `f` times some other law, with `f = 1 - (1 - h) / (1 + h)`.
+    /// `s^2`. The discrete noise has this probability up to a factor in `[1 / (1 + h), 1]`. So its
+    /// law is `1 - f` times that of `y` and `f` times some other law, with
+    /// `f = 1 - (1 - h) / (1 + h)`.
     ///
-    /// *Below.* Add a normal variable of variance `v` to the discrete noise about `c`. The density at
-    /// `x` is that of a normal variable of variance `s^2 + v` times
-    /// `sum_y e^(-(y - y0)^2 / (2 t)) / sqrt(2 pi t)` and over `W / sqrt(2 pi s^2)`, where
+    /// *Below.* Add a normal variable of variance `v` to the discrete noise about `c`. The density
+    /// at `x` is the density of a normal variable of variance `s^2 + v`, times
+    /// `sum_y e^(-(y - y0)^2 / (2 t)) / sqrt(2 pi t)`, divided by `W / sqrt(2 pi s^2)`. Here
     /// `t = s^2 v / (s^2 + v) >= w`, `y0` depends on `x` and `c`, and `W` is the sum of
     /// `e^(-y^2 / (2 s^2))`. Both are in `[1 - h, 1 + h]`, the second at least 1.
     ///
-    /// The failures of independent numbers add up. What is left is normal noise on a vector whose
-    /// length is at most the distance, which loses as much as on a number (Dong, Roth, Su 2022).
+    /// The failures of independent numbers add up. What remains is normal noise on a vector whose
+    /// length is at most the distance. It loses as much as on one number (Dong, Roth, Su 2022).
     ///
     /// # Errors
     /// `Overflow` when a quotient is not finite.
@@ -114,12 +115,13 @@ impl EnclosedPair {
         let rho = ratio.inf_mul(ratio)?.inf_div(2.0)?;
         Ok(EnclosedPair::new(Arc::new(above), Some(Arc::new(below)), failure, Some(rho)))
     }
-    /// The noise on one integer, of which its sample may know more.
+    /// Mark the noise as being on one integer; samples of it may have tighter pairs.
     pub(super) fn on_one_integer(self, sensitivity: f64, scale: f64) -> Self {
         let noise = LogConcaveNoise::DiscreteGaussian { scale };
         EnclosedPair { shift: Some((noise, sensitivity)), ..self }
     }
-    /// What encloses another pair that is made of this one, in the same way from above and below.
+    /// Enclose another pair that is derived from this one in the same way from above and from
+    /// below.
     fn and_then(
         &self,
         of: impl Fn(&Arc<dyn DominatingPair>) -> Option<Arc<dyn DominatingPair>>,
@@ -152,7 +154,7 @@ impl DominatingPair for EnclosedPair {
     fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
         self.shift
     }
-    /// A sample mixes `P` and `Q`, and so what they lie between.
+    /// A sample mixes `P` and `Q`, and the enclosing pairs in the same way.
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         self.and_then(|pair| Some(SampledPair::of(pair.clone(), rate, removed)))
     }

@@ -1,4 +1,4 @@
-//! Pairs with atoms: discrete noise, randomized response, and whatever a third party lists.
+//! Pairs with atoms: discrete noise, randomized response, and listed distributions.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub struct FinitePair {
 }
 
 impl FinitePair {
-    /// Take two lists of probabilities, which stand for exactly the numbers that they are.
+    /// Make a pair from two lists of probabilities, which are taken as exact numbers.
     ///
     /// # Errors
     /// `InvalidDistance` when the lists differ in length, a probability is negative or NaN, or a
@@ -64,7 +64,7 @@ impl FinitePair {
         Ok(FinitePair { p: p.into(), q: q.into() })
     }
     fn outputs(&self) -> impl Iterator<Item = (f64, f64, f64)> {
-        // Outputs that Q never gives have an infinite loss.
+        // Outputs with probability 0 under Q have an infinite loss.
         let loss = |p: f64, q: f64| if q > 0.0 { ln(p) - ln(q) } else { f64::INFINITY };
         self.p.iter().zip(self.q.iter()).map(move |(p, q)| (loss(*p, *q), *p, *q))
     }
@@ -123,7 +123,7 @@ impl DominatingPair for RandomizedResponsePair {
     }
 }
 
-/// Any mechanism that is `(epsilon, delta)`-differentially private, and no more is known of it.
+/// A mechanism known only to be `(epsilon, delta)`-differentially private.
 ///
 /// Such a mechanism is a post-processing of this pair (Kairouz, Oh, Viswanath 2015).
 /// With delta 0, powers of it are optimal composition of pure differential privacy.
@@ -159,16 +159,16 @@ impl DominatingPair for PrivatePair {
 /// Another pair, except with a probability of an unbounded loss: a threshold that hides rare keys.
 #[derive(Clone, Debug)]
 pub struct ThresholdedPair {
-    /// What happens otherwise.
+    /// The pair that applies otherwise.
     pub noise: Arc<dyn DominatingPair>,
-    /// The probability that a release tells whether somebody is there.
+    /// The probability that a release reveals whether a person is in the data.
     pub delta: f64,
 }
 impl DominatingPair for ThresholdedPair {
     fn range(&self, tail: f64) -> (f64, f64) {
         self.noise.range(tail)
     }
-    /// The event has probability at most delta under `P`. What remains is at most the other pair.
+    /// The event has probability at most delta under `P`. The rest is at most the other pair.
     fn buckets(&self, grid: &Grid) -> Buckets {
         let mut buckets = self.noise.buckets(grid);
         buckets.above += self.delta;
@@ -235,8 +235,8 @@ impl DominatingPair for DiscreteLaplacePair {
 
 /// Discrete Gaussian noise, `P[Z = z]` proportional to `e^(-z^2 / (2 scale^2))`, on an integer.
 ///
-/// It is log-concave, so that smaller sensitivities are dominated. A vector under the L2 distance
-/// is not.
+/// It is log-concave, so smaller sensitivities are dominated. A vector under the L2 distance is
+/// not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiscreteGaussianPair {
     /// The sensitivity.
@@ -245,7 +245,7 @@ pub struct DiscreteGaussianPair {
     pub scale: f64,
 }
 impl DiscreteGaussianPair {
-    /// The largest scale: its outputs are listed one by one.
+    /// The largest scale. The pair lists its outputs one by one.
     pub const MAX_SCALE: f64 = 65536.0;
 
     fn loss(&self, z: f64) -> f64 {
@@ -259,7 +259,8 @@ impl DominatingPair for DiscreteGaussianPair {
         (self.loss(z), self.loss(-z))
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
-        // Beyond, the probabilities of P are below e^-700 each, and fall faster than geometrically.
+        // Beyond this, the probabilities of P are below e^-700 each, and fall faster than
+        // geometrically.
         let reach = (37.4 * self.scale.min(Self::MAX_SCALE)).ceil() as i64 + 1;
         let d = f64::from(self.sensitivity);
         let weight = |z: f64| exp(-(z / self.scale) * (z / self.scale) / 2.0);

@@ -8,7 +8,7 @@ use opendp_core::{Error, Result};
 use super::Certified;
 use super::normal::{Enclosure, gauss, mills, sqrt_two_pi};
 
-/// Where a tail is below the smallest float.
+/// From this argument on, a tail is below the smallest float.
 const FAR: f64 = 39.0;
 
 /// Enclose `P[N >= x]` for a standard normal variable.
@@ -39,13 +39,13 @@ pub fn normal_tail(x: f64) -> Result<Certified> {
     Ok(if negative { float(&complement(&tail, bits), bits) } else { float(&tail, bits) })
 }
 
-/// Enclose delta at an epsilon for Gaussian noise whose standard deviation is `1 / mu` of the
-/// sensitivity.
+/// Enclose delta at an epsilon for Gaussian noise whose standard deviation is the sensitivity
+/// divided by `mu`.
 ///
-/// With `a = epsilon / mu - mu / 2` and `b = a + mu`, it is `T(a) - e^epsilon T(b)`, where `T` is the
-/// normal tail (Balle, Wang 2018, Theorem 8). Since `e^epsilon phi(b) = phi(a)`, this is
-/// `phi(a) (m(a) - m(b))` in terms of Mills' ratio, with no exponential that could overflow. Both
-/// ends are within an ulp or two of the exact value.
+/// With `a = epsilon / mu - mu / 2` and `b = a + mu`, it is `T(a) - e^epsilon T(b)`, where `T` is
+/// the normal tail (Balle, Wang 2018, Theorem 8). Since `e^epsilon phi(b) = phi(a)`, this is
+/// `phi(a) (m(a) - m(b))` in terms of Mills' ratio, without an exponential that could overflow.
+/// Both ends are within one or two ulps of the exact value.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon or `mu` is negative or NaN.
@@ -143,8 +143,8 @@ pub fn gaussian_epsilon(mu: f64, delta: f64) -> Result<Certified> {
     Ok(Certified { upper, lower: step_back(upper, least)? })
 }
 
-/// Enclose the largest `mu` at which Gaussian noise is `(epsilon, delta)`-private: the sensitivity
-/// divided by it is the standard deviation to use. The lower end is the safe one.
+/// Enclose the largest `mu` at which Gaussian noise is `(epsilon, delta)`-private. Use the
+/// sensitivity divided by `mu` as the standard deviation. The lower end is the safe one.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or delta is not from 0 to 1.
@@ -166,8 +166,8 @@ pub fn gaussian_mu(epsilon: f64, delta: f64) -> Result<Certified> {
     Ok(Certified { lower: step_back(above, fits)?, upper })
 }
 
-/// The trade-off function of a normal shift: the smallest error of the second kind that a test
-/// between `N(0, 1)` and `N(mu, 1)` has at a size of `alpha` (Dong, Roth, Su 2022).
+/// Enclose the trade-off function of a normal shift: the smallest error of the second kind of a
+/// test between `N(0, 1)` and `N(mu, 1)` at a size of `alpha` (Dong, Roth, Su 2022).
 ///
 /// # Errors
 /// `InvalidDistance` when `mu` is negative or `alpha` is not from 0 to 1.
@@ -211,7 +211,7 @@ fn check(delta: f64) -> Result<()> {
     Err(Error::InvalidDistance(reason))
 }
 
-/// The smallest float, found by bisection, from which on a condition holds.
+/// Find by bisection the smallest float from which on a condition holds.
 fn smallest(holds: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     if holds(0.0)? {
         return Ok(0.0);
@@ -233,7 +233,7 @@ fn smallest(holds: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     }
 }
 
-/// The first of ever smaller numbers at which a condition holds, or 0.
+/// Return the first of ever smaller numbers at which a condition holds, or 0.
 fn step_back(from: f64, holds: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     let mut by = f64::EPSILON / 2.0;
     while by < 1.0 {

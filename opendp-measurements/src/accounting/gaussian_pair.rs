@@ -1,4 +1,4 @@
-//! Gaussian noise, as it is and on a Poisson sample.
+//! Gaussian noise, without sampling and on a Poisson sample.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub struct GaussianPair {
     pub mu: f64,
 }
 
-/// How many standard deviations hold all but `tail`: at least enough, by `P[N > z] <= e^(-z^2/2)`.
+/// Return a number of standard deviations that holds all but `tail`, by `P[N > z] <= e^(-z^2/2)`.
 pub(super) fn deviations(tail: f64) -> f64 {
     (-2.0 * ln(tail.max(1e-300))).max(1.0).sqrt().min(LIMIT)
 }
@@ -69,24 +69,24 @@ impl DominatingPair for GaussianPair {
 
 /// Gaussian noise on a Poisson sample, one record removed or added.
 ///
-/// Removing a record changes `(1 - q) N(0, 1) + q N(mu, 1)` into `N(0, 1)`, and adding one the
-/// reverse, where `mu` belongs to the mechanism without sampling (Zhu, Dong, Wang 2022, Theorem 11).
+/// Removing a record changes `(1 - q) N(0, 1) + q N(mu, 1)` into `N(0, 1)`, and adding one does the
+/// reverse. Here `mu` is that of the mechanism without sampling (Zhu, Dong, Wang 2022, Theorem 11).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampledGaussianPair {
     /// The sensitivity divided by the standard deviation.
     pub mu: f64,
-    /// The probability with which each record is in the sample, above 0 and below 1.
+    /// The probability of each record to be in the sample, above 0 and below 1.
     pub rate: f64,
-    /// Whether the record is removed, or added.
+    /// Whether the record is removed (or else added).
     pub removed: bool,
 }
 
 impl SampledGaussianPair {
-    /// The loss of the output `y` when the record is removed: it increases with `y`.
+    /// Return the loss of the output `y` when the record is removed. It increases with `y`.
     fn loss(&self, y: f64) -> f64 {
         mixed(y * self.mu - self.mu * self.mu / 2.0, self.rate)
     }
-    /// The output of a loss. Its error is charged to the shift of the buckets.
+    /// Return the output of a loss. Its error is charged to the shift of the buckets.
     fn output(&self, loss: f64) -> f64 {
         let ratio = unmixed(loss, self.rate);
         if ratio > 0.0 { ln(ratio) / self.mu + self.mu / 2.0 } else { f64::NEG_INFINITY }
@@ -106,7 +106,7 @@ impl DominatingPair for SampledGaussianPair {
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
         let (mu, rate) = (self.mu, self.rate);
-        // Outputs from low to high; the loss of an added record is the negative.
+        // Outputs from low to high; the loss of an added record has the opposite sign.
         let edge = |i: usize| match self.removed {
             true => self.output(grid.edge(i)),
             false => self.output(-grid.edge(grid.count - i)),

@@ -11,13 +11,13 @@ use super::elementary::{U, exp, exp_m1, sum};
 use super::enclosed_pair::{Between, EnclosedPair, LEAST_SCALE, continuous, roughness, smoothing};
 use super::pair::{Buckets, DominatingPair, Grid};
 
-/// The worst shifts of a vector of integers with discrete Gaussian noise of scale `s`, but for a
+/// The worst shifts of a vector of integers with discrete Gaussian noise of scale `s`, except for a
 /// failure: see [`enclosed`](IntegerVectorPair::enclosed).
 ///
 /// For each of some steps `g` let `U` have `P[u]` proportional to `e^(-u^2 / (2 s^2 D))` on the
 /// multiples of `g`. Moving it by `D` has the loss `(D + 2 u) / (2 s^2)` at `u + D`. So all losses
-/// are on one lattice, and between its points each profile is linear in `e^epsilon`. The largest of
-/// them at the points is convex there, and joined linearly it is the profile of a measure on the
+/// are on one lattice, and between its points each profile is linear in `e^epsilon`. The maximum of
+/// the profiles at the points is convex. Joined linearly it is the profile of a measure on the
 /// lattice, which is at least the profile of each of them.
 #[derive(Clone)]
 pub struct IntegerVectorPair {
@@ -34,59 +34,59 @@ struct Outputs {
     list: Vec<(f64, f64, f64)>,
     /// A bound on the relative error of the masses.
     relative: f64,
-    /// At most what `P` is missing, at low losses.
+    /// Bounds the mass missing from `P`, at low losses.
     missing: f64,
 }
 
 impl fmt::Debug for IntegerVectorPair {
-    /// What is computed does not belong to the name.
+    /// Computed values are not part of the name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let IntegerVectorPair { square, scale, steps, .. } = self;
         write!(f, "IntegerVectorPair {{ square: {square}, scale: {scale:?}, steps: {steps:?} }}")
     }
 }
 
-/// Where probabilities are below `e^-700`, in scales.
+/// The distance, in scales, from which on probabilities are below `e^-700`.
 const REACH: f64 = 37.4;
 
 impl IntegerVectorPair {
-    /// The largest failure with which shifts are enclosed: it adds to delta.
+    /// The largest failure for which shifts are enclosed: it adds to delta.
     const MOST_FAILURE: f64 = 1e-7;
-    /// The most losses that are listed, once for each step.
+    /// The largest number of losses that are listed for each step.
     const MOST_LOSSES: f64 = 2e6;
 
-    /// Enclose what discrete Gaussian noise of a scale loses on a vector of integers, of which a
-    /// neighbour differs by a vector of integers whose squares add up to at most `square`, at least 1.
+    /// Enclose the loss of discrete Gaussian noise of a scale on a vector of integers. A neighbour
+    /// differs by a vector of integers whose squares add up to at most `square`, at least 1.
     ///
-    /// Nothing comes out where the distance is larger than the scale, but for a little, or where
+    /// Return `None` if the distance is larger than the scale by more than a small margin, or if
     /// there are too many losses to list.
     ///
     /// # Theorem
-    /// Let `x` and `x + s` be two vectors of integers. Numbers that do not differ tell nothing, and
-    /// more numbers, that differ by 1, do not lessen what is lost. So let `m` numbers differ, and the
-    /// sum of squares of `s` be `D = square`; then `m <= D`. Let `g` be the greatest common divisor
-    /// of `s`. The loss `(2 s . y - D) / (2 scale^2)` of the noise `y` about `s` depends on `s . y`
-    /// alone, and `g^2` divides `D`.
+    /// Let `x` and `x + s` be two vectors of integers. Numbers that do not differ reveal nothing,
+    /// and additional numbers that differ by 1 do not decrease the loss. So let `m` numbers differ,
+    /// and the sum of squares of `s` be `D = square`; then `m <= D`. Let `g` be the greatest common
+    /// divisor of `s`. The loss `(2 s . y - D) / (2 scale^2)` of the noise `y` about `s` depends on
+    /// `s . y` alone, and `g^2` divides `D`.
     ///
     /// *`s . Y`, where `Y` is the noise, has the law of `U` at the step `g`, up to a factor between
     /// `1 - f` and its inverse.* Let `A` be the sum of the squares of the first numbers of `s`, `h`
     /// their greatest common divisor, `T` the sum over them of `s_i Y_i / h`, and suppose that
-    /// `T` is discrete Gaussian of scale `scale sqrt(A) / h`. The next number is `k`, and `h'` is the
-    /// greatest common divisor of `h` and `k`. The pairs of integers `(t, y)` with
+    /// `T` is discrete Gaussian of scale `scale sqrt(A) / h`. The next number is `k`, and `h'` is
+    /// the greatest common divisor of `h` and `k`. The pairs of integers `(t, y)` with
     /// `(h t + k y) / h' = u` lie on a line, where the logarithm of their probability is
-    /// `-u^2 h'^2 / (2 scale^2 (A + k^2)) - (i - c)^2 / (2 w)` for all integers `i`, with some `c` and
-    /// `w = scale^2 h'^2 A / (h^2 (A + k^2))`. By Poisson's summation their sum is that of `i` real,
-    /// times a factor in `[1 - r, 1 + r]`, where `r` is the sum of `e^(-2 pi^2 w i^2)` over all `i`
-    /// but 0. So the sum with the next number is discrete Gaussian of scale
-    /// `scale sqrt(A + k^2) / h'`, up to a factor between `(1 - r) / (1 + r)` and its inverse, and the
-    /// factors of all numbers multiply. Begin with the largest of them. Then `k^2 <= A`, so that `w` is
-    /// at least `scale^2 / 2`, if `h' = h`. Else it is at least `scale^2 / D`, as `A >= h^2` and
-    /// `A + k^2 <= D`. The first `h` is at most `sqrt(D)`, and it falls to a half or less each time,
-    /// hence `log2(sqrt(D))` times at most.
+    /// `-u^2 h'^2 / (2 scale^2 (A + k^2)) - (i - c)^2 / (2 w)` for all integers `i`, with some `c`
+    /// and `w = scale^2 h'^2 A / (h^2 (A + k^2))`. By Poisson's summation their sum is the integral
+    /// over real `i`, times a factor in `[1 - r, 1 + r]`, where `r` is the sum of
+    /// `e^(-2 pi^2 w i^2)` over all `i` but 0. So the sum with the next number is discrete Gaussian
+    /// of scale `scale sqrt(A + k^2) / h'`, up to a factor between `(1 - r) / (1 + r)` and its
+    /// inverse, and the factors of all numbers multiply. Begin with the largest number. Then
+    /// `k^2 <= A`, so `w` is at least `scale^2 / 2` if `h' = h`. Otherwise it is at least
+    /// `scale^2 / D`, as `A >= h^2` and `A + k^2 <= D`. The first `h` is at most `sqrt(D)`, and
+    /// each such step divides it by at least 2, so there are at most `log2(sqrt(D))` of them.
     ///
     /// So the laws of both sides are `1 - f` times those of `U + D` and of `U`, and `f` times some
-    /// others. Of the steps `g`, whose squares divide `D`, the largest profile is taken. If `g > 1` it
-    /// may happen that no such vector exists; it is then a little too large.
+    /// others. Of the steps `g`, whose squares divide `D`, the largest profile is taken. If
+    /// `g > 1`, such a vector may not exist; then the bound is a little too large.
     ///
     /// # Errors
     /// `Overflow` when a quotient is not finite.
@@ -113,18 +113,18 @@ impl IntegerVectorPair {
     fn new(square: u64, scale: f64, steps: Vec<u64>) -> Self {
         IntegerVectorPair { square, scale, steps, outputs: OnceLock::new() }
     }
-    /// `s^2 D`, in floats.
+    /// Return `s^2 D`, in floats.
     fn variance(&self) -> f64 {
         self.scale * self.scale * self.square as f64
     }
     fn last(&self) -> i64 {
         (REACH * self.variance().sqrt()).ceil() as i64 + 1
     }
-    /// The loss of what is moved from `u`.
+    /// Return the loss at the output moved from `u`.
     fn loss(&self, u: i64) -> f64 {
         (self.square as f64 + 2.0 * u as f64) / (2.0 * self.scale * self.scale)
     }
-    /// The masses of `P` and `Q` at the losses of all `u`, at one step.
+    /// Return the masses of `P` and `Q` at the losses of all `u`, at one step.
     fn masses(&self, step: u64) -> Vec<(f64, f64)> {
         let (last, variance, step) = (self.last(), self.variance(), step as i64);
         let weight = |u: i64| exp(-((u as f64) * (u as f64) / variance) / 2.0);
@@ -145,7 +145,7 @@ impl IntegerVectorPair {
         if let [step] = self.steps[..] {
             let masses = losses.iter().zip(self.masses(step));
             let list = masses.map(|(loss, (p, q))| (*loss, p, q)).collect();
-            // This is a law, of which nothing is missing.
+            // The masses are a complete law: nothing is missing.
             return Outputs { list, relative, missing: 0.0 };
         }
         let lattice = Lattice::new(&losses, self.scale);
@@ -170,18 +170,19 @@ impl IntegerVectorPair {
     }
 }
 
-/// Points of a lattice of losses, by `r = e^loss`.
+/// Points of a lattice of losses, as `r = e^loss`.
 struct Lattice {
     ratios: Vec<f64>,
-    /// `r` of a point over `r` of the one before, less 1.
+    /// The quotient of `r` at adjacent points, minus 1.
     growth: f64,
     /// The first point with a loss of at least 0.
     middle: usize,
 }
 
-/// A profile at the points of a lattice: delta, and what it is above `1 - r`.
+/// A profile at the points of a lattice: delta, and the rest, its excess over `1 - r`.
 ///
-/// Of high losses the first is small, of low ones the second, and then nothing cancels.
+/// Delta is small at high losses, and the rest at low losses. Using the small one avoids
+/// cancellation.
 struct Profile {
     delta: Vec<f64>,
     rest: Vec<f64>,
@@ -195,8 +196,9 @@ impl Lattice {
             middle: losses.partition_point(|loss| *loss < 0.0),
         }
     }
-    /// The profile of what `Q` has at each point. Every term is positive: from one point to the one
-    /// before, delta grows by their distance times what `Q` has above, and the rest the other way.
+    /// Return the profile of the masses of `Q` at each point. Every term is positive. From one
+    /// point to the previous one, delta grows by their distance times the mass of `Q` above. The
+    /// rest grows in the other direction in the same way.
     fn profile(&self, masses: &[f64]) -> Profile {
         let (mut delta, mut above, mut rest, mut below) = (0.0, 0.0, 0.0, 0.0);
         let points = self.ratios.iter().zip(masses);
@@ -217,10 +219,11 @@ impl Lattice {
         });
         Profile { rest: rests.collect(), delta: deltas }
     }
-    /// What `Q` has at each point if this is the profile, but never less.
+    /// Return the mass of `Q` at each point for this profile, or a larger one.
     fn masses(&self, profile: &Profile) -> Vec<f64> {
         let at = |list: &[f64], i: usize| list.get(i).copied().unwrap_or(0.0);
-        // What Q has below a point is the slope of the rest before it, and above, that of delta.
+        // The mass of Q below a point is the slope of the rest before it; the mass above is the
+        // slope of delta.
         let width = |i: usize| at(&self.ratios, i) * self.growth;
         let below = |i: usize| match i {
             0 => 0.0,
@@ -236,7 +239,7 @@ impl Lattice {
             Ordering::Greater => above(i - 1) - above(i),
         };
         let masses: Vec<f64> = (0..self.ratios.len()).map(|i| mass(i).max(0.0)).collect();
-        // What rounding has taken from any of them, all make up for.
+        // Rounding may lower some values. Enlarge all masses by one factor to make up for it.
         let found = self.profile(&masses).delta;
         let pairs = profile.delta.iter().zip(&found).filter(|(wanted, _)| 1e-290 < **wanted);
         let more = pairs.map(|(wanted, found)| wanted / found).fold(1.0, f64::max);
@@ -257,15 +260,15 @@ impl Profile {
     }
 }
 
-/// Join equal releases with discrete Gaussian noise on integers: those of `U` as above, at one step.
+/// Join equal releases with discrete Gaussian noise on integers: those of `U` above, at one step.
 ///
 /// # Theorem
-/// The loss of `n` releases depends on the sum of their outputs alone. One step of the theorem at
-/// [`enclosed`](IntegerVectorPair::enclosed) after the other, with noise of the scale `s sqrt(D) / g`
-/// of which `i` have been joined, `w` is `s^2 D i / (g^2 (i + 1))`, which is at least half of
-/// `s^2 D / g^2`. So the sum is discrete Gaussian, but for a failure, and is moved by `n D`: one
-/// release with the square `n D`. If its scale is large, it lies between continuous ones, by the
-/// theorem at [`EnclosedPair::gaussian`] for one number.
+/// The loss of `n` releases depends on the sum of their outputs alone. Apply the steps of the
+/// theorem at [`enclosed`](IntegerVectorPair::enclosed) in turn, with noise of the scale
+/// `s sqrt(D) / g`. After `i` releases have been joined, `w` is `s^2 D i / (g^2 (i + 1))`, which is
+/// at least half of `s^2 D / g^2`. So the sum is discrete Gaussian, except for a failure, and is
+/// moved by `n D`: one release with the square `n D`. If its scale is large, it lies between
+/// continuous ones, by the theorem at [`EnclosedPair::gaussian`] for one number.
 pub(super) fn joined(square: u64, scale: f64, step: u64, count: u64) -> Result<Option<Between>> {
     let (steps, number) = (f64::inf_cast(step)?, f64::inf_cast(count)?);
     // In units of the step.
@@ -292,7 +295,7 @@ pub(super) fn joined(square: u64, scale: f64, step: u64, count: u64) -> Result<O
     let failure = roughness(0.99 * variance).inf_add(failure)?;
     Ok(Some(Between { above: Arc::new(above), below: Some(Arc::new(below)), times: 1, failure }))
 }
-/// The largest failure with which releases are joined: it adds to delta.
+/// The largest failure for which releases are joined: it adds to delta.
 const JOINED_FAILURE: f64 = 1e-20;
 
 impl DominatingPair for IntegerVectorPair {

@@ -10,7 +10,7 @@ use super::pair::DominatingPair;
 use super::plan::saddle_point;
 use super::transform::Tilted;
 
-/// What is asked.
+/// The question that is asked.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target {
     Epsilon(f64),
@@ -22,42 +22,42 @@ pub(super) enum Target {
 /// # Proof
 /// Let `M` be the product of the powers of the transforms of all losses, and `t > 0`. By Fourier,
 /// `D(x) = e^(t x) delta(x)` has the transform `G(s) = M(t + i s) / ((t + i s) (t + 1 + i s))`,
-/// because `integral (1 - e^-d)_+ e^(-z d) dd = 1 / (z (z + 1))` for `Re z > 0`. `D` is continuous and
-/// falls exponentially on both sides, and `G` is at most `M(t) / s^2`. So by Poisson's summation the
-/// sum of `G(n h) e^(-i n h x)` over all `n`, times `h / (2 pi)`, is that of `D(x + m L)` over all `m`,
-/// with `L = 2 pi / h`. All of these are positive:
+/// because `integral (1 - e^-d)_+ e^(-z d) dd = 1 / (z (z + 1))` for `Re z > 0`. `D` is continuous
+/// and falls exponentially on both sides, and `G` is at most `M(t) / s^2`. So, by Poisson's
+/// summation, the sum of `G(n h) e^(-i n h x)` over all `n`, times `h / (2 pi)`, equals the sum of
+/// `D(x + m L)` over all `m`, with `L = 2 pi / h`. All terms `D(x + m L)` are positive:
 /// - the sum bounds `D` from above;
-/// - those with `m > 0` are `e^(t L m) delta(x + m L) <= M(t') e^(-t' x - (t' - t) m L)` for each
-///   `t' > t`, those with `m < 0` the same for each `t'` from 0 to `t`, times `e^(t x)`, since
-///   `(1 - e^-d)_+ <= e^(t' d)`; two geometric series say how far above.
+/// - the terms with `m > 0` are `e^(t L m) delta(x + m L) <= M(t') e^(-t' x - (t' - t) m L)` for
+///   each `t' > t`, and those with `m < 0` the same for each `t'` from 0 to `t`, times `e^(t x)`,
+///   since `(1 - e^-d)_+ <= e^(t' d)`; two geometric series bound the excess.
 ///
-/// The frequencies that are left out count at most the envelope there, times the sum of
-/// `1 / (n h)^2`. What is computed errs by the errors of the waves.
+/// The omitted frequencies add at most the envelope there, times the sum of `1 / (n h)^2`. The
+/// computed sum errs by the errors of the waves.
 #[derive(Debug)]
 pub(super) struct Inversion {
     tilt: f64,
     /// `ln M(t)`, and a bound on its error.
     log: (f64, f64),
-    /// What the waves are about, and a bound on its error.
+    /// The centre of the waves, and a bound on its error.
     centre: (f64, f64),
     spacing: f64,
     /// `G(n h) e^(-i n h centre) / M(t)` for n from 1.
     waves: Vec<Complex>,
     /// Bounds the error of the sum of the waves.
     error: f64,
-    /// The sum of the moduli of the waves, and the same times their frequencies.
+    /// The sum of the moduli of the waves, and the sum of the moduli times their frequencies.
     size: (f64, f64),
     /// Two other tilts, one on either side, with upper bounds of `ln M`.
     others: [(f64, f64); 2],
-    /// Roughly where the answer is.
+    /// An estimate of the answer.
     pub(super) expected: f64,
 }
 
 type Parts = [(Arc<dyn DominatingPair>, u64)];
 
-/// How exact it tries to be, relative to the tolerance.
+/// The target error, relative to the tolerance.
 const SHARE: f64 = 1e-3;
-/// The most frequencies.
+/// The maximum number of frequencies.
 const MOST: usize = 2048;
 
 /// Tilted losses, and how often each counts.
@@ -130,20 +130,20 @@ fn saddle(parts: &Parts, target: Target) -> Option<Saddle> {
 }
 
 impl Inversion {
-    /// Plan for one question and compute the waves. Nothing if a pair has no transform, or if
-    /// too many frequencies count.
+    /// Plan for one question and compute the waves. Return `None` if a pair has no transform, or if
+    /// too many frequencies matter.
     pub(super) fn of(parts: &Parts, target: Target, tolerance: f64) -> Option<Inversion> {
         let saddle = saddle(parts, target)?;
         let expected = match target {
             Target::Epsilon(epsilon) => epsilon,
             Target::Delta(_) => saddle.centre.max(0.0),
         };
-        // At smaller tilts what repeats on the left falls too slowly.
+        // At smaller tilts the repetitions on the left decay too slowly.
         let variance = Tilt::new(parts, saddle.tilt, 0.0)?.total(|part| part.variance());
         let tilt = saddle.tilt.max(1.0 / variance.sqrt());
         let all = Tilt::new(parts, tilt, 0.0)?;
         let (log, variance) = (all.log(), all.total(|part| part.variance()));
-        // How much larger than delta the errors are.
+        // The factor by which the errors exceed delta.
         let excess = (log.0 - tilt * expected - saddle.log).max(0.0);
         let needed = excess - ln(SHARE * tolerance);
         let guess = (2.0 * needed / variance).sqrt();
@@ -161,9 +161,9 @@ impl Inversion {
         };
         let ((left, lower), (right, upper)) = (side(-1.0)?, side(1.0)?);
         let length = left.max(right).max(f64::MIN_POSITIVE);
-        // With so few digits its multiples are exact.
+        // Keep few digits, so that multiples are exact.
         let spacing = f64::from_bits((std::f64::consts::TAU / length).to_bits() & !0xfff);
-        // The fewest frequencies such that the others do not count.
+        // The fewest frequencies such that the others are negligible.
         let goal = length * exp(-needed);
         let rest = |n: usize| {
             let at = n as f64 * spacing;
@@ -217,7 +217,7 @@ impl Inversion {
         let wave = product / kernel;
         let size = exp((log * (1.0 - 1e-12)).max(-690.0)) / kernel.norm_sqr().sqrt();
         let size = size * (1.0 + 1e-9);
-        // What is next to nothing may have become no number.
+        // A negligible value may have become NaN.
         let nothing = log < -200.0;
         let wave = if nothing { Complex::new(0.0, 0.0) } else { wave };
         let relative = if nothing { 1.0 } else { (1.01 * errors + 32.0 * U).min(2.0) };
@@ -226,7 +226,7 @@ impl Inversion {
         self.size.1 += size * frequency;
         self.waves.push(wave);
     }
-    /// `M(t) e^(-t epsilon) / L`, rounded in a direction.
+    /// Return `M(t) e^(-t epsilon) / L`, rounded in a direction.
     fn factor(&self, epsilon: f64, sign: f64) -> f64 {
         let exponent = self.log.0 - self.tilt * epsilon;
         let error = self.log.1 + 8.0 * U * (self.log.0.abs() + (self.tilt * epsilon).abs());
@@ -237,7 +237,7 @@ impl Inversion {
         let factor = exp(exponent.max(-690.0));
         factor * self.spacing / std::f64::consts::TAU * (1.0 + sign * 32.0 * U)
     }
-    /// The sum of the waves at an epsilon, and a bound on its error.
+    /// Return the sum of the waves at an epsilon, and a bound on its error.
     fn sum(&self, epsilon: f64) -> (f64, f64) {
         let turn = self.spacing * (self.centre.0 - epsilon);
         if !(turn.abs() * (self.waves.len() as f64) < CIS_LIMIT) {
@@ -255,7 +255,7 @@ impl Inversion {
         let error = self.error + 2.0 * (rounding + self.size.1 * far);
         (first + 2.0 * sum, error + 8.0 * U * (first + self.size.0))
     }
-    /// Where answers are looked for.
+    /// Return the interval in which answers are searched.
     pub(super) fn window(&self) -> (f64, f64) {
         let half = std::f64::consts::PI / self.spacing;
         (self.expected - half, self.expected + half)
@@ -273,7 +273,7 @@ impl Inversion {
         let delta = self.factor(epsilon, -1.0) * (sum - error) - repeated;
         if 0.0 <= delta { (delta * (1.0 - 8.0 * U)).min(1.0) } else { 0.0 }
     }
-    /// Bound what repeats on one side, by another tilt and its `ln M`.
+    /// Bound the repetitions on one side, by another tilt and its `ln M`.
     fn repeated(&self, (tilt, log): (f64, f64), epsilon: f64) -> f64 {
         let exponent = log - tilt * epsilon;
         let error = 8.0 * U * (log.abs() + (tilt * epsilon).abs());

@@ -13,17 +13,18 @@ pub(super) const ERROR: f64 = 256.0 * U;
 
 /// Laplace noise of scale `sensitivity / epsilon`.
 ///
-/// Vectors under the L1 distance are dominated by one number: the trade-off function of the shift
-/// by `a + b` of a log-concave density is `T_b(1 - T_a)`, and for a product of two shifts, in two
-/// coordinates, the same expression is a lower bound, for one test can follow the other (compare
-/// Dong, Roth, Su 2022, on log-concave noise).
+/// Vectors under the L1 distance are dominated by one number. The trade-off function of the shift
+/// by `a + b` of a log-concave density is `T_b(1 - T_a)`. For a product of two shifts, in two
+/// coordinates, the same expression is a lower bound, because one test can follow the other
+/// (compare Dong, Roth, Su 2022, on log-concave noise).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaplacePair {
     /// The sensitivity divided by the scale.
     pub epsilon: f64,
 }
 
-/// The masses that `e^((x - end) / 2) / 4 dx` and, for `Q`, `e^-x` times that, give to an interval.
+/// Return the masses of an interval under `e^((x - end) / 2) / 4 dx` and, for `Q`, `e^-x` times
+/// that.
 pub(super) fn exponential(end: f64, low: f64, high: f64) -> (f64, f64) {
     if !(low < high) {
         return (0.0, 0.0);
@@ -72,7 +73,7 @@ impl DominatingPair for LaplacePair {
     }
 }
 
-/// The exponential mechanism, and any other of bounded range `epsilon`.
+/// The exponential mechanism, and every other mechanism of bounded range `epsilon`.
 ///
 /// Its profile is at most `(a - sqrt(r))^2 / (a^2 - 1)` at `r = e^x` for `a = e^(epsilon / 2)`: the
 /// largest value of `p (1 - r e^-t)` over the two-point losses `t`, `t - epsilon` that a bounded

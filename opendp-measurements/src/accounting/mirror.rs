@@ -8,8 +8,8 @@ pub(super) struct Mirror<'a> {
     pub(super) buckets: Buckets,
 }
 impl Mirror<'_> {
-    /// Add what is between the losses `k * step` and `(k + 1) * step`. Beyond the grid, it may be
-    /// anywhere from the first of them on.
+    /// Add the mass between the losses `k * step` and `(k + 1) * step`. Beyond the grid, the mass
+    /// may be anywhere from the first of these losses on.
     pub(super) fn piece(&mut self, k: usize, p: f64, q: f64) {
         self.add(k as i64, p, q);
         self.add(-1 - k as i64, q, p);

@@ -1,4 +1,4 @@
-//! Profiles of noise.
+//! Privacy profiles of noise.
 
 use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::{PrivacyProfile, Result};
@@ -11,10 +11,10 @@ use super::{
     profile_of_private,
 };
 
-/// The most outputs that a discrete mechanism's sensitivity may tell apart one by one.
+/// The largest sensitivity for which the outputs of a discrete mechanism are listed one by one.
 const MAX_SENSITIVITY: f64 = 65536.0;
 
-/// The profile of a mechanism that costs nothing at distance 0, and everything without noise.
+/// Return the profile at distance 0, with no loss, or at scale 0, with unbounded loss.
 fn degenerate(sensitivity: f64, scale: f64) -> Option<PrivacyProfile> {
     if sensitivity == 0.0 {
         Some(Account::new().profile())
@@ -25,13 +25,13 @@ fn degenerate(sensitivity: f64, scale: f64) -> Option<PrivacyProfile> {
     }
 }
 
-/// The profile of Laplace noise on real numbers within an L1 distance.
+/// Return the profile of Laplace noise on real numbers within an L1 distance.
 ///
 /// One release has `delta = 1 - e^((epsilon - s) / 2)`, where `s` is the sensitivity divided by the
 /// scale (Balle, Barthe, Gaboardi 2018, Theorem 3).
 ///
 /// # Errors
-/// `Overflow` when an argument is not finite, or the quotient is not.
+/// `Overflow` when an argument is not finite, or their quotient is not.
 pub fn profile_of_laplace(sensitivity: f64, scale: f64) -> Result<PrivacyProfile> {
     if let Some(profile) = degenerate(sensitivity, scale) {
         return Ok(profile);
@@ -45,10 +45,10 @@ pub fn profile_of_laplace(sensitivity: f64, scale: f64) -> Result<PrivacyProfile
     }))
 }
 
-/// The profile of discrete Laplace noise on integers within an L1 distance.
+/// Return the profile of discrete Laplace noise on integers within an L1 distance.
 ///
-/// Integers differ by integers, so the sensitivity is rounded down. When it is very large, what is
-/// used is that the mechanism is purely private.
+/// Integers differ by integers, so the sensitivity is rounded down. For a very large sensitivity,
+/// the profile uses only that the mechanism is purely private.
 ///
 /// # Errors
 /// As [`profile_of_laplace`].
@@ -64,7 +64,7 @@ pub fn profile_of_discrete_laplace(sensitivity: f64, scale: f64) -> Result<Priva
     profile_of_private(epsilon, 0.0)
 }
 
-/// The profile of Gaussian noise on real numbers within an L2 distance.
+/// Return the profile of Gaussian noise on real numbers within an L2 distance.
 ///
 /// # Errors
 /// As [`profile_of_laplace`].
@@ -77,11 +77,11 @@ pub fn profile_of_gaussian(sensitivity: f64, scale: f64) -> Result<PrivacyProfil
     Ok(profile_of(GaussianPair { mu }).with_delta(exact))
 }
 
-/// The profile of discrete Gaussian noise on one integer.
+/// Return the profile of discrete Gaussian noise on one integer.
 ///
-/// From a scale of 100 on it is enclosed by those of continuous noise: see
-/// [`EnclosedPair`](super::EnclosedPair). Of a sensitivity above 8 times a smaller scale only its
-/// `rho` is used.
+/// For scales of at least 100 it is enclosed by profiles of continuous noise: see
+/// [`EnclosedPair`](super::EnclosedPair). For smaller scales, a sensitivity above 8 times the scale
+/// is bounded by its `rho` only.
 ///
 /// # Errors
 /// As [`profile_of_laplace`].
@@ -101,14 +101,15 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
     profile_of_concentrated(ratio.inf_mul(ratio)?.inf_div(2.0)?)
 }
 
-/// The profile of discrete Gaussian noise on integers within an L2 distance.
+/// Return the profile of discrete Gaussian noise on integers within an L2 distance.
 ///
-/// Integers differ by integers, so the square of the sensitivity is rounded down; that of a root that
-/// was rounded to the nearest float is the integer that it was. From a scale of 100
-/// on the profile is enclosed by those of continuous noise ([`EnclosedPair`](super::EnclosedPair)),
-/// and below it the worst of all shifts is found
-/// ([`IntegerVectorPair`](super::IntegerVectorPair)), if the sensitivity is not larger than the scale.
-/// Of what is left only `rho` is used, or the first of these if the scale is at least 20.
+/// Integers differ by integers, so the square of the sensitivity is rounded down. If the
+/// sensitivity is the float nearest to the root of an integer, the square is that integer. For
+/// scales of at least 100 the profile is enclosed by profiles of continuous noise
+/// ([`EnclosedPair`](super::EnclosedPair)). For smaller scales the worst of all shifts is found
+/// ([`IntegerVectorPair`](super::IntegerVectorPair)), if the sensitivity is not larger than the
+/// scale. Otherwise only `rho` is used, or the enclosure by continuous noise if the scale is at
+/// least 20.
 ///
 /// # Errors
 /// As [`profile_of_laplace`].

@@ -93,7 +93,7 @@ fn mills_at(x: &IBig, bits: usize) -> Enclosure {
 fn mills_series(x: &IBig, bits: usize) -> Enclosure {
     let w = bits + 64;
     let x = x << 64usize;
-    // Every term is a truncation, short by at most the shortfall of the one before times
+    // Every term is a truncation. Its shortfall is at most the shortfall of the previous term times
     // x^2 / (2n + 1), plus 1. The product of these factors is at most e^8, times 2.
     let square = (&x * &x) >> w;
     let mut term = x.clone();
@@ -114,8 +114,8 @@ fn mills_series(x: &IBig, bits: usize) -> Enclosure {
 
 /// Laplace's continued fraction `m = 1 / t_1`, `t_k = x + k / t_{k+1}`.
 ///
-/// All `t_k` exceed `x`, hence `x < t_{n+1} < x + (n + 1) / x`: an enclosure to start from, which
-/// every step backward makes narrower.
+/// All `t_k` exceed `x`, so `x < t_{n+1} < x + (n + 1) / x`. Start from this enclosure; each step
+/// backward makes it narrower.
 fn mills_fraction(x: &IBig, bits: usize) -> Enclosure {
     let one = IBig::ONE << (2 * bits);
     let mut depth = 32u32;

@@ -11,7 +11,7 @@ use super::normal::{Enclosure, mills};
 
 /// Bounds the relative error of [`tail`] and [`mass`] at arguments up to [`LIMIT`].
 pub(crate) const MASS_ERROR: f64 = 1024.0 * U;
-/// Where the tail is taken for zero: it is below `10^-310` there.
+/// From this argument on the tail is treated as zero: it is below `10^-310`.
 pub(crate) const LIMIT: f64 = 37.5;
 
 const INVERSE_SQRT_TWO_PI: f64 = 0.398_942_280_401_432_7;
@@ -33,8 +33,8 @@ fn density(x: f64) -> f64 {
 
 /// The Taylor coefficients of Mills' ratio at `node / 4`, rounded to nearest.
 ///
-/// From `m' = x m - 1` follows `(n + 1) a[n+1] = x a[n] + a[n-1]` for `n >= 1`. At 320 bits the
-/// recurrence, which multiplies errors by less than `x^16 / 16! < 2^44` here, loses nothing.
+/// From `m' = x m - 1` follows `(n + 1) a[n+1] = x a[n] + a[n-1]` for `n >= 1`. The recurrence
+/// multiplies errors by less than `x^16 / 16! < 2^44`, which is negligible at 320 bits.
 fn coefficients(node: usize) -> &'static [f64; TERMS] {
     static TABLE: [OnceLock<[f64; TERMS]>; NODES] = [const { OnceLock::new() }; NODES];
     TABLE[node.min(NODES - 1)].get_or_init(|| {

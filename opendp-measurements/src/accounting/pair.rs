@@ -1,4 +1,4 @@
-//! Dominating pairs: what a mechanism contributes to an account.
+//! Dominating pairs: the contribution of a mechanism to an account.
 
 use std::fmt::Debug;
 
@@ -10,7 +10,7 @@ use super::transform::Tilted;
 /// Bucket edges: the losses `first * step`, `(first + 1) * step`, and so on, `count + 1` of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grid {
-    /// The distance of two edges.
+    /// The distance between adjacent edges.
     pub step: f64,
     /// The index of the lowest edge.
     pub first: i64,
@@ -30,11 +30,11 @@ impl Grid {
         let last = (high / step - 1e-9).ceil().max(first + 1.0);
         Grid { step, first: first as i64, count: (last - first) as usize }
     }
-    /// The loss at an edge.
+    /// Return the loss at an edge.
     pub fn edge(&self, index: usize) -> f64 {
         (self.first + index as i64) as f64 * self.step
     }
-    /// The edge that a loss is at, but for rounding.
+    /// Return the edge at a loss, up to rounding.
     fn at_edge(&self, loss: f64) -> Option<usize> {
         let place = loss / self.step;
         let nearest = place.round_ties_even();
@@ -42,16 +42,16 @@ impl Grid {
         let near = (place - nearest).abs() <= Self::SNAP * (1.0 + place.abs());
         (near && 0.0 <= index && index <= self.count as f64).then_some(index as usize)
     }
-    /// The bucket that a loss is in.
+    /// Return the bucket of a loss.
     fn bucket(&self, loss: f64) -> Option<usize> {
         let index = (loss / self.step).floor() - self.first as f64;
         (0.0 <= index && index < self.count as f64).then_some(index as usize)
     }
-    /// The relative distance at which a loss counts as being at an edge.
+    /// The relative distance at which a loss is treated as being at an edge.
     const SNAP: f64 = 1e-14;
 }
 
-/// What two distributions `P` and `Q` give to the buckets of a grid.
+/// The masses of two distributions `P` and `Q` in the buckets of a grid.
 ///
 /// The loss of an output is the logarithm of its likelihood ratio `P / Q`. Bucket `i` holds the
 /// outputs whose loss is between edges `i` and `i + 1`, give or take `shift`. The masses are exact
@@ -62,10 +62,10 @@ pub struct Buckets {
     pub p: Vec<f64>,
     /// The mass that `Q` gives to each bucket.
     pub q: Vec<f64>,
-    /// What `P` gives to outputs whose loss is that of an edge, with the index of the edge.
+    /// The mass that `P` gives to outputs whose loss is at an edge, with the index of the edge.
     pub at_edges: Vec<(usize, f64)>,
-    /// Upper bounds on mass that `P` may give in addition, with the index of an edge that its loss
-    /// does not exceed.
+    /// Upper bounds on additional mass that `P` may give, with the index of an edge at or above its
+    /// loss.
     pub doubtful: Vec<(usize, f64)>,
     /// An upper bound on the mass that `P` gives to outputs below the first edge.
     pub below: f64,
@@ -104,62 +104,63 @@ pub enum LogConcaveNoise {
 /// `sup_S M(x)(S) - e^epsilon M(y)(S) <= sup_S P(S) - e^epsilon Q(S)`. The pair of an adaptive
 /// composition is then the product of the pairs (Zhu, Dong, Wang 2022, Theorem 10).
 ///
-/// Two pairs with the same `Debug` text are taken for the same.
+/// Two pairs with the same `Debug` text are treated as equal.
 pub trait DominatingPair: Debug + Send + Sync {
-    /// An interval of losses outside of which `P` gives at most about `tail` to either side.
+    /// Return an interval of losses. `P` gives at most about `tail` to either side of it.
     ///
-    /// It decides what is computed finely. Nothing is unsound when it is wrong.
+    /// It determines what is computed finely. A wrong interval does not make bounds invalid.
     fn range(&self, tail: f64) -> (f64, f64);
     /// Put the outputs into the buckets of a grid.
     fn buckets(&self, grid: &Grid) -> Buckets;
-    /// A step that all atoms of the loss are multiples of, if there are atoms and there is one.
+    /// Return a step with all atoms of the loss on its multiples, if there are atoms and such a
+    /// step.
     fn unit(&self) -> Option<f64> {
         None
     }
-    /// An upper bound on the loss in both directions, rounded up; infinite if there is none.
+    /// Return an upper bound on the loss in both directions, rounded up; infinite if there is none.
     fn most(&self) -> f64 {
         f64::INFINITY
     }
-    /// Whether the pair is itself only a bound, so that it bounds nothing from below.
+    /// Whether the pair itself is only an upper bound, so that it gives no lower bound.
     fn only_above(&self) -> bool {
         false
     }
-    /// What `count` releases with the pair lie between, where that is easier to compose. What comes
-    /// out is looked at again, so that it has to be simpler.
+    /// Return pairs that enclose `count` releases with this pair, if these are easier to compose.
+    /// The returned pairs may be replaced again, so they have to be simpler.
     fn between(&self, _count: u64) -> Option<Between> {
         None
     }
-    /// A `rho` such that the mechanism is `rho`-zero-concentrated differentially private, rounded up,
-    /// where one is known. If the pair is also [only a bound](Self::only_above), it may be replaced
-    /// by this.
+    /// Return a `rho` such that the mechanism is `rho`-zero-concentrated differentially private,
+    /// rounded up, if one is known. If the pair is also [only a bound](Self::only_above), it may be
+    /// replaced by this.
     fn concentrated(&self) -> Option<f64> {
         None
     }
-    /// Bounds on the Renyi divergence of every order, if this is all that is known of the mechanism:
-    /// the pair may be replaced by them.
+    /// Return bounds on the Renyi divergence of every order, if nothing else is known of the
+    /// mechanism. The pair may be replaced by them.
     fn renyi(&self) -> Option<RenyiCurve> {
         None
     }
-    /// The transform of the loss at a tilt above 0 or equal to it, for frequencies up to a highest
-    /// one, where it is known. Compositions of such pairs need no grid.
+    /// Return the transform of the loss at a tilt of at least 0, for frequencies up to a highest
+    /// one, if it is known. Compositions of such pairs need no grid.
     ///
-    /// It has to be that of the pair itself, not of a bound.
+    /// It has to be the transform of the pair itself, not of a bound.
     fn tilted(&self, _tilt: f64, _highest: f64) -> Option<Box<dyn Tilted>> {
         None
     }
-    /// The same mechanism on a Poisson sample, one record removed, or added, where more is known than
-    /// [`SampledPair`](super::SampledPair) computes.
+    /// Return the same mechanism on a Poisson sample, for one record removed or added, if more is
+    /// known than [`SampledPair`](super::SampledPair) computes.
     fn on_sample(&self, _rate: f64, _removed: bool) -> Option<std::sync::Arc<dyn DominatingPair>> {
         None
     }
-    /// The noise of which `P` and `Q` are two shifts, and how far apart they are, if they are that.
+    /// If `P` and `Q` are two shifts of one noise, return the noise and the distance of the shifts.
     ///
     /// Two such pairs of one noise, for an added and for a replaced record, have a
     /// [`ReplacedPair`](super::ReplacedPair) on a Poisson sample.
     fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
         None
     }
-    /// The same mechanism in the other direction; nothing when it is the pair itself.
+    /// Return the same mechanism in the other direction; `None` when it is the pair itself.
     ///
     /// A pair `(P, Q)` and its reverse `(Q, P)` are the same when the mechanism is symmetric.
     fn reverse(&self) -> Option<std::sync::Arc<dyn DominatingPair>> {
@@ -168,7 +169,7 @@ pub trait DominatingPair: Debug + Send + Sync {
 }
 
 impl Buckets {
-    /// Begin without any mass.
+    /// Create buckets without mass.
     pub fn empty(grid: &Grid, relative: f64, shift: f64) -> Self {
         let none = vec![0.0; grid.count];
         Buckets {
@@ -201,9 +202,9 @@ impl Buckets {
             }
         }
     }
-    /// Add an output that there may be, by its loss and an upper bound on its probability.
+    /// Add a possible output, by its loss and an upper bound on its probability.
     pub fn doubt(&mut self, grid: &Grid, loss: f64, p: f64) {
-        // One edge more than is needed, whatever rounds.
+        // One edge more than needed, so rounding does not matter.
         let index = (loss / grid.step).ceil() - grid.first as f64 + 1.0;
         if p <= 0.0 {
             return;
@@ -214,7 +215,7 @@ impl Buckets {
             self.above += p * (1.0 + 2.0 * self.relative);
         }
     }
-    /// Add what a continuous loss between `low` and `high` puts outside of the grid.
+    /// Add the mass of a continuous loss between `low` and `high` that lies outside the grid.
     pub(super) fn lose(&mut self, grid: &Grid, low: f64, high: f64, p: impl Fn(f64, f64) -> f64) {
         let (first, last) = (grid.edge(0), grid.edge(grid.count));
         if low < first {

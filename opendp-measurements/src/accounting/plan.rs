@@ -1,4 +1,5 @@
-//! How a question is computed on a grid. What is chosen here decides how tight bounds are, not whether they hold.
+//! The computation of a question on a grid. These choices affect how tight bounds are, not whether
+//! they hold.
 
 use std::sync::Arc;
 
@@ -8,16 +9,16 @@ use super::elementary::{exp, ln};
 use super::inversion::Target;
 use super::pair::{DominatingPair, Grid};
 
-/// How to compute it.
+/// The parameters of the computation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) tilt: f64,
     pub(super) tail: f64,
     pub(super) step: f64,
     pub(super) centre: f64,
-    /// Roughly where the answer is, as an epsilon.
+    /// An estimate of the answer, as an epsilon.
     pub(super) target: f64,
-    /// What may be outside of the window.
+    /// The mass that may be outside the window.
     pub(super) outside: f64,
     pub(super) length: usize,
 }
@@ -25,7 +26,7 @@ pub(super) struct Plan {
 pub(super) type Parts = Vec<(Arc<dyn DominatingPair>, u64)>;
 type Losses = Vec<(Arc<DiscreteLoss>, u64)>;
 
-/// Buckets of the first, coarse look at a pair.
+/// The number of buckets for the first, coarse estimate of a pair.
 const COARSE: f64 = 4096.0;
 /// The lengths of transforms.
 const SHORTEST: usize = 1 << 13;
@@ -59,11 +60,12 @@ impl Plan {
         let width = window.high - window.low + 16.0 * fine;
         let length = (width / fine).clamp(SHORTEST as f64, LONGEST as f64) as usize;
         let length = length.next_power_of_two();
-        // Neither finer than is of use, nor so fine that one loss alone has too many buckets.
+        // Neither finer than useful, nor so fine that a single loss has too many buckets.
         let widest = parts.iter().map(|(pair, _)| pair.range(tail)).map(|(low, high)| high - low);
         let widest = widest.fold(0.0, f64::max).min(2.0 * Grid::REACH);
         let mut step = (width / length as f64).max(fine / 64.0).max(widest / LONGEST as f64);
-        // Atoms that are on the grid are not spread. Their step decides, if there is only one.
+        // Atoms on the grid are not spread. If all steps of atoms are multiples of one, fit the
+        // grid to it.
         let units: Vec<f64> = parts.iter().filter_map(|(pair, _)| pair.unit()).collect();
         let unit = units.iter().copied().fold(f64::INFINITY, f64::min);
         let multiple = |other: &f64| (other / unit - (other / unit).round()).abs() < 1e-12;
@@ -83,26 +85,26 @@ impl Plan {
     }
 }
 
-/// A tilt, and where the tilted sum is.
+/// A tilt, and the window of the tilted sum.
 struct Window {
     tilt: f64,
     low: f64,
     high: f64,
-    /// What may be outside.
+    /// The mass that may be outside.
     outside: f64,
 }
 
 impl Window {
     /// Choose the tilt with the narrowest window.
     ///
-    /// The tilt of the saddle point makes all errors relative to delta. It may also make a sum
-    /// with rare large losses very wide. A smaller one will do if delta is so large that the errors
-    /// that it multiplies stay small.
+    /// The tilt of the saddle point makes all errors relative to delta. It may also make a sum with
+    /// rare large losses very wide. If delta is large, a smaller tilt may be used: it multiplies
+    /// the errors by a small factor only.
     fn at(losses: &Losses, found: &Look, count: f64, tolerance: f64) -> Window {
         let base = ln(found.delta.max(1e-300));
         let at = |tilt: f64| {
             let now = cumulants(losses, tilt);
-            // How much larger than delta the errors are.
+            // The factor by which the errors exceed delta.
             let excess = (now.0 - tilt * found.centre - base).max(0.0);
             let outside = 0.05 * tolerance * exp(-excess);
             let needed = -ln(outside);
@@ -140,7 +142,7 @@ impl Window {
     }
 }
 
-/// The cumulant of a sum, and its first two derivatives.
+/// Return the cumulant of a sum, and its first two derivatives.
 fn cumulants(losses: &Losses, tilt: f64) -> (f64, f64, f64) {
     losses.iter().fold((0.0, 0.0, 0.0), |(a, b, c), (loss, count)| {
         let (log, mean, variance) = loss.cumulant(tilt);
@@ -149,7 +151,7 @@ fn cumulants(losses: &Losses, tilt: f64) -> (f64, f64, f64) {
     })
 }
 
-/// What a coarse look finds.
+/// A coarse estimate.
 struct Look {
     tilt: f64,
     centre: f64,
@@ -181,16 +183,17 @@ pub(super) fn discretise(parts: &Parts, step: f64, tail: f64, side: Side) -> Los
     parts.iter().map(one).collect()
 }
 
-/// The logarithm of what delta is less than `M(t) e^(-t epsilon)`, where epsilon is the tilted mean.
+/// Return the logarithm of the factor by which delta is less than `M(t) e^(-t epsilon)`, where
+/// epsilon is the tilted mean.
 ///
-/// If the tilted sum is normal, of standard deviation `s`, it is that of `t (t + 1) s sqrt(2 pi)`
-/// where `t s` is large, of `sqrt(2 pi) / s` where `s` is small, and nothing between.
+/// For a normal tilted sum of standard deviation `s`, the factor is about `t (t + 1) s sqrt(2 pi)`
+/// if `t s` is large, about `sqrt(2 pi) / s` if `s` is small, and 1 between.
 pub(super) fn saddle_point(tilt: f64, variance: f64) -> f64 {
     let spread = (std::f64::consts::TAU * variance).sqrt();
     ln(1.0 + std::f64::consts::TAU / spread + tilt * (tilt + 1.0) * spread)
 }
 
-/// Find the saddle point: the tilt that puts the mean of the sum where the question is.
+/// Find the saddle point: the tilt that puts the mean of the sum at the answer.
 fn look(losses: &Losses, target: Target) -> Look {
     let at = |tilt: f64| {
         let (log, mean, variance) = cumulants(losses, tilt);
@@ -209,7 +212,7 @@ fn look(losses: &Losses, target: Target) -> Look {
     let mut low = 0.0;
     for _ in 0..24 {
         found = at(high);
-        // The last condition: the tilted sum is a single point, the largest.
+        // The last condition: the tilted sum is a single point, the largest loss.
         if enough(&found) || found.variance * high * high < 1e-3 {
             break;
         }

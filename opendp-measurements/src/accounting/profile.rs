@@ -17,7 +17,7 @@ use super::{
     renyi_delta, renyi_epsilon,
 };
 
-/// Where a profile that is only a curve is cut off.
+/// The delta at which a profile that is only a curve is cut off.
 pub(super) const NEGLIGIBLE: f64 = 1e-18;
 
 impl ComposableLoss for Account {
@@ -30,10 +30,10 @@ impl ComposableLoss for Account {
     fn delta_below(&self, epsilon: f64) -> Result<f64> {
         Account::delta_below(self, epsilon)
     }
-    /// Accounts are joined. A profile that carries no account enters by its curve alone. Curves lose
-    /// something on a grid, so what comes out is then the better of that and basic composition.
+    /// Join the accounts. A profile without an account contributes its curve alone. Curves lose
+    /// precision on a grid, so the result is the better of the grid and basic composition.
     fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
-        // What is known by more than its curve, and curves, alone and as pairs.
+        // Parts known by more than their curve; and curves, both as profiles and as pairs.
         let (mut known, mut curves) = (Account::new(), Account::new());
         let (mut members, mut exact) = (Vec::new(), Vec::new());
         let (mut rho, mut renyi, mut kinds) = (0.0f64, Vec::new(), HashMap::new());
@@ -79,7 +79,7 @@ impl ComposableLoss for Account {
         if members.is_empty() {
             return Ok(profile);
         }
-        // One alone may have a curve that is faster than its account.
+        // A single profile may have a curve that is faster than its account.
         match exact[..] {
             [] => {}
             [one] => members.push(one.clone()),
@@ -100,22 +100,22 @@ impl ComposableLoss for Account {
 }
 
 impl Account {
-    /// The bounds on the Renyi divergence of everything, if no more is known of it.
+    /// Return the bounds on the Renyi divergence of everything, if nothing else is known of it.
     fn only_renyi(&self) -> Option<RenyiCurve> {
         match self.parts() {
             [(pair, 1)] => pair.renyi(),
             _ => None,
         }
     }
-    /// Whether every pair is known by more than its curve. Pairs of one text are looked at once.
+    /// Whether every pair is known by more than its curve. Pairs with equal text are checked once.
     fn is_known(&self, kinds: &mut HashMap<Arc<str>, bool>) -> bool {
         self.parts().iter().zip(self.names()).all(|((pair, count), name)| {
             let known = || !pair.only_above() || pair.between(*count).is_some();
             *kinds.entry(name.clone()).or_insert_with(known)
         })
     }
-    /// A profile that can be asked often: its own if that takes no grid, else, where there is one,
-    /// that of its `rho` and of the most that it loses.
+    /// Return a profile that is fast to evaluate: the account's own if it needs no grid; otherwise,
+    /// if there is a `rho`, the profile of this `rho` and of the largest loss.
     fn quick(self) -> PrivacyProfile {
         let (most, rho) = (self.most(), self.rho());
         let fast = self.parts().iter().all(|(pair, _)| pair.tilted(0.0, 0.0).is_some());
@@ -126,31 +126,31 @@ impl Account {
             _ => self.profile(),
         }
     }
-    /// The privacy profile of everything in the account.
+    /// Return the privacy profile of everything in the account.
     pub fn profile(self) -> PrivacyProfile {
         PrivacyProfile::of_loss(Arc::new(self))
     }
 }
 
-/// The account that a profile carries, if its loss is one.
+/// Return the account that a profile carries, if its loss is an account.
 fn account(profile: &PrivacyProfile) -> Option<&Account> {
     let loss: &dyn Any = &**profile.loss()?;
     loss.downcast_ref()
 }
 
-/// Make the pair of a profile of which nothing else is known.
+/// Make the pair of a profile known only by its curve.
 fn curve(profile: PrivacyProfile) -> Result<CurvePair> {
     let reach = profile.epsilon(NEGLIGIBLE)?;
     Ok(CurvePair::new(reach, move |epsilon| profile.delta(epsilon).unwrap_or(1.0)))
 }
 
-/// The profile of one release with a dominating pair.
+/// Return the profile of one release with a dominating pair.
 pub fn profile_of(pair: impl DominatingPair + 'static) -> PrivacyProfile {
     Account::new().with(Arc::new(pair), 1).profile()
 }
 
-/// The one pair of a profile, if it has one that is its own reverse. Several releases with Gaussian
-/// noise are as one (Dong, Roth, Su 2022, on their composition).
+/// Return the one pair of a profile, if it has exactly one and that is its own reverse. Several
+/// releases with Gaussian noise count as one (Dong, Roth, Su 2022, on their composition).
 pub(super) fn symmetric(profile: &PrivacyProfile) -> Option<Arc<dyn DominatingPair>> {
     match account(profile)?.parts() {
         [] => None,
@@ -167,16 +167,16 @@ pub(super) fn symmetric(profile: &PrivacyProfile) -> Option<Arc<dyn DominatingPa
     }
 }
 
-/// Whether a profile says that nothing is lost.
+/// Whether a profile has no loss.
 pub(super) fn is_nothing(profile: &PrivacyProfile) -> bool {
     account(profile).is_some_and(|account| account.parts().is_empty())
 }
 
-/// The curve `q delta(ln(1 + (e^epsilon - 1) / q))`, rounded up, and its inverse.
+/// Return the curve `q delta(ln(1 + (e^epsilon - 1) / q))`, rounded up, and its inverse.
 fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProfile {
     let (whole, inverse) = (profile.clone(), profile.clone());
     let delta = move |epsilon: f64| {
-        // Where this is beyond the floats, epsilon itself is less, which is sound.
+        // If this overflows, use epsilon itself: it is smaller, so the bound stays sound.
         let larger = epsilon
             .neg_inf_exp_m1()
             .and_then(|more| more.neg_inf_div(rate)?.neg_inf_ln_1p())
@@ -195,13 +195,13 @@ fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProf
     account.profile().with_delta(delta).with_epsilon(epsilon)
 }
 
-/// The profile of a mechanism on a Poisson sample, at one record removed or added.
+/// Return the profile of a mechanism on a Poisson sample, for one record removed or added.
 ///
-/// Given is the profile without sampling, at the same distance, and the probability with which each
-/// record is in the sample, above 0 and at most 1. Of one release
-/// `delta'(epsilon) = q delta(ln(1 + (e^epsilon - 1) / q))` (Balle, Barthe, Gaboardi 2018,
-/// Theorem 8). Removals and additions compose apart, as [`SampledPair`], if the profile is of one
-/// symmetric pair; else as in [`profile_of_mixture`].
+/// The arguments are the profile without sampling, at the same distance, and the probability of
+/// each record to be in the sample, above 0 and at most 1. One release has
+/// `delta'(epsilon) = q delta(ln(1 + (e^epsilon - 1) / q))` (Balle, Barthe, Gaboardi 2018, Theorem
+/// 8). If the profile is of one symmetric pair, removals and additions compose separately, as
+/// [`SampledPair`]. Otherwise they compose as in [`profile_of_mixture`].
 ///
 /// # Errors
 /// Those of the profile.
@@ -214,12 +214,12 @@ pub fn profile_of_poisson_sample(profile: &PrivacyProfile, rate: f64) -> Result<
     Ok(diluted(account, profile, rate))
 }
 
-/// The profile of `(1 - q) A + q B` against `(1 - q) A + q C`, where `A`, `B` and `C` are any two at
-/// most a profile apart.
+/// Return the profile of `(1 - q) A + q B` against `(1 - q) A + q C`, where `profile` bounds every
+/// two of `A`, `B` and `C`.
 ///
-/// Of one release it is the same as on a Poisson sample, by advanced joint convexity (Balle, Barthe,
-/// Gaboardi 2018, Theorem 2); for negative epsilon it is what follows from it in the opposite
-/// direction, so that both directions are bounded at once.
+/// For one release it equals the profile on a Poisson sample, by advanced joint convexity (Balle,
+/// Barthe, Gaboardi 2018, Theorem 2). For negative epsilon it follows from the bound in the
+/// opposite direction, so both directions are bounded at once.
 ///
 /// # Errors
 /// Those of the profile.
@@ -239,7 +239,7 @@ pub fn profile_of_mixture(profile: &PrivacyProfile, share: f64) -> Result<Privac
     Ok(diluted(account, profile, share))
 }
 
-/// The profile of a mechanism that is `rho`-zero-concentrated differentially private.
+/// Return the profile of a mechanism that is `rho`-zero-concentrated differentially private.
 ///
 /// # Errors
 /// `InvalidDistance` when `rho` is negative or NaN.
@@ -254,10 +254,10 @@ pub fn profile_of_concentrated(rho: f64) -> Result<PrivacyProfile> {
     Ok(profile_of(ConcentratedPair::new(rho)).with_delta(delta).with_epsilon(epsilon))
 }
 
-/// The profile of a mechanism of which bounds on the Renyi divergence of every order are known.
+/// Return the profile of a mechanism with known bounds on the Renyi divergence of every order.
 ///
 /// # Errors
-/// None now; it leaves room for curves that are refused.
+/// Currently none; reserved for invalid curves.
 pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
     let at = |curve: &RenyiCurve| {
         let curve = curve.clone();
@@ -266,7 +266,7 @@ pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
     let (one, two) = (at(&curve), at(&curve));
     let delta = move |epsilon| renyi_delta(&one, epsilon);
     let epsilon = move |delta| match delta {
-        // Only a bound at all orders at once, which no order is, says something about delta 0.
+        // Delta 0 needs one bound for all orders at once. A bound for each order says nothing.
         0.0 => Ok(f64::INFINITY),
         delta => renyi_epsilon(&two, delta),
     };
@@ -274,12 +274,12 @@ pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
     Ok(profile_of(pair).with_delta(delta).with_epsilon(epsilon))
 }
 
-/// The profile of a mechanism that is (epsilon, delta)-differentially private, at that pair and at
-/// every other: `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)` at each `x` below epsilon, and delta
-/// from there on.
+/// Return the profile of a mechanism that is (epsilon, delta)-differentially private:
+/// `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)` at each `x` below epsilon, and delta from epsilon
+/// on.
 ///
-/// It is that of the randomized response that dominates the mechanism (Kairouz, Oh, Viswanath 2015), so
-/// that no better one can be had.
+/// It is the profile of the randomized response that dominates the mechanism (Kairouz, Oh,
+/// Viswanath 2015), so it is the best possible.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or NaN, or delta is not from 0 to 1.
@@ -315,7 +315,7 @@ pub fn profile_of_private(epsilon: f64, delta: f64) -> Result<PrivacyProfile> {
     Ok(profile_of(PrivatePair { epsilon, delta }).with_delta(at).with_epsilon(inverse))
 }
 
-/// The profile of a mechanism that may tell everything.
+/// Return the profile of a mechanism that may reveal everything.
 pub(super) fn exposed() -> PrivacyProfile {
     profile_of(PrivatePair { epsilon: 0.0, delta: 1.0 }).with_delta(|_| Ok(1.0))
 }

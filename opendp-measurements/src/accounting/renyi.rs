@@ -1,7 +1,7 @@
 //! From Renyi divergences, and zero-concentrated privacy, to (epsilon, delta).
 //!
-//! Every order gives a bound. So the search for the best order runs in plain floats, and the bound
-//! is computed once, at the order that was found, rounding up.
+//! Every order gives a bound. So the search for the best order runs in plain floats. The bound is
+//! computed once, at the order found, rounding up.
 
 use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::{Error, Result};
@@ -25,7 +25,7 @@ pub fn renyi_delta(curve: impl Fn(f64) -> Result<f64>, epsilon: f64) -> Result<f
         above * (divergence - epsilon) + order * ln_1p(-1.0 / order) - ln(above)
     });
     if epsilon == f64::INFINITY {
-        // A finite divergence of any order leaves no outcome that only one of two neighbours has.
+        // With a finite divergence of any order, every outcome is possible under both neighbours.
         return Ok(if curve(order).is_ok_and(f64::is_finite) { 0.0 } else { 1.0 });
     }
     Ok(delta_at(order, curve, epsilon).unwrap_or(1.0))
@@ -33,8 +33,9 @@ pub fn renyi_delta(curve: impl Fn(f64) -> Result<f64>, epsilon: f64) -> Result<f
 
 /// Bound epsilon at a delta, from bounds on the Renyi divergence of every order.
 ///
-/// For each order `a`, `epsilon <= r + ln(1 - 1/a) - (ln delta + ln a) / (a - 1)`: the bound of
-/// [`renyi_delta`], solved. It is 0 where this is negative, and infinite where nothing is known.
+/// For each order `a`, `epsilon <= r + ln(1 - 1/a) - (ln delta + ln a) / (a - 1)`. This solves the
+/// bound of [`renyi_delta`] for epsilon. It is 0 if this is negative, and infinite if nothing is
+/// known.
 ///
 /// # Errors
 /// `InvalidDistance` unless delta is above 0 and at most 1.
@@ -103,7 +104,7 @@ pub fn concentrated_epsilon(rho: f64, delta: f64) -> Result<f64> {
 /// `a (a - 1)`. As `a` goes to 1 the divergence goes to `epsilon tanh(epsilon / 2)` itself.
 ///
 /// # Errors
-/// `InvalidDistance` when epsilon is negative or NaN; `Overflow` when the bound fits no float.
+/// `InvalidDistance` when epsilon is negative or NaN; `Overflow` when the bound exceeds all floats.
 pub fn concentrated_rho_of_pure(epsilon: f64) -> Result<f64> {
     check_epsilon(epsilon)?;
     if epsilon == 0.0 || epsilon == f64::INFINITY {
@@ -121,7 +122,7 @@ pub fn concentrated_rho_of_pure(epsilon: f64) -> Result<f64> {
     })
 }
 
-/// Find the largest `rho` that is surely `(epsilon, delta)`-private.
+/// Find the largest `rho` that is certainly `(epsilon, delta)`-private.
 ///
 /// # Errors
 /// Those of [`concentrated_delta`].
@@ -163,7 +164,7 @@ fn check_delta(delta: f64) -> Result<()> {
     Err(Error::InvalidDistance(reason))
 }
 
-/// The bound on delta at one order, rounded up.
+/// Return the bound on delta at one order, rounded up.
 fn delta_at(order: f64, curve: impl Fn(f64) -> Result<f64>, epsilon: f64) -> Result<f64> {
     let below = order.neg_inf_sub(1.0)?;
     let above = order.inf_sub(1.0)?;
@@ -173,7 +174,7 @@ fn delta_at(order: f64, curve: impl Fn(f64) -> Result<f64>, epsilon: f64) -> Res
     let log = first.inf_add(shrink)?.inf_sub(below.neg_inf_ln()?)?;
     if log < 0.0 { Ok(log.inf_exp()?.min(1.0)) } else { Ok(1.0) }
 }
-/// The bound on epsilon at one order, rounded up.
+/// Return the bound on epsilon at one order, rounded up.
 fn epsilon_at(order: f64, curve: impl Fn(f64) -> Result<f64>, delta: f64) -> Result<f64> {
     let both = delta.neg_inf_ln()?.neg_inf_add(order.neg_inf_ln()?)?;
     let divisor = if both < 0.0 { order.neg_inf_sub(1.0)? } else { order.inf_sub(1.0)? };
@@ -181,8 +182,8 @@ fn epsilon_at(order: f64, curve: impl Fn(f64) -> Result<f64>, delta: f64) -> Res
     Ok(curve(order)?.inf_add(shrink)?.inf_sub(both.neg_inf_div(divisor)?)?.max(0.0))
 }
 
-/// Find an order near the one at which an increasing function of `order - 1` has its root. Orders
-/// stay so far from 1 that the distance is a float of many digits.
+/// Find an order near the root of an increasing function of `order - 1`. Orders stay far enough
+/// from 1 that `order - 1` keeps many digits.
 fn root(increasing: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (-24.0, 690.0);
     for _ in 0..44 {
@@ -192,8 +193,8 @@ fn root(increasing: impl Fn(f64) -> f64) -> f64 {
     1.0 + exp(high)
 }
 
-/// Search the orders above 1 for a small value of a function of `order - 1`: a coarse look, then
-/// golden sections about the best.
+/// Search the orders above 1 for a small value of a function of `order - 1`: first a coarse search,
+/// then golden-section search about the best order.
 fn best_order(value: impl Fn(f64) -> f64) -> f64 {
     let at = |exponent: f64| {
         let found = value(exp(exponent));

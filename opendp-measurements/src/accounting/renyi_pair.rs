@@ -1,4 +1,4 @@
-//! Pairs of which only Renyi divergences are known.
+//! Pairs known only by their Renyi divergences.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use super::pair::{Buckets, DominatingPair, Grid};
 use super::profile::NEGLIGIBLE;
 use super::{CurvePair, renyi_delta, renyi_epsilon};
 
-/// A mechanism of which bounds on the Renyi divergence of every order are known, and no more.
+/// A mechanism known only by bounds on the Renyi divergence of every order.
 ///
-/// The bounds of such mechanisms are added at each order (Mironov 2017, on composition) before they
-/// become a profile. Together with other pairs this one enters by that profile, as [`CurvePair`].
+/// The bounds of such mechanisms are added at each order (Mironov 2017, on composition) and then
+/// converted to a profile. In an account with other pairs this profile is used, as [`CurvePair`].
 #[derive(Clone)]
 pub struct RenyiPair {
     renyi: RenyiCurve,
@@ -19,7 +19,7 @@ pub struct RenyiPair {
 }
 
 impl RenyiPair {
-    /// Take a bound for each order.
+    /// Make a pair from a bound for each order.
     pub fn new(renyi: RenyiCurve) -> Self {
         let (one, two) = (renyi.clone(), renyi.clone());
         let reach = move || renyi_epsilon(|a| one.epsilon(a), NEGLIGIBLE).unwrap_or(f64::INFINITY);
@@ -67,7 +67,7 @@ mod tests {
         let rho = 1e-4 * (334.0 + 2.0 * 333.0 + 3.0 * 333.0);
         let (found, exact) = (epsilon(&many).unwrap(), concentrated_epsilon(rho, 1e-6).unwrap());
         assert!((found / exact - 1.0).abs() < 1e-9, "{found} {exact}");
-        // Those of a known `rho` are added, too.
+        // The divergences of a known `rho` are added, too.
         let mixed = [linear(0.02), profile_of_concentrated(0.03).unwrap(), linear(0.05)];
         let (found, exact) = (epsilon(&mixed).unwrap(), concentrated_epsilon(0.1, 1e-6).unwrap());
         assert!((found / exact - 1.0).abs() < 1e-9, "{found} {exact}");

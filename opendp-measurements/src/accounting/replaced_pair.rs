@@ -1,4 +1,4 @@
-//! Noise on a sample, one record replaced.
+//! Noise on a sample, for one replaced record.
 
 use opendp_core::{Error, Result};
 
@@ -10,56 +10,60 @@ use super::mirror::Mirror;
 use super::normal_mass::{LIMIT, MASS_ERROR, mass, upper_tail};
 use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise as Noise};
 
-/// Noise on a sample of the records, one of which is replaced.
+/// Noise on a sample of the records, when one record is replaced.
 ///
-/// Two distances say how far a record moves what the noise is added to: `added`, when it joins the
-/// sample, and `replaced`, when another one takes its place there. The second is at most twice the
-/// first, and less for some sums: for a histogram under the L2 distance it is `sqrt(2)` times as
-/// much, and for a count of rows with a property just as much.
+/// Two distances bound how far a record moves the value that the noise is added to: `added`, when
+/// it joins the sample, and `replaced`, when another record takes its place there. The second is at
+/// most twice the first, and smaller for some sums. For a histogram under the L2 distance it is
+/// `sqrt(2)` times the first, and for a count of rows with a property it equals the first.
 ///
 /// # Theorem
-/// Let `T` be the other records of the sample, `M0`, `M1` and `M2` the mechanism on `T`, on `T` and
-/// the record, and on `T` and the one in its place, and `q` the rate. Releases on neighbours are
-/// mixtures over `T` of `P = (1-q) M0 + q M1` and of `Q = (1-q) M0 + q M2`, and the hockey-stick
-/// divergence of mixtures is at most the largest one of their parts. For `alpha >= 1`, with
-/// `c = (alpha - 1)(1 - q)`, it is the integral of `(q M1 - c M0 - alpha q M2)+`. Split `q = k + l`.
-/// Then it is at most the integral of `(k M1 - c M0)+` plus that of `(l M1 - alpha q M2)+`, and these
-/// are divergences of `M1` from `M0` and from `M2`: they are at most those of the shift by `added`
-/// and by `replaced` of one noise with density `p`.
+/// Let `T` be the other records of the sample, and `q` the rate. Let `M0`, `M1` and `M2` be the
+/// mechanism on `T`, on `T` and the record, and on `T` and the replacing record. Releases on
+/// neighbours are mixtures over `T` of `P = (1-q) M0 + q M1` and of `Q = (1-q) M0 + q M2`. The
+/// hockey-stick divergence of mixtures is at most the largest divergence of their parts. For
+/// `alpha >= 1`, with `c = (alpha - 1)(1 - q)`, it is the integral of
+/// `(q M1 - c M0 - alpha q M2)+`. Split `q = k + l`. Then it is at most the integral of
+/// `(k M1 - c M0)+` plus that of `(l M1 - alpha q M2)+`. These are divergences of `M1` from `M0`
+/// and from `M2`. They are at most the divergences of the shift by `added` and by `replaced` of one
+/// noise with density `p`.
 ///
 /// Put that noise at 0 for `M1`, at `-added` for `M0` and at `-replaced` for `M2`. As `p` is
-/// log-concave, `p(y + added) / p(y)` and `p(y + replaced) / p(y)` do not increase with `y`, so there
-/// is a split at which all three positive parts are where `y` exceeds one and the same number. Hence
-/// the bound is the divergence of these very `P` and `Q`. For `alpha < 1` it is that of the same with
-/// the two records exchanged, by `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So this
-/// pair consists of the positive losses of the two mixtures, of their mirror image, and of what is
-/// missing to 1 at the loss 0, which is `1 - q` times the noise within `added - replaced / 2`.
+/// log-concave, `p(y + added) / p(y)` and `p(y + replaced) / p(y)` do not increase with `y`. So
+/// there is a split for which all three positive parts are the outputs `y` above one common number.
+/// So the bound is the divergence of exactly these `P` and `Q`. For `alpha < 1` it is the
+/// divergence with the two records exchanged, by
+/// `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So this pair consists of the positive
+/// losses of the two mixtures, of their mirror image, and of the mass missing to 1 at the loss 0.
+/// This missing mass is `1 - q` times the noise within `added - replaced / 2`.
 ///
-/// For one release of one number it is the least bound there is. If `replaced` is twice `added` it
-/// is the pair of two mixtures, and also the least for compositions. A fixed split, `k = c / alpha'`
-/// with `alpha' = 1 + (alpha - 1) / q`, is advanced joint convexity (Balle, Barthe, Gaboardi 2018).
+/// For one release of one number this is the smallest possible bound. If `replaced` is twice
+/// `added`, it is the pair of two mixtures, and also the smallest bound for compositions. The fixed
+/// split `k = c / alpha'` with `alpha' = 1 + (alpha - 1) / q` is advanced joint convexity (Balle,
+/// Barthe, Gaboardi 2018).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReplacedPair {
     noise: Noise,
-    /// In scales for real noise, a number of steps for integers.
+    /// In scales for real noise, in steps for integers.
     added: f64,
-    /// Likewise, at most twice as much.
+    /// In the same unit, at most twice `added`.
     replaced: f64,
     rate: f64,
 }
 
 impl ReplacedPair {
-    /// Longer distances, in scales, have losses that are too large for floats.
+    /// The largest distance, in scales: larger ones have losses that are too large for floats.
     const LONGEST: f64 = 300.0;
-    /// Longer distances, in scales, are refused for discrete Gaussian noise without a sample, too.
+    /// The largest distance, in scales, for discrete Gaussian noise, with or without a sample.
     const LONGEST_DISCRETE: f64 = 8.0;
 
-    /// Noise on a Poisson sample, with distances as [`shift`](DominatingPair::shift) has them.
+    /// Make the pair of noise on a Poisson sample, with distances as in
+    /// [`shift`](DominatingPair::shift).
     ///
     /// # Errors
-    /// `InvalidDistance` unless the distances are from `1e-9` to 300 scales, or to 8 scales of discrete
-    /// Gaussian noise, which is at most [`MAX_SCALE`](DiscreteGaussianPair::MAX_SCALE); those of
-    /// integers are integers up to 65536; and the rate is above 0 and below 1.
+    /// `InvalidDistance` unless the distances are from `1e-9` to 300 scales, or to 8 scales for
+    /// discrete Gaussian noise of a scale up to [`MAX_SCALE`](DiscreteGaussianPair::MAX_SCALE);
+    /// distances of integers are integers up to 65536; and the rate is above 0 and below 1.
     pub fn poisson(noise: Noise, added: f64, replaced: f64, rate: f64) -> Result<Self> {
         let (scale, longest) = match noise {
             Noise::Gaussian | Noise::Laplace => (1.0, Self::LONGEST),
@@ -89,14 +93,15 @@ impl ReplacedPair {
                  a scale of at most 65536 for discrete Gaussian noise"
             )));
         }
-        // More is safe. For Gaussian noise outputs are found only if it is not much less.
+        // A larger distance is safe. For Gaussian noise the search needs it to be not much smaller.
         let least = if noise == Noise::Gaussian { added / 1024.0 } else { 0.0 };
         Ok(ReplacedPair { noise, added, replaced: replaced.clamp(least, 2.0 * added), rate })
     }
-    /// Gaussian noise on a Poisson sample: each record is in it with probability `rate`.
+    /// Make the pair of Gaussian noise on a Poisson sample: each record is in it with probability
+    /// `rate`.
     ///
-    /// The distances are divided by the standard deviation. That of a replaced record counts as
-    /// twice the other one at most.
+    /// The distances are divided by the standard deviation. The distance of a replaced record is
+    /// capped at twice that of an added one.
     ///
     /// # Errors
     /// `InvalidDistance` unless the distances are from `1e-9` to 300, and the rate is above 0 and
@@ -114,14 +119,15 @@ impl ReplacedPair {
     pub fn poisson_gaussian(added: f64, replaced: f64, rate: f64) -> Result<Self> {
         Self::poisson(Noise::Gaussian, added, replaced, rate)
     }
-    /// Laplace noise on a Poisson sample. The distances are divided by the scale.
+    /// Make the pair of Laplace noise on a Poisson sample. The distances are divided by the scale.
     ///
     /// # Errors
     /// As [`poisson_gaussian`](Self::poisson_gaussian).
     pub fn poisson_laplace(added: f64, replaced: f64, rate: f64) -> Result<Self> {
         Self::poisson(Noise::Laplace, added, replaced, rate)
     }
-    /// Gaussian noise on a sample of a fixed number of records, the share `rate` of all.
+    /// Make the pair of Gaussian noise on a sample of a fixed number of records, the share `rate`
+    /// of all.
     ///
     /// Without the record, another one is in its place. So `M0` is a neighbour by replacement as
     /// well, and there is only one distance (Zhu, Dong, Wang 2022, Theorem 11).
@@ -131,7 +137,8 @@ impl ReplacedPair {
     pub fn fixed_size_gaussian(replaced: f64, rate: f64) -> Result<Self> {
         Self::poisson_gaussian(replaced, replaced, rate)
     }
-    /// Laplace noise on a sample of a fixed number of records, the share `rate` of all.
+    /// Make the pair of Laplace noise on a sample of a fixed number of records, the share `rate` of
+    /// all.
     ///
     /// # Errors
     /// As [`poisson_gaussian`](Self::poisson_gaussian).
@@ -139,19 +146,20 @@ impl ReplacedPair {
         Self::poisson_laplace(replaced, replaced, rate)
     }
 
-    /// Whether the noise is one of real numbers.
+    /// Whether the noise is on real numbers.
     pub(super) fn is_real(&self) -> bool {
         matches!(self.noise, Noise::Gaussian | Noise::Laplace)
     }
-    /// The share that likelihood ratios of `e^x` have of the mixture without the record.
+    /// Return `1 - q + q e^x`, where `e^x` is the likelihood ratio of the mixture's two parts.
     fn mixed(&self, x: f64) -> f64 {
         (1.0 - self.rate) + self.rate * exp(x.min(700.0))
     }
-    /// The loss where the likelihood ratios of the two records to none are `e^with` and `e^other`.
+    /// Return the loss at likelihood ratios `e^with` and `e^other` of the two records to no record.
     fn loss(&self, with: f64, other: f64) -> f64 {
         ln(self.mixed(with)) - ln(self.mixed(other))
     }
-    /// The logarithms of the likelihood ratios of an output, of the noise at 0 without the record.
+    /// Return the logarithms of the likelihood ratios of an output. Noise without the record is
+    /// at 0.
     fn ratios(&self, y: f64) -> (f64, f64) {
         let bent = |at: f64| y.abs() - (y - at).abs();
         let smooth = |at: f64| at * y - at * at / 2.0;
@@ -167,7 +175,7 @@ impl ReplacedPair {
         let (with, other) = self.ratios(y);
         self.loss(with, other)
     }
-    /// The largest loss, if there is one.
+    /// Return the largest loss, if there is one.
     fn largest(&self) -> Option<f64> {
         match self.noise {
             Noise::Gaussian | Noise::DiscreteGaussian { .. } => None,
@@ -176,14 +184,14 @@ impl ReplacedPair {
     }
 
     /// Find an output of normal noise for each loss `k * step`, from below, for `k` up to `count`,
-    /// and a bound on how far it is off, as a loss.
+    /// and a bound on its error, as a loss.
     ///
     /// With `other = added - replaced` an output of the loss `x` is a zero of
     /// `f(y) = added y - added^2 / 2 - x - ln(b + e^(other y - other^2 / 2))`, where
     /// `b = (1 / q - 1)(1 - e^-x)`. If `f(y)` is `r`, the loss at `y` is within `|r|` of `x`. The
     /// slope is between `added` and `replaced`, or `added - other`, and the second derivative is at
-    /// most `other^2 / 4`, so that after one of Newton's steps from `y` what is left is at most
-    /// `f(y)^2 other^2 / 8` divided by the square of the least slope.
+    /// most `other^2 / 4`. So after one Newton step from `y` the remaining error is at most
+    /// `f(y)^2 other^2 / 8` divided by the square of the smallest slope.
     fn outputs(&self, step: f64, count: usize) -> (Vec<f64>, f64) {
         let (added, other) = (self.added, self.added - self.replaced);
         let odds = (1.0 - self.rate) / self.rate;
@@ -210,7 +218,7 @@ impl ReplacedPair {
             }
             by = y - start;
             if !(y < end) {
-                // There is no mass beyond.
+                // There is no mass beyond this output.
                 outputs.resize(count + 1, end);
                 break;
             }
@@ -242,8 +250,8 @@ impl ReplacedPair {
         mirror.buckets.below += 1e-300;
         mirror.rest((1.0 - rate) * mass(0.0, added + other));
     }
-    /// Where the loss without sampling is `x`, the record replaced by another one has a likelihood
-    /// that is that of none times a constant, as long as the loss with sampling is positive.
+    /// At loss `x` without sampling, the likelihood with the replacing record is a constant times
+    /// the likelihood without a record, as long as the loss with sampling is positive.
     fn laplace(&self, mirror: &mut Mirror<'_>, count: usize) {
         let (end, other, rate) = (self.added, self.added - self.replaced, self.rate);
         let share = self.mixed(other);
@@ -279,14 +287,15 @@ impl ReplacedPair {
         let mut y = middle.floor() + 1.0;
         while y <= last {
             let (with, other) = self.ratios(y);
-            // All outputs from the last one on have one loss.
+            // All outputs from the last one on have the same loss.
             let weight = if y < last { top } else { 1.0 / (1.0 + ratio) };
             let weight = weight * exp(-y / scale);
             let (p, q) = (weight * self.mixed(with), weight * self.mixed(other));
             mirror.atom(self.loss(with, other), p, q);
             y += 1.0;
         }
-        // Up to the middle on either side. If it is an integer, the records are alike there.
+        // Up to the middle on either side. If it is an integer, both records have equal likelihood
+        // there.
         let whole = middle.floor();
         let within = -exp_m1(-(whole + 1.0) / scale) - ratio * exp_m1(-whole / scale);
         let tie = if middle == whole { top * exp(-self.replaced / 2.0 / scale) } else { 0.0 };
@@ -295,7 +304,7 @@ impl ReplacedPair {
     fn discrete_gaussian(&self, mirror: &mut Mirror<'_>, scale: f64) {
         let (added, other, rate) = (self.added, self.added - self.replaced, self.rate);
         let weight = |z: f64| exp(-(z / scale) * (z / scale) / 2.0);
-        // Beyond, the probabilities are below e^-700 each, and fall faster than geometrically.
+        // Beyond this, the probabilities are below e^-700 each, and fall faster than geometrically.
         let reach = (LIMIT * scale).ceil() as i64 + 1;
         let weights: Vec<f64> = (0..=reach).map(|z| weight(z as f64)).collect();
         let total = 2.0 * sum(&weights) - 1.0;
@@ -318,10 +327,11 @@ impl ReplacedPair {
         let tie = if middle == whole { at(self.replaced / 2.0) } else { 0.0 };
         mirror.rest((1.0 - rate) * within / total + rate * tie);
     }
-    /// Of the rate, the share `k` of the theorem that the added record has at an epsilon of at least
-    /// 0, nearly.
+    /// Return nearly the share `k` of the rate, as in the theorem, for the added record, at an
+    /// epsilon of at least 0.
     pub(super) fn split(&self, epsilon: f64) -> f64 {
-        // From where the loss is 0 to where it is the largest one, or the noise is negligible.
+        // From the output of loss 0 to that of the largest loss, or to where the noise is
+        // negligible.
         let mut low = self.added - self.replaced / 2.0;
         let mut high = match self.noise {
             Noise::Laplace | Noise::DiscreteLaplace { .. } => self.added,
@@ -356,14 +366,14 @@ impl DominatingPair for ReplacedPair {
         let count = usize::try_from(longest).unwrap_or(grid.count);
         let limit = LIMIT + 2.0 * self.added;
         let relative = match self.noise {
-            // As without replacement: an edge is a float, and the edge of all three.
+            // As without replacement: an edge is a float, and the same for all three.
             Noise::Gaussian => MASS_ERROR + 16.0 * U * limit * (limit + self.added),
             Noise::Laplace => ERROR + 64.0 * U + 4.0 * U * self.added,
             Noise::DiscreteLaplace { scale } => U * (512.0 + 16.0 * self.added / scale),
             Noise::DiscreteGaussian { .. } => U * 8192.0,
         };
         let reach = grid.step * count as f64;
-        // With a largest loss, or where the noise is negligible.
+        // With a largest loss, or up to where the noise is negligible.
         let largest = match self.noise {
             Noise::DiscreteGaussian { scale } => self.loss_at(self.added + LIMIT * scale + 2.0),
             _ => self.largest().unwrap_or(0.0),
@@ -382,7 +392,7 @@ impl DominatingPair for ReplacedPair {
         match self.noise {
             Noise::Gaussian | Noise::DiscreteGaussian { .. } => None,
             Noise::Laplace => self.largest(),
-            // There is one positive loss.
+            // There is only one positive loss.
             Noise::DiscreteLaplace { .. } if self.replaced <= 2.0 => self.largest(),
             Noise::DiscreteLaplace { .. } => None,
         }

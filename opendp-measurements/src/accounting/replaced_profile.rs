@@ -1,4 +1,4 @@
-//! The profile of a sample of which one record is replaced.
+//! The profile of a sample when one record is replaced.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use super::{
     profile_of_mixture,
 };
 
-/// The profile of a mechanism on a Poisson sample, at one replaced record.
+/// Return the profile of a mechanism on a Poisson sample, for one replaced record.
 ///
-/// Given are two profiles of the mechanism without sampling: at one record added or removed, and at
-/// one replaced; and the probability with which each record is in the sample, above 0 and at most 1.
-/// Profiles of noise (real or integer, Laplace or Gaussian, or several Gaussian ones) have the pair
-/// [`ReplacedPair`], and compose as tightly as is known. Of any other, what composes is the curve
-/// below.
+/// The arguments are two profiles of the mechanism without sampling, for one record added or
+/// removed and for one replaced, and the probability of each record to be in the sample, above 0
+/// and at most 1. Profiles of noise (real or integer, Laplace or Gaussian, or several Gaussian
+/// ones) have the pair [`ReplacedPair`], and compose as tightly as is known. For all others the
+/// curve below is composed.
 ///
 /// # Theorem
 /// As at [`ReplacedPair`], for `alpha = e^epsilon >= 1` and `c = (alpha - 1)(1 - q)` the divergence
-/// is at most `k H_(c / k)(M1, M0) + l H_(alpha q / l)(M1, M2)` for every split `q = k + l`. Where
-/// `k > c`, it is `k H_(c / k)(M1, M0) = k - c + c H_(k / c)(M0, M1)`. So any split gives a curve. Of
-/// noise it is taken where that is the least one, nearly; else at `k = c / alpha'` with
-/// `alpha' = 1 + (alpha - 1) / q`, where both orders are `alpha'` (advanced joint convexity; Balle,
-/// Barthe, Gaboardi 2018, Theorem 2).
+/// is at most `k H_(c / k)(M1, M0) + l H_(alpha q / l)(M1, M2)` for every split `q = k + l`. If
+/// `k > c`, then `k H_(c / k)(M1, M0) = k - c + c H_(k / c)(M0, M1)`. So any split gives a curve.
+/// For noise the split is chosen that gives nearly the smallest bound. For all others it is
+/// `k = c / alpha'` with `alpha' = 1 + (alpha - 1) / q`, where both orders are `alpha'` (advanced
+/// joint convexity; Balle, Barthe, Gaboardi 2018, Theorem 2).
 ///
 /// # Errors
 /// Those of the profiles.
@@ -56,7 +56,7 @@ pub fn profile_of_replaced_sample(
     }))
 }
 
-/// The pair of both, if they are those of shifts of one noise.
+/// Return the pair of both profiles, if they are profiles of shifts of one noise.
 fn pair(added: &PrivacyProfile, replaced: &PrivacyProfile, rate: f64) -> Option<ReplacedPair> {
     let ((noise, one), (other, two)) = (shift(added)?, shift(replaced)?);
     let pair = (noise == other).then(|| ReplacedPair::poisson(noise, one, two, rate));
@@ -66,7 +66,7 @@ fn shift(profile: &PrivacyProfile) -> Option<(LogConcaveNoise, f64)> {
     symmetric(profile)?.shift()
 }
 
-/// The profile where nothing is known but two curves.
+/// Return the profile when only the two curves are known.
 fn of_curves(
     added: &PrivacyProfile,
     replaced: &PrivacyProfile,
@@ -79,7 +79,7 @@ fn of_curves(
             let without = more.neg_inf_mul(1f64.neg_inf_sub(rate)?)?;
             without.neg_inf_div(more.inf_div(rate)?.inf_add(1.0)?)
         };
-        // Where this is beyond the floats, the whole tells no less.
+        // If this overflows, the bound without sampling is valid.
         share()
             .and_then(|share| at_split(&one, &two, rate, epsilon, share.clamp(0.0, rate)))
             .or_else(|_| two.delta(epsilon))
@@ -87,7 +87,7 @@ fn of_curves(
     if let (Some(one), Some(two)) = (symmetric(added), symmetric(replaced))
         && format!("{one:?}") == format!("{two:?}")
     {
-        // As far as is known, no record is more than another one: the pair of a fixed size.
+        // For all that is known, all records move equally far: use the pair of a fixed-size sample.
         return Ok(profile_of_mixture(replaced, rate)?.with_delta(delta));
     }
     let alone = PrivacyProfile::new(delta.clone());
@@ -97,7 +97,7 @@ fn of_curves(
     Ok(profile_of(pair).with_delta(delta))
 }
 
-/// The bound of the theorem at a split of the rate, of which the added record has a share.
+/// Return the bound of the theorem at a split of the rate; `share` is the added record's part.
 fn at_split(
     added: &PrivacyProfile,
     replaced: &PrivacyProfile,
@@ -105,8 +105,8 @@ fn at_split(
     epsilon: f64,
     share: f64,
 ) -> Result<f64> {
-    // What is split is more than the rate, and what it is split from is less than it is. Orders that
-    // are rounded down are at least 1, as the rounded numbers are in the order of the true ones.
+    // Numerators are rounded up and denominators down. Orders rounded down are at least 1, because
+    // the rounded numbers have the order of the true ones.
     let without = epsilon.neg_inf_exp_m1()?.max(0.0).neg_inf_mul(1f64.neg_inf_sub(rate)?)?;
     let one = if without == 0.0 {
         share
@@ -126,7 +126,7 @@ fn at_split(
     let whole = epsilon.neg_inf_exp()?.max(1.0).neg_inf_mul(rate)?;
     one.inf_add(rest.inf_mul(replaced.delta(order(whole, rest)?)?)?)
 }
-/// The logarithm of a quotient that is at least 1, rounded down.
+/// Return the logarithm of a quotient that is at least 1, rounded down.
 fn order(larger: f64, smaller: f64) -> Result<f64> {
     Ok(larger.neg_inf_div(smaller)?.neg_inf_ln()?.max(0.0))
 }

@@ -8,20 +8,22 @@ use super::discrete_loss::DiscreteLoss;
 use super::elementary::{U, exp, exp_m1, ln, ln_1p, sum};
 use super::pair::{Buckets, Grid};
 
-/// `ln(1 - q + q e^x)`: the loss on a sample of what is `x` without sampling, up to `64 u` of itself.
+/// Return `ln(1 - q + q e^x)`: the loss on a sample when the loss without sampling is `x`, with a
+/// relative error of at most `64 u`.
 ///
-/// Near 0 nothing cancels in `q (e^x - 1)`, and far from it nothing does in the sum.
+/// Near 0, `q (e^x - 1)` avoids cancellation. Far from 0, the sum does.
 pub(super) fn mixed(x: f64, rate: f64) -> f64 {
     let x = x.min(700.0);
     let small = rate * exp_m1(x);
     if small.abs() < 0.35 { ln_1p(small) } else { ln((1.0 - rate) + rate * exp(x)) }
 }
 
-/// `(e^loss - 1 + q) / q`: the likelihood ratio without sampling of what is `loss` on a sample.
+/// Return `(e^loss - 1 + q) / q`: the likelihood ratio without sampling when the loss on a sample
+/// is `loss`.
 ///
-/// The loss of what is found is within `64 u` of the given one. An error `e` of the ratio changes it
-/// by `q e / e^loss`. Where the ratio is below 1 its parts cancel: the larger one is `e^loss`, which
-/// loses nothing, if the rate is above 1/2, and otherwise `1`, which is at most `2 e^loss`.
+/// The loss of the result is within `64 u` of the given one. An error `e` of the ratio changes it
+/// by `q e / e^loss`. If the ratio is below 1, its parts cancel. If the rate is above 1/2, the
+/// larger part is `e^loss`, and nothing is lost. Otherwise it is `1`, which is at most `2 e^loss`.
 pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
     if loss < 0.0 && 0.5 < rate {
         (exp(loss) - (1.0 - rate)) / rate
@@ -30,22 +32,21 @@ pub(super) fn unmixed(loss: f64, rate: f64) -> f64 {
     }
 }
 
-/// A mechanism on a Poisson sample, one record removed or added.
+/// A mechanism on a Poisson sample, for one record removed or added.
 ///
-/// Let `(P, Q)` dominate the mechanism in both directions, and let each record be in the sample with
-/// probability `q`. Then `((1 - q) Q + q P, Q)` dominates what removing a record does, and
-/// `(P, (1 - q) P + q Q)` what adding one does (Zhu, Dong, Wang 2022, Theorem 11).
+/// Let `(P, Q)` dominate the mechanism in both directions, and let each record be in the sample
+/// with probability `q`. Then `((1 - q) Q + q P, Q)` dominates removing a record, and
+/// `(P, (1 - q) P + q Q)` dominates adding one (Zhu, Dong, Wang 2022, Theorem 11).
 ///
 /// Both profiles are functions of the profile `f` of `(P, Q)`, in `r = e^epsilon`:
 /// `q f((r - 1 + q) / q)` down to `r = 1 - q`, and `(1 - r + q r) f(q r / (1 - r + q r))` up to
-/// `r = 1 / (1 - q)`. They grow with `f`. So the pair may first be replaced by losses on a grid that
-/// dominate it: of a loss `x` of mass `m` becomes one of `ln(1 - q + q e^x)` and mass
-/// `m (q + (1 - q) e^-x)`, or one of `-ln(1 - q + q e^-x)` and mass `m`. What `Q` is missing has the
-/// loss `ln(1 - q)` in the first.
+/// `r = 1 / (1 - q)`. They grow with `f`. So the pair may first be replaced by losses on a grid
+/// that dominate it. A loss `x` of mass `m` becomes a loss `ln(1 - q + q e^x)` of mass
+/// `m (q + (1 - q) e^-x)`, or a loss `-ln(1 - q + q e^-x)` of mass `m`. The mass missing from `Q`
+/// has the loss `ln(1 - q)` in the first.
 ///
-/// Where all losses are atoms on multiples of one, as those of discrete noise, a grid of these has
-/// the losses themselves. Any other grid bounds from above alone, so that nothing is bounded from
-/// below.
+/// If all losses are atoms on multiples of one step, as for discrete noise, a grid of this step
+/// holds the losses exactly. Any other grid gives a bound from above only.
 #[derive(Clone)]
 pub struct SampledPair {
     inner: Arc<dyn DominatingPair>,
@@ -58,30 +59,30 @@ pub struct SampledPair {
 struct OnGrid {
     /// They dominate those of the pair.
     losses: DiscreteLoss,
-    /// If they are those of the pair: a bound on the relative error of the masses.
+    /// If they are the losses of the pair: a bound on the relative error of the masses.
     relative: f64,
-    /// Bounds what the lowest of them has of lower ones.
+    /// Bounds the mass of lower losses that is included in the lowest loss.
     below: f64,
 }
 
 impl fmt::Debug for SampledPair {
-    /// What is computed does not belong to the name.
+    /// Computed values are not part of the name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (inner, rate, removed) = (&self.inner, self.rate, self.removed);
         write!(f, "SampledPair {{ inner: {inner:?}, rate: {rate:?}, removed: {removed} }}")
     }
 }
 
-/// The most losses that a pair is replaced by.
+/// The largest number of losses that replace a pair.
 const LOSSES: f64 = 1_048_576.0;
-/// What may be left out of the grid, and counts as an infinite loss.
+/// The mass that may be left out of the grid, and counts as an infinite loss.
 const NEGLIGIBLE: f64 = 1e-30;
 
 impl SampledPair {
-    /// Sample at a rate above 0 and below 1, and remove a record, or add one.
+    /// Sample at a rate above 0 and below 1, and remove or add a record.
     ///
-    /// The pair has to be its own [`reverse`](DominatingPair::reverse). Pairs that know
-    /// [more](DominatingPair::on_sample) of their samples are replaced by that.
+    /// The pair has to be its own [`reverse`](DominatingPair::reverse). A pair that knows
+    /// [more](DominatingPair::on_sample) of its sample is replaced by that.
     pub fn of(inner: Arc<dyn DominatingPair>, rate: f64, removed: bool) -> Arc<dyn DominatingPair> {
         match inner.on_sample(rate, removed) {
             Some(pair) => pair,
@@ -91,28 +92,28 @@ impl SampledPair {
     fn listed(inner: Arc<dyn DominatingPair>, rate: f64, removed: bool) -> SampledPair {
         SampledPair { inner, rate, removed, atoms: OnceLock::new() }
     }
-    /// The loss of an output whose loss without sampling is `x`.
+    /// Return the loss of an output whose loss without sampling is `x`.
     fn sampled(&self, x: f64) -> f64 {
         let sign = if self.removed { 1.0 } else { -1.0 };
         sign * mixed(sign * x, self.rate)
     }
-    /// The losses of the pair without sampling on a grid, and whether all are atoms on it.
+    /// Return the losses of the pair without sampling on a grid, and whether all are atoms on it.
     fn on_grid(&self, step: f64) -> (OnGrid, bool) {
         let (low, high) = self.inner.range(NEGLIGIBLE);
         let grid = Grid::covering(step, low, high);
         let buckets = self.inner.buckets(&grid);
         let atoms = buckets.p.iter().all(|p| *p == 0.0) && buckets.doubtful.is_empty();
         let losses = DiscreteLoss::above(&buckets, &grid);
-        // What bounds from above has enlarged the masses, and what `Q` has is off by the shift.
+        // The bound from above has enlarged the masses, and the mass of `Q` is off by the shift.
         let relative = 4.0 * buckets.relative + 4.0 * losses.shift + 256.0 * U;
         (OnGrid { losses, relative, below: buckets.below }, atoms)
     }
-    /// The least step that does not have too many losses.
+    /// Return the smallest step that does not have too many losses.
     fn finest(&self) -> f64 {
         let (low, high) = self.inner.range(NEGLIGIBLE);
         ((high - low) / LOSSES).max(f64::MIN_POSITIVE)
     }
-    /// The losses of the pair without sampling, if they are atoms on a grid.
+    /// Return the losses of the pair without sampling, if they are atoms on a grid.
     fn atoms(&self) -> Option<&Arc<OnGrid>> {
         let find = || {
             let unit = self.inner.unit().filter(|unit| self.finest() <= *unit)?;
@@ -154,13 +155,13 @@ impl DominatingPair for SampledPair {
                 buckets.atom(grid, self.sampled(x), p, q);
             }
         }
-        // What there may be, and surely is where the grid is not exact.
+        // If the grid is exact, this mass is doubtful; otherwise it is certain.
         let mut rest = |loss: f64, p: f64, q: f64| match exact {
             true => buckets.doubt(grid, loss, p),
             false => buckets.atom(grid, loss, p, q),
         };
         if self.removed {
-            // The sum is off by its rounding, relative to itself.
+            // The sum has a relative rounding error.
             let missing = (1.0 - all * (1.0 - U * (64.0 + losses.mass.len() as f64))).max(0.0);
             rest(ln_1p(-rate), (1.0 - rate) * missing, missing);
             buckets.above += rate * losses.infinite * (1.0 + 4.0 * U);
@@ -181,21 +182,22 @@ impl DominatingPair for SampledPair {
     }
 }
 
-/// A mechanism on a sample of fixed size, drawn without replacement, one record replaced.
+/// A mechanism on a sample of fixed size, drawn without replacement, for one record replaced.
 ///
-/// For a mechanism dominated by `(P, Q)` under replacement and a sample of the share `q` of the
-/// records, the profile is at most that of `((1 - q) Q + q P, Q)` at `epsilon >= 0` and of
-/// `(P, (1 - q) P + q Q)` below (Zhu, Dong, Wang 2022, Theorem 11). It is the profile of the
-/// positive losses of the one pair, the negative ones of the other, and what is missing to 1 at 0.
+/// Let a mechanism be dominated by `(P, Q)` under replacement, and let a sample have the share `q`
+/// of the records. Then the profile is at most that of `((1 - q) Q + q P, Q)` at `epsilon >= 0`,
+/// and that of `(P, (1 - q) P + q Q)` at `epsilon < 0` (Zhu, Dong, Wang 2022, Theorem 11). It is
+/// the profile of the positive losses of the first pair, the negative losses of the second, and the
+/// mass missing to 1 at 0.
 #[derive(Clone, Debug)]
 pub struct FixedSizePair {
     above: Arc<dyn DominatingPair>,
     below: Arc<dyn DominatingPair>,
 }
 impl FixedSizePair {
-    /// Any mechanism; the pair bounds the replacement of a record, and is its own reverse.
+    /// Sample a mechanism; the pair bounds the replacement of a record, and is its own reverse.
     pub fn of(pair: Arc<dyn DominatingPair>, rate: f64) -> Self {
-        // What a sample lies between does not say what these two together do.
+        // The enclosure of each sample does not enclose both together, so it is not used.
         let of = |removed| {
             let sample = SampledPair::of(pair.clone(), rate, removed);
             match sample.between(1) {
@@ -230,7 +232,7 @@ impl DominatingPair for FixedSizePair {
         one.shift = one.shift.max(two.shift);
         let atoms: f64 = one.at_edges.iter().map(|(_, p)| p).sum();
         let rest = 1.0 - sum(&one.p) - atoms - one.below - one.above;
-        // It is off by the errors of everything else.
+        // The missing mass is off by the errors of all other masses.
         let error = 2.0 * one.relative + 64.0 * U;
         let rest = rest.max(error);
         one.relative = one.relative.max(error / rest);

@@ -8,32 +8,34 @@ use super::transform::{Tilted, Wave};
 
 /// A tilted loss of a pair of Gaussian noise on a Poisson sample.
 ///
-/// Let `w(y) = 1 - q + q e^(mu y - mu^2 / 2)`. The loss is `ln w(y)` when a record is removed, and the
-/// output `y` has the law `w(y) dN(y)`; when one is added the loss is `-ln w(y)` and the law is
-/// `dN(y)`, for a standard normal `N`. Either way `M(z)` is the integral of `w(y)^v dN(y)` with
+/// Let `w(y) = 1 - q + q e^(mu y - mu^2 / 2)`, and `N` be standard normal. If a record is removed,
+/// the loss is `ln w(y)`, and the output `y` has the law `w(y) dN(y)`. If one is added, the loss is
+/// `-ln w(y)`, and the law is `dN(y)`. In both cases `M(z)` is the integral of `w(y)^v dN(y)` with
 /// `v = z + 1` or `v = -z`.
 ///
 /// # Proof
 /// The sum. On `|Im y| <= a` with `mu a < pi / 2`, `w` is in the cone `|arg w| <= mu a`,
-/// `|w(y)| <= w(Re y)` and `|w(y)| >= cos(mu a) w(Re y)`, and the density grows by `e^(a^2 / 2)`. So
-/// the integral of the modulus on such a line is at most
-/// `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`, and the sum over multiples of `h`, times `h`,
-/// is off by at most twice this, over `e^(2 pi a / h) - 1` (Trefethen, Weideman 2014, on the real line).
-/// Its terms fall geometrically beyond `|y| = |v| mu`.
+/// `|w(y)| <= w(Re y)` and `|w(y)| >= cos(mu a) w(Re y)`, and the density grows by `e^(a^2 / 2)`.
+/// So the integral of the modulus on such a line is at most
+/// `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. The sum over multiples of `h`, times `h`,
+/// is off by at most twice this, divided by `e^(2 pi a / h) - 1` (Trefethen, Weideman 2014, on the
+/// real line). Its terms fall geometrically beyond `|y| = |v| mu`.
 ///
 /// The envelope. Let `d(y)` be the density of the loss at the loss of `y`, which is
-/// `w^v dN(y) / |loss'(y)|`. The second derivative of `ln d` is `-1 + (v + 1) mu^2 p (1 - p)`, where
-/// `p = 1 - (1 - q) / w`, so `ln d` is at most `(1 + |v + 1| mu^2 / 4) h^2 / 8` from what its values
-/// at multiples of `h` say. Its first derivative is `-y - mu + (v + 1) mu p`, with at most three
-/// zeros, since `p` is first convex and then concave, and only one if the second has one sign.
-/// - By parts, the modulus is at most the variation of `d` over `s`, that is 2 or 4 times its
-///   maximum.
-/// - A histogram below `d` is a sum of layers, each constant on an interval `I` of losses. So the law
-///   is a mixture of uniform ones, whose waves are `sin(u) / u` at `u = s |I| / 2`, and another.
+/// `w^v dN(y) / |loss'(y)|`. The second derivative of `ln d` is `-1 + (v + 1) mu^2 p (1 - p)`,
+/// where `p = 1 - (1 - q) / w`. So `ln d` differs from the linear interpolation of its values at
+/// multiples of `h` by at most `(1 + |v + 1| mu^2 / 4) h^2 / 8`. Its first derivative is
+/// `-y - mu + (v + 1) mu p`. This has at most three zeros, since `p` is first convex and then
+/// concave, and only one if the second derivative has one sign.
+/// - By parts, the modulus is at most the variation of `d` over `s`, which is 2 or 4 times the
+///   maximum of `d`.
+/// - A histogram below `d` is a sum of layers, each constant on an interval `I` of losses. So the
+///   law is a mixture of another law and of uniform ones, whose waves are `sin(u) / u` at
+///   `u = s |I| / 2`.
 #[derive(Clone, Debug)]
 pub(super) struct TiltedSample {
     log: f64,
-    /// Bounds the relative error of the total mass, hence of each wave.
+    /// Bounds the relative error of the total mass, and so of each wave.
     error: f64,
     centre: f64,
     variance: f64,
@@ -46,7 +48,7 @@ pub(super) struct TiltedSample {
     shape: OnceLock<Shape>,
 }
 
-/// One output in place of an interval of them.
+/// One output that represents an interval of outputs.
 #[derive(Clone, Copy, Debug)]
 struct Atom {
     /// The loss about the centre.
@@ -57,12 +59,12 @@ struct Atom {
     share: f64,
 }
 
-/// What a sum leaves out, relative to the largest term.
+/// The terms that a sum leaves out, relative to the largest term.
 const NEGLIGIBLE: f64 = 1e-18;
-/// The most terms on either side.
+/// The maximum number of terms on either side.
 const TERMS: u32 = 2048;
 
-/// How many are added at once.
+/// The number of terms that are added at once.
 const CHUNK: usize = 32;
 
 /// One term of the sum.
@@ -74,7 +76,7 @@ struct Term {
     share: f64,
 }
 
-/// What a transform is of.
+/// The law whose transform is computed.
 #[derive(Clone, Copy, Debug)]
 struct Law {
     mu: f64,
@@ -98,7 +100,8 @@ impl Law {
 }
 
 impl TiltedSample {
-    /// Tilt by `tilt`, for frequencies up to a highest one. Nothing if that takes too many terms.
+    /// Tilt by `tilt`, for frequencies up to a highest one. Return `None` if that takes too many
+    /// terms.
     pub(super) fn new(
         mu: f64,
         rate: f64,
@@ -108,7 +111,7 @@ impl TiltedSample {
     ) -> Option<TiltedSample> {
         let (power, sign) = if removed { (tilt + 1.0, 1.0) } else { (-tilt, -1.0) };
         let law = Law { mu, rate, power };
-        // The half-width of the strip, and the step at which the sum is off by 10^-16 or so.
+        // The half-width of the strip, and the step for which the sum is off by about 10^-16.
         let strip = (1.2 / mu).min(6.0);
         let cone = -ln(cis(mu * strip).0) * (-power).max(0.0);
         let grown = strip * strip / 2.0 + highest * mu * strip + cone;
@@ -123,7 +126,7 @@ impl TiltedSample {
         let mut terms = vec![first];
         let mut left_out = 0.0;
         for side in [1.0, -1.0] {
-            // Beyond it the terms fall at least as fast as the slope says.
+            // Beyond it the terms fall at least as fast as `slope` says.
             let bend = (side * power * mu).max(0.0);
             let beyond = bend.max(mu) + 1.0;
             let mut n = 0;
@@ -147,13 +150,13 @@ impl TiltedSample {
                 terms.reverse();
             }
         }
-        // Now outputs, hence losses before the sign, fall.
+        // From here on outputs fall, and so do losses before the sign is applied.
         let mut rounding = 0.0;
         let (mut mean, mut square, mut blur) = (0.0, 0.0, 0.0);
         let mut atoms: Vec<Atom> = Vec::with_capacity(terms.len());
         for term in &terms {
             let mass = exp(term.log - top);
-            // exp, its argument, the two parts that it is made of, and the loss in one of them.
+            // The errors of exp, of its argument, of its two parts, and of the loss in one of them.
             let bent = power * term.loss;
             let made = (term.log - top).abs() + 4.0 * bent.abs() + 4.0 * (bent - term.log);
             rounding += mass * (U * (16.0 + made) + power.abs() * term.blur);
@@ -194,8 +197,8 @@ impl TiltedSample {
         let density = |atom: &Atom| atom.mass / (step * mu * atom.share);
         let top = self.atoms.iter().map(density).fold(0.0, f64::max);
         let variation = if bent <= 1.0 { 2.0 } else { 4.0 } * top * slack;
-        // Between two outputs the density is at least the smaller of both, and their losses are
-        // apart by an integral of `mu p`, where `ln p` is concave: differences would cancel.
+        // Between two outputs the density is at least the smaller of both. The distance of their
+        // losses is an integral of `mu p`, where `ln p` is concave: differences would cancel.
         let mut cells = Vec::with_capacity(self.atoms.len());
         let mut place = 0.0;
         for pair in self.atoms.windows(2).rev() {
@@ -205,8 +208,8 @@ impl TiltedSample {
             }
         }
         cells.push((place, 0.0));
-        // Each layer of this histogram ends where it falls below the layer: the open ones are on a
-        // stack.
+        // Each layer of this histogram ends where the histogram falls below it. Open layers are on
+        // a stack.
         let mut layers = Vec::with_capacity(cells.len());
         let mut open: Vec<(f64, f64)> = Vec::new();
         for (place, height) in cells {
@@ -226,7 +229,7 @@ impl TiltedSample {
     }
 }
 
-/// What is known of the density of a loss.
+/// Properties of the density of a loss.
 #[derive(Clone, Debug)]
 struct Shape {
     variation: f64,
@@ -234,13 +237,13 @@ struct Shape {
     layers: Vec<(f64, f64)>,
 }
 
-/// At least `|sin(v) / v|` for all `v` from `u` on.
+/// Return an upper bound of `|sin(v) / v|` for all `v` from `u` on.
 fn uniform(u: f64) -> f64 {
     let square = u * u;
     if square < 5.8 {
         return 1.0 - square * (1.0 / 6.0 - square / 120.0);
     }
-    // The polynomial is there 0.3137, and decreases before.
+    // The polynomial is 0.3137 there, and decreases before.
     (1.0 / u).min(0.314)
 }
 

@@ -1,4 +1,4 @@
-//! Parts of an account that are replaced by others, which are easier to compose.
+//! Parts of an account, replaced by others that are easier to compose.
 
 use std::sync::Arc;
 
@@ -10,24 +10,25 @@ use super::pair::LogConcaveNoise;
 use super::plan::Parts;
 use super::{GaussianPair, gaussian_delta, gaussian_epsilon};
 
-/// Parts that bound others from one side.
+/// Parts that bound other parts from one side.
 pub(super) struct Simplified {
     pub(super) parts: Parts,
-    /// What they may lose in addition: see [`Between`](super::Between).
+    /// The additional loss by replacement: see [`Between`](super::Between).
     pub(super) failure: f64,
 }
 
-/// How often a pair is replaced at most.
+/// The maximum number of times that a pair is replaced.
 const MOST: u32 = 8;
-/// The factor with which failures are taken off, and the largest total with which they may be.
+/// The factor with which failures are subtracted, and the largest total failure for which this is
+/// valid.
 const BELOW: (f64, f64) = (3.0, 0.33);
 
 impl Simplified {
-    /// Replace pairs by what they lie [between](super::Between), and all Gaussian noise by one:
-    /// losses of noise with `mu_i` are as one with the root of the sum of their squares (Dong, Roth,
-    /// Su 2022, on their composition).
+    /// Replace pairs by their [enclosing](super::Between) pairs, and all Gaussian noise by one
+    /// release: noises with `mu_i` together lose as much as one with the root of the sum of their
+    /// squares (Dong, Roth, Su 2022, on their composition).
     ///
-    /// Nothing comes out where there is no bound from below.
+    /// Return `None` if there is no bound from below.
     pub(super) fn of(parts: &Parts, side: Side) -> Result<Option<Simplified>> {
         let (mut others, mut failure) = (Parts::new(), 0.0);
         let mut gaussian: Option<(GaussianPair, u64, f64)> = None;
@@ -68,7 +69,7 @@ impl Simplified {
         }
         Ok(Some(Simplified { parts: others, failure }))
     }
-    /// The one Gaussian noise that is left, if there is nothing else.
+    /// Return `mu` if the parts are a single Gaussian noise.
     fn gaussian(&self) -> Option<f64> {
         match &self.parts[..] {
             [(pair, 1)] => match pair.shift() {
@@ -78,15 +79,15 @@ impl Simplified {
             _ => None,
         }
     }
-    /// Enclose delta without an account, where all is Gaussian noise.
+    /// Enclose delta without an account, if all parts are Gaussian noise.
     pub(super) fn delta(&self, epsilon: f64) -> Option<Result<Certified>> {
         self.gaussian().map(|mu| gaussian_delta(mu, epsilon))
     }
-    /// Enclose epsilon without an account, where all is Gaussian noise.
+    /// Enclose epsilon without an account, if all parts are Gaussian noise.
     pub(super) fn epsilon(&self, delta: f64) -> Option<Result<Certified>> {
         self.gaussian().map(|mu| gaussian_epsilon(mu, delta))
     }
-    /// Bound delta by what the parts lose and by the failure.
+    /// Bound delta by the delta of the parts and the failure.
     pub(super) fn with_failure(&self, delta: f64, side: Side) -> Result<f64> {
         match side {
             _ if self.failure == 0.0 => Ok(delta),
@@ -97,8 +98,8 @@ impl Simplified {
             Side::Below => Ok(0.0),
         }
     }
-    /// The delta at which the parts have to be asked for the epsilon of a delta, or nothing if none
-    /// will do.
+    /// Return the delta for the parts that bounds the epsilon at `delta`, or `None` if there is no
+    /// such delta.
     pub(super) fn without_failure(&self, delta: f64, side: Side) -> Result<Option<f64>> {
         let share = match side {
             _ if self.failure == 0.0 => delta,
@@ -112,7 +113,7 @@ impl Simplified {
     }
 }
 
-/// Add Gaussian noise to what there is of it: the last pair, how many, and the sum of the squares.
+/// Add Gaussian noise to the noise so far: the last pair, the count, and the sum of the squares.
 fn join(
     found: Option<(GaussianPair, u64, f64)>,
     mu: f64,

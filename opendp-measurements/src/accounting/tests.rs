@@ -1,4 +1,4 @@
-//! Published reference values, and laws that bind bounds together.
+//! Published reference values, and laws that relate bounds to each other.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ fn gaussian(scale: f64, count: u64) -> Account {
 fn sampled(scale: f64, rate: f64) -> SampledGaussianPair {
     SampledGaussianPair { mu: 1.0 / scale, rate, removed: true }
 }
-/// Whether an interval holds a value known to `slack`, and its upper end exceeds it by 0.1 %.
+/// Whether an interval holds a value known to `slack`, and its upper end exceeds the value by at
+/// most 0.1 %.
 fn holds(found: Certified, exact: f64, slack: f64) -> bool {
     found.lower <= exact + slack
         && exact - slack <= found.upper
@@ -111,7 +112,7 @@ fn discrete_noise() {
     let found = of(DiscreteLaplacePair { sensitivity: 1, scale: 1.0 }, 1).delta(0.0).unwrap();
     check(found, 0.46211715726, 1e-11);
 }
-/// The survey has 4.37775327652394, which is 1.3e-4 above the exact value: the sum of 100 such
+/// The survey has 4.37775327652394, which is 1.3e-4 above the exact value. The sum of 100 such
 /// variables has a mass function that is known to many digits.
 #[test]
 fn does_not_reproduce_a_loose_value_for_the_discrete_gaussian() {
@@ -168,7 +169,7 @@ fn a_third_partys_pair_is_as_good_as_ours() {
         );
         assert!(one.lower <= two.upper && two.lower <= one.upper && two.upper <= one.upper * 1.001);
     }
-    // An output that only one of the two gives.
+    // An output that only one of the two can give.
     let leaky = FinitePair::new(vec![0.5, 0.25, 0.25], vec![0.75, 0.25, 0.0]).unwrap();
     let delta = of(leaky, 1).delta_above(1e3).unwrap();
     assert!((0.25..0.2501).contains(&delta), "{delta}");
@@ -192,7 +193,7 @@ fn one_release_of_a_tiny_loss_is_enclosed_narrowly() {
             of(replaced, 1).delta(epsilon).unwrap(),
             of(sampled(2.0, 0.01), 1).delta(epsilon).unwrap(),
         ] {
-            // As long as the estimate left out how narrow such a loss is, this was 1e-5 and more.
+            // When the estimate ignored how narrow such a loss is, this was 1e-5 and more.
             assert!(found.upper - found.lower < 1e-6 && 0.0 < found.lower, "{epsilon}: {found:?}");
             assert!(found.upper < found.lower * 1.01, "{epsilon}: {found:?}");
         }
@@ -206,7 +207,7 @@ fn losses_on_a_sample_keep_their_digits_at_rates_near_1() {
         let mut worst = 0.0f64;
         for n in 1..200 {
             let x = 0.5 - 0.2 * f64::from(n);
-            // Every term is positive, so that this loss is exact to a few digits.
+            // Every term is positive, so this loss is exact to a few digits.
             let loss = ln((1.0 - rate) + rate * exp(x));
             assert!((mixed(x, rate) - loss).abs() <= 64.0 * U * (1.0 + loss.abs()), "{rate} {x}");
             let off =
@@ -214,7 +215,7 @@ fn losses_on_a_sample_keep_their_digits_at_rates_near_1() {
             assert!(off(unmixed(loss, rate)) <= 64.0 * U, "{rate} {x}");
             worst = worst.max(off(1.0 + exp_m1(loss) / rate));
         }
-        // The control: what is obvious cancels.
+        // The control: the direct formula cancels.
         assert!(worst > 256.0 * U || rate <= 0.75, "{rate} {worst}");
     }
 }
@@ -306,7 +307,7 @@ fn concentrated_privacy_converts_as_published() {
 }
 #[test]
 fn a_curve_alone_composes_soundly() {
-    // Laplace noise, of which only the profile is told.
+    // Laplace noise, given only by its profile.
     let curve = CurvePair::new(0.25, |e| if e < 0.25 { -((e - 0.25) / 2.0).exp_m1() } else { 0.0 });
     let found = of(curve, 16).epsilon(1e-6).unwrap();
     let known = of(LaplacePair { epsilon: 0.25 }, 16).epsilon(1e-6).unwrap();

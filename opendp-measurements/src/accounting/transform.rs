@@ -1,4 +1,4 @@
-//! Transforms of a loss, with which an account needs no grid.
+//! Transforms of a loss, which compose without a grid.
 
 use std::fmt::Debug;
 
@@ -15,20 +15,20 @@ pub struct Wave {
     pub error: f64,
 }
 
-/// The loss of a pair `(P, Q)`, tilted: `x` has the law `e^(t x) dP / M(t)`, where `M(t)` is the mean
-/// of `e^(t x)` under `P`.
+/// The loss of a pair `(P, Q)`, tilted: `x` has the law `e^(t x) dP / M(t)`, where `M(t)` is the
+/// mean of `e^(t x)` under `P`.
 ///
 /// All outputs that `P` can give have a finite loss, and `M` is finite everywhere.
 pub trait Tilted: Debug {
-    /// `ln M(t)`, and a bound on its error.
+    /// Return `ln M(t)`, and a bound on its error.
     fn log(&self) -> (f64, f64);
-    /// About the mean. Waves are about exactly this number.
+    /// Return an estimate of the mean. Waves are relative to exactly this number.
     fn centre(&self) -> f64;
-    /// About the variance. Nothing is unsound when it is wrong.
+    /// Return an estimate of the variance. A wrong value does not make bounds invalid.
     fn variance(&self) -> f64;
-    /// The mean of `e^(i s (x - centre))`.
+    /// Return the mean of `e^(i s (x - centre))`.
     fn wave(&self, frequency: f64) -> Wave;
-    /// At least the modulus of the wave at this frequency and at all larger ones.
+    /// Return an upper bound of the modulus of the wave at this frequency and all larger ones.
     fn envelope(&self, frequency: f64) -> f64;
 }
 
@@ -65,9 +65,10 @@ impl Tilted for TiltedGaussian {
 
 /// A loss between two ends `-e` and `e`, with density proportional to `e^(x / 2)` between them.
 ///
-/// Of Laplace noise, half of the mass that both ends together have of `cosh` is there, and
-/// `M(z) e^(e / 2) = cosh(w e) + sinh(w e) / (2 w)` with `w = z + 1/2`. Without what is at the ends it
-/// is the exponential mechanism, of which `M(z) 2 sinh(e / 2) = sinh(w e) / w`.
+/// For Laplace noise, the two ends have the weight `cosh(w e)`, the interval between them has the
+/// weight `sinh(w e) / (2 w)`, and `M(z) e^(e / 2) = cosh(w e) + sinh(w e) / (2 w)` with
+/// `w = z + 1/2`. Without the atoms at the ends it is the exponential mechanism, with
+/// `M(z) 2 sinh(e / 2) = sinh(w e) / w`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TiltedEnds {
     end: f64,
@@ -76,19 +77,19 @@ pub(super) struct TiltedEnds {
     atoms: bool,
     /// `tanh(place end)`, which errs by `48 u` of itself.
     tanh: f64,
-    /// `M(t)`, but for a constant factor and `cosh(place end)`.
+    /// `M(t)`, up to a constant factor and `cosh(place end)`.
     total: f64,
 }
 
 impl TiltedEnds {
-    /// Tilt by at least 0.
+    /// Make the transform for a tilt of at least 0.
     pub(super) fn new(end: f64, tilt: f64, atoms: bool) -> Self {
         let place = tilt + 0.5;
         let tanh = -exp_m1(-2.0 * place * end) / (1.0 + exp(-2.0 * place * end));
         let total = if atoms { 1.0 + tanh / (2.0 * place) } else { tanh / place };
         TiltedEnds { end, place, atoms, tanh, total }
     }
-    /// What `sinh(w e) / w` counts, and `cosh(w e)`.
+    /// Return the weights of `sinh(w e) / w` and of `cosh(w e)`.
     fn shares(&self) -> (f64, f64) {
         if self.atoms { (0.5, 1.0) } else { (1.0, 0.0) }
     }
@@ -99,7 +100,7 @@ impl Tilted for TiltedEnds {
         let (end, place) = (self.end, self.place);
         let x = place * end;
         if self.atoms {
-            // cosh x = e^x (1 + e^(-2 x)) / 2, of which every logarithm is at most x or e.
+            // cosh x = e^x (1 + e^(-2 x)) / 2; each logarithm in it is at most x or e.
             let cosh = x + ln_1p(exp_m1(-2.0 * x) / 2.0);
             (cosh - end / 2.0 + ln_1p(self.tanh / (2.0 * place)), 128.0 * U * (x + end))
         } else {
@@ -121,14 +122,15 @@ impl Tilted for TiltedEnds {
     fn wave(&self, frequency: f64) -> Wave {
         let ((inner, ends), s) = (self.shares(), frequency);
         let (c, d) = cis(s * self.end);
-        // cosh(w e) and sinh(w e) over cosh(place e), and the latter over w.
+        // cosh(w e) and sinh(w e), both over cosh(place e); sinh also over w.
         let (cosh, sinh) = ((c, self.tanh * d), (self.tanh * c, d));
         let square = self.place * self.place + s * s;
         let over = |x: f64| inner * x / square;
         let re = ends * cosh.0 + over(sinh.0 * self.place + sinh.1 * s);
         let im = ends * cosh.1 + over(sinh.1 * self.place - sinh.0 * s);
         let (c, d) = cis(-s * self.centre());
-        // Both products of the two arguments round, and two turns err; the sine relative to itself.
+        // Both products of the two arguments round, and two turns err; the sine errs relative to
+        // itself.
         let far = s * (self.end + self.centre().abs());
         let turn = if far < CIS_LIMIT { 2.0 * CIS_ERROR + 2.0 * U * far } else { f64::INFINITY };
         let small = self.tanh + (s * self.end).min(1.0);

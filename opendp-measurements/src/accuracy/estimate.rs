@@ -1,4 +1,4 @@
-//! Numbers together with the noises that are in them.
+//! Numbers together with their noises.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,11 +10,11 @@ use super::noise::Noise;
 use super::sum::{Term, sum_of};
 use super::weight::Weight;
 
-/// A number that was released, or computed from such, and the noises that are in it.
+/// A released number, or a number computed from released ones, together with its noises.
 ///
-/// Each [`released`](Estimate::released) number has a noise of its own. Sums, differences and
-/// multiples keep track of every one, so that what enters twice counts twice, and what cancels does
-/// not count.
+/// Each [`released`](Estimate::released) number has its own noise. Sums, differences and multiples
+/// keep track of every noise, so a noise that enters twice counts twice, and a noise that cancels
+/// does not count.
 ///
 /// ```
 /// use opendp_measurements::Scale;
@@ -32,25 +32,25 @@ use super::weight::Weight;
 pub struct Estimate {
     value: f64,
     noises: Vec<(u64, Weight, Noise)>,
-    /// Bounds what rounding did to the value.
+    /// Bounds the rounding error of the value.
     rounding: f64,
 }
 impl Estimate {
-    /// A number that was released, with a noise that is independent of all others.
+    /// Build an estimate from a released number, with a noise that is independent of all others.
     pub fn released(value: f64, noise: Noise) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = NEXT.fetch_add(1, Ordering::Relaxed);
         Estimate { value, noises: vec![(name, Weight::ONE, noise)], rounding: 0.0 }
     }
-    /// A number that is public.
+    /// Build an estimate from a public number.
     pub fn public(value: f64) -> Self {
         Estimate { value, noises: Vec::new(), rounding: 0.0 }
     }
-    /// The number.
+    /// Return the number.
     pub fn value(&self) -> f64 {
         self.value
     }
-    /// Add another.
+    /// Add another estimate.
     ///
     /// # Errors
     /// `Overflow` when the sum exceeds all floats, or a weight has too many digits.
@@ -67,7 +67,7 @@ impl Estimate {
         let rounding = self.rounding.inf_add(other.rounding)?.inf_add(high.inf_sub(low)?)?;
         Ok(Estimate { value: high, noises, rounding })
     }
-    /// Subtract another.
+    /// Subtract another estimate.
     ///
     /// # Errors
     /// Those of [`plus`](Estimate::plus).
@@ -86,14 +86,14 @@ impl Estimate {
         let rounding = self.rounding.inf_mul(weight.magnitude_up()?)?.inf_add(error)?;
         Ok(Estimate { value, noises: noises.collect::<Result<_>>()?, rounding })
     }
-    /// Add any number of them.
+    /// Add up any number of estimates.
     ///
     /// # Errors
     /// Those of [`plus`](Estimate::plus).
     pub fn sum<'a>(all: impl IntoIterator<Item = &'a Estimate>) -> Result<Self> {
         all.into_iter().try_fold(Estimate::public(0.0), |sum, each| sum.plus(each))
     }
-    /// Bound how far the number is from the true one, except with probability `alpha`.
+    /// Bound the distance of the number from the true one, except with probability `alpha`.
     ///
     /// # Errors
     /// Those of [`sum_of`].
@@ -113,9 +113,10 @@ impl Estimate {
         Ok((lower, self.value.inf_add(bound).unwrap_or(f64::INFINITY)))
     }
     /// Find an interval that contains the quotient of the true numbers, such as a mean from a sum
-    /// and a count, except with probability `alpha`. It is all numbers where the divisor may be 0.
+    /// and a count, except with probability `alpha`. If the divisor may be 0, it contains all
+    /// numbers.
     ///
-    /// Both numbers are in their [`simultaneous`] intervals except with probability `alpha`, and then
+    /// Both numbers are in their [`simultaneous`] intervals except with probability `alpha`. Then
     /// the quotient is between the quotients of their ends.
     ///
     /// # Errors
@@ -148,8 +149,8 @@ impl Estimate {
 
 /// Find intervals that *all* contain the true numbers, except with probability `alpha`.
 ///
-/// Where no two have a noise in common they are independent, and each gets `1 - (1 - alpha)^(1/n)`;
-/// else each gets `alpha / n`, by the union bound.
+/// If no two estimates have a noise in common they are independent, and each gets
+/// `1 - (1 - alpha)^(1/n)`; otherwise each gets `alpha / n`, by the union bound.
 ///
 /// # Errors
 /// Those of [`sum_of`].

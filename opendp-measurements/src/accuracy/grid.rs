@@ -6,20 +6,20 @@ use crate::accounting::normal_mass::{mass, tail};
 
 use super::noise::Kind;
 
-/// More than any relative error of a mass below: exponents are at most 1400, computed with three
-/// roundings, and the functions err by less than `2^-42`.
+/// A bound on the relative error of a mass below: exponents are at most 1400, computed with three
+/// roundings, and the functions have errors below `2^-42`.
 const WIDEN: f64 = 1.0 + 1e-11;
-/// More than what a function that returns 0 for less may have lost.
+/// A bound on the mass that a function loses when it returns 0 for small values.
 const LOST: f64 = 1e-300;
 /// Beyond this scale integers are bounded by real numbers, which are larger by at most 1.
 pub(super) const COARSE: f64 = 16_384.0;
-/// The most points of one noise.
+/// The largest number of points of one noise.
 pub(super) const MOST: f64 = 2_097_152.0;
 
-/// How numbers are put on the multiples of a step.
+/// How numbers are rounded to the multiples of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Rounding {
-    /// They are there.
+    /// The numbers are multiples already.
     Exact,
     /// A sum on the grid is at least the true one.
     Up,
@@ -27,18 +27,18 @@ pub(super) enum Rounding {
     Nearest,
 }
 
-/// One noise `weight * Z`, or its positive part, as it is put on a grid.
+/// One noise `weight * Z`, or its positive part, on a grid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Placed {
     pub(super) kind: Kind,
     pub(super) scale: f64,
-    /// Whether it is the positive part.
+    /// Whether only the positive part counts.
     pub(super) cut: bool,
-    /// In units in which the grid has its step.
+    /// In the unit of the step.
     pub(super) weight: f64,
 }
 
-/// How far from 0 the noise `Z` is taken into account: beyond, there is a share of about `e^-log`.
+/// Return the largest distance of `Z` from 0 that counts; the share beyond is about `e^-log`.
 fn reach(kind: Kind, scale: f64, log: f64) -> f64 {
     scale * if kind.is_laplace() { log } else { (2.0 * log).sqrt() }
 }
@@ -48,30 +48,30 @@ impl Placed {
     pub(super) fn is_bounded_by_reals(&self) -> bool {
         self.kind.is_discrete() && COARSE < self.scale
     }
-    /// How many points it takes.
+    /// Return the number of grid points.
     pub(super) fn points(&self, step: f64, log: f64) -> f64 {
         // The last integers may lie beyond the reach; real noise, at any scale, does not.
         let more = if self.kind.is_discrete() { 2.0 } else { 0.0 };
         2.0 * (reach(self.kind, self.scale, log) + more) * self.weight / step
     }
     /// Round `weight * Z` to the multiples of a step: a measure on the grid and at infinity, whose
-    /// mass above any number is at least that of `weight * Z`, rounded. Each mass is enlarged by more
-    /// than its error; what is far above counts as infinite, and what is far below is moved up.
+    /// mass above any number is at least that of `weight * Z`, rounded. Each mass is enlarged by
+    /// more than its error. Mass far above counts as infinite, and mass far below is moved up.
     ///
-    /// That rounding is exact says that integers have a weight that is a multiple of the step. If
-    /// their scale is large, real noise stands for them, and 1 must be added for each. For all integers
+    /// Exact rounding requires that the weight of integers is a multiple of the step. If their
+    /// scale is large, real noise replaces them, and 1 must be added for each. For all integers
     /// `m`, `P[Z >= m] <= P[R + 1 >= m]` for `R` of the same scale, up to a relative error below
     /// `10^-300`:
     ///
-    /// - Laplace, `q = exp(-1 / scale)`: for `m >= 1` it says `q^m / (1 + q) <= q^(m-1) / 2`, and for
-    ///   `m <= 0` that `q^(1-m) / (1 + q) >= q^(1-m) / 2`. Both are `q <= 1`.
+    /// - Laplace, `q = exp(-1 / scale)`: for `m >= 1` it states `q^m / (1 + q) <= q^(m-1) / 2`, and
+    ///   for `m <= 0` that `q^(1-m) / (1 + q) >= q^(1-m) / 2`. Both follow from `q <= 1`.
     /// - Gaussian, `w(z) = exp(-z^2 / (2 scale^2))`: for `m >= 1` it is Proposition 25 of Canonne,
     ///   Kamath, Steinke 2020. For `m <= 0` it says that `P[Z >= 1 - m] >= P[R >= 1 - m]`, and
     ///   `sum_(k >= j) w(k)` is at least the integral of `w` from `j >= 1` on, because `w` falls;
     ///   all weights add up to `scale sqrt(2 pi)` times at most `1 + 3 exp(-2 (pi scale)^2)`, by
     ///   Poisson's summation.
     ///
-    /// If it is cut off, what is not positive goes to 0.
+    /// If the noise is cut off, values that are not positive go to 0.
     pub(super) fn on_grid(&self, step: f64, log: f64, rounding: Rounding) -> DiscreteLoss {
         let mut all = if self.kind.is_discrete() && !self.is_bounded_by_reals() {
             self.integers(step, log, rounding)
@@ -89,13 +89,13 @@ impl Placed {
     fn reals(&self, step: f64, log: f64, rounding: Rounding) -> DiscreteLoss {
         let scale = self.scale * self.weight;
         let count = (reach(self.kind, scale, log) / step).ceil().max(1.0) as usize;
-        // Where a step is so long, everything is within one step of 0.
+        // For such a long step, everything is within one step of 0.
         let ratio = (step / scale).min(1e6);
         let laplace = self.kind.is_laplace();
         let first_half = -exp_m1(-ratio) / 2.0;
-        // Where the places of positive numbers begin, in steps.
+        // The beginning of the places of positive numbers, in steps.
         let begin = if rounding == Rounding::Nearest { 0.5 } else { 0.0 };
-        // The mass between `m` and `m + 1` steps from there on.
+        // The mass between `m` and `m + 1` steps from there.
         let half: Vec<f64> = (0..count)
             .map(|m| {
                 let m = m as f64 + begin;
@@ -111,7 +111,7 @@ impl Placed {
         let beyond = if laplace { exp(-end) / 2.0 } else { tail(end) } * WIDEN + LOST;
         let mut masses: Vec<f64> = half.iter().rev().copied().collect();
         masses[0] += beyond;
-        // From m to m + 1 goes up to m + 1; from -m - 1 to -m goes up to -m.
+        // Mass from m to m + 1 goes up to m + 1; mass from -m - 1 to -m goes up to -m.
         let mut first = 1 - count as i64;
         if rounding == Rounding::Nearest {
             let centre = if laplace { -exp_m1(-ratio / 2.0) } else { mass(0.0, ratio) };
@@ -130,7 +130,7 @@ impl Placed {
             let weights = (0..=last).map(|k| top * exp(-(k as f64) * ratio)).collect();
             (weights, exp(-((last + 1) as f64) * ratio) / (1.0 + exp(-ratio)))
         } else {
-            // What is left out of the total only enlarges the masses.
+            // Weights omitted from the total only enlarge the masses.
             let ratio = ratio.min(1e3);
             let weight = |k: i64| exp(-(k as f64 * ratio) * (k as f64 * ratio) / 2.0);
             let weights: Vec<f64> = (0..=last).map(weight).collect();
@@ -142,7 +142,7 @@ impl Placed {
             let x = k as f64 * (self.weight / step);
             match rounding {
                 Rounding::Exact | Rounding::Nearest => x.round() as i64,
-                // Off the grid, rounding must not lose a step.
+                // For values between grid points, rounding must not lose a step.
                 Rounding::Up => (x + x.abs() * 1e-15).ceil() as i64,
             }
         };

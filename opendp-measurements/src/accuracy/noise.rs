@@ -26,14 +26,14 @@ impl Kind {
 
 /// The distribution of the difference between a released number and the true one.
 ///
-/// Noise that is cut off at bounds, or at the ends of an integer type, is one of these that is
-/// [`cut_off`](Noise::cut_off).
+/// Use [`cut_off`](Noise::cut_off) for noise that is cut off at bounds, or at the ends of an
+/// integer type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
     pub(super) kind: Kind,
     pub(super) scale: f64,
     pub(super) cut: bool,
-    /// Bounds what rounding to a lattice adds.
+    /// Bounds the error that rounding to a lattice adds.
     pub(super) slack: f64,
 }
 impl Noise {
@@ -56,25 +56,26 @@ impl Noise {
     pub fn discrete_gaussian(scale: Scale) -> Self {
         Noise::new(Kind::DiscreteGaussian, scale)
     }
-    /// Say that a release beyond some bounds is replaced by the nearest bound, and that the true number
-    /// is within them.
+    /// Declare that a release beyond some bounds is replaced by the nearest bound, and that the
+    /// true number is within the bounds.
     ///
-    /// Then the error is between 0 and the noise. Of one release it has the quantiles of the noise at
-    /// most. In sums it may be one-sided: if all true numbers are at the lower bound, no error is
-    /// negative, and their means add up. What holds wherever the true numbers are is that a sum is at
-    /// most that of the positive parts of the noises, on either side.
+    /// Then the error is between 0 and the noise. For one release its quantiles are at most those
+    /// of the noise. In sums it may be one-sided: if all true numbers are at the lower bound, no
+    /// error is negative, and their means add up. For all true numbers, a sum is at most the sum of
+    /// the positive parts of the noises, on either side.
     #[must_use]
     pub fn cut_off(mut self) -> Self {
         self.cut = true;
         self
     }
-    /// Add an error of at most so much, as from rounding to a lattice. It need not be independent.
+    /// Add an error of at most this size, as from rounding to a lattice. It need not be
+    /// independent.
     #[must_use]
     pub fn and_at_most(mut self, slack: f64) -> Self {
         self.slack = slack.abs();
         self
     }
-    /// What rounding adds at most.
+    /// Return the largest error that rounding adds.
     pub fn slack(&self) -> f64 {
         self.slack
     }
@@ -106,7 +107,7 @@ impl Noise {
             return Ok(0.0);
         }
         let scale = Scale::new(self.scale)?;
-        // A float that has no next integer is beyond all that matters.
+        // A float without a next integer exceeds all relevant values.
         let next = t.floor().neg_inf_add(1.0)?;
         let tail = match self.kind {
             Kind::Laplace => laplacian_tail(scale, t)?,
@@ -116,7 +117,7 @@ impl Noise {
         };
         Ok((2.0 * tail).min(1.0))
     }
-    /// About the variance.
+    /// Estimate the variance.
     pub(super) fn variance(&self) -> f64 {
         let square = self.scale * self.scale;
         if self.kind.is_laplace() { 2.0 * square } else { square }

@@ -1,4 +1,4 @@
-//! The terms of a sum on one grid: its unit, its rounding, and about how far the sum reaches.
+//! The terms of a sum on one grid: its unit, its rounding, and the approximate reach of the sum.
 
 use opendp_core::Result;
 use opendp_core::arith::{Directed, InfCast};
@@ -9,21 +9,21 @@ use super::grid::{Placed, Rounding};
 use super::sum::Term;
 use super::weight::divisor;
 
-/// The terms on a grid, and what its unit is worth.
+/// The terms on a grid, and the size of its unit.
 pub(super) struct OnGrid {
     pub(super) placed: Vec<(Placed, u64)>,
     /// Rounded up.
     pub(super) unit: f64,
-    /// Whether nothing is rounded on the multiples of the unit.
+    /// Whether all values are multiples of the unit, so that nothing is rounded.
     pub(super) exact: bool,
 }
 impl OnGrid {
-    /// Integers with rational weights, on the lattice of all their multiples.
+    /// Put integers with rational weights on the lattice of all their multiples.
     pub(super) fn lattice(noises: &[Term]) -> Result<Option<Self>> {
         if !noises.iter().all(|term| term.noise.kind.is_discrete()) {
             return Ok(None);
         }
-        // The least common denominator, and what all numerators are multiples of.
+        // The least common denominator, and a common divisor of all numerators.
         let mut denominator = 1_i128;
         for term in noises {
             let own = term.weight.parts().1;
@@ -48,7 +48,7 @@ impl OnGrid {
         let unit = f64::inf_cast(common)?.inf_div(f64::neg_inf_cast(denominator)?)?;
         Ok(placed.map(|placed| OnGrid { placed, unit, exact: true }))
     }
-    /// Anything, in a unit that is a power of two and about the largest scale.
+    /// Put any noises on a grid whose unit is a power of two, close to the largest scale.
     pub(super) fn anywhere(noises: &[Term]) -> Result<Option<Self>> {
         let mut largest = 0.0_f64;
         for term in noises {
@@ -70,7 +70,7 @@ impl OnGrid {
         }
         Ok(Some(OnGrid { placed, unit, exact: false }))
     }
-    /// What bounding integers by real numbers adds, in units, rounded up.
+    /// Bound the error of bounding integers by real numbers, in units, rounded up.
     pub(super) fn shift(&self) -> Result<f64> {
         self.placed.iter().filter(|(placed, _)| placed.is_bounded_by_reals()).try_fold(
             0.0,
@@ -79,12 +79,14 @@ impl OnGrid {
             },
         )
     }
-    /// How far the sum is from what is rounded to the nearest places, in steps and to one side, except
-    /// with probability `alpha / 20000`; and how each term is rounded.
+    /// Bound the one-sided distance between the sum and the sum of its values rounded to the
+    /// nearest places, in steps, except with probability `alpha / 20000`. Also return how each term
+    /// is rounded.
     ///
-    /// The displacements of uncut noises are independent, each within half a step of 0 (and a little,
-    /// for the rounding of floats), and of mean 0, by symmetry. The bound is Hoeffding's (1963). Few of
-    /// them are better rounded up, which costs half a step each on average.
+    /// The displacements of uncut noises are independent and have mean 0, by symmetry. Each is
+    /// within half a step of 0 (and slightly more, for the rounding of floats). The bound is
+    /// Hoeffding's (1963). If there are few noises, rounding up is better, which costs half a step
+    /// each on average.
     pub(super) fn displacement(&self, alpha: f64) -> (f64, Rounding) {
         if self.exact {
             return (0.0, Rounding::Exact);
@@ -94,7 +96,7 @@ impl OnGrid {
         let displacement = (n * ln(20_000.0 / alpha) / 2.0).sqrt() * 1.000_001;
         if displacement < n / 2.0 { (displacement, Rounding::Nearest) } else { (0.0, Rounding::Up) }
     }
-    /// About the mean, with each noise cut off that may be.
+    /// Estimate the mean, with every noise cut off that may be.
     pub(super) fn mean(&self) -> f64 {
         let cut = self.placed.iter().filter(|(placed, _)| placed.cut);
         cut.map(|(placed, count)| {
@@ -103,7 +105,8 @@ impl OnGrid {
         })
         .sum()
     }
-    /// Chernoff's bound of continuous noise, and where it is best. Nothing needs to be exact.
+    /// Return Chernoff's bound of continuous noise, and its best parameter. Neither needs to be
+    /// exact.
     pub(super) fn chernoff(&self, alpha: f64) -> (f64, f64) {
         let scales: Vec<_> = self
             .placed

@@ -17,7 +17,7 @@ use super::noise::{Kind, Noise};
 use super::on_grid::OnGrid;
 use super::weight::Weight;
 
-/// A noise, what it is multiplied by, and how many independent ones there are of it.
+/// A noise, its weight, and the number of independent copies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Term {
     pub(super) noise: Noise,
@@ -25,17 +25,17 @@ pub struct Term {
     pub(super) count: u64,
 }
 impl Term {
-    /// One noise, as it is.
+    /// Build a term of one noise with weight 1.
     pub fn new(noise: Noise) -> Self {
         Term { noise, weight: Weight::ONE, count: 1 }
     }
-    /// Multiply by a number.
+    /// Set the weight of the noise.
     #[must_use]
     pub fn weighted(mut self, weight: impl Into<Weight>) -> Self {
         self.weight = weight.into();
         self
     }
-    /// Take so many independent ones.
+    /// Set the number of independent copies.
     #[must_use]
     pub fn times(mut self, count: u64) -> Self {
         self.count = count;
@@ -43,28 +43,28 @@ impl Term {
     }
 }
 
-/// The longest and the shortest transform, and the longest when it is added up over all terms.
+/// The longest and the shortest transform, and the largest total length over all terms.
 const LONGEST: usize = 1 << 20;
 const SHORTEST: usize = 1 << 10;
 const LONGEST_OF_ALL: usize = 1 << 25;
-/// What rounding up to the grid may add, relative to the result, unless the grid would be too long.
+/// The relative error that rounding up to the grid may add, unless the grid would be too long.
 const TOLERANCE: f64 = 1e-4;
-/// What may be outside of the window of the transform.
+/// The probability that may be outside the window of the transform.
 const OUTSIDE: f64 = 1e-9;
 
 /// Find a `t` with `P[|S| > t] <= alpha` for the weighted sum `S` of independent noises.
 ///
-/// It is never below the least one. It is above it by some 0.03 % for up to thirty terms that are
-/// not integers on a common lattice, and by more for more of them: 0.1 % for a thousand, 0.4 % for
-/// ten thousand, 3 % for a million; where all are integers with rational weights of a small common
-/// denominator it is the least one, unless rounding decides, and of Gaussian noise on real numbers as
-/// well. For noise that is [cut off](Noise::cut_off) it holds wherever the true numbers are: it is the
-/// bound at `alpha / 2` of one side, where they may all be at one end. It is at most the sum of the
-/// noises' own quantiles at `alpha / n`.
+/// The result is never below the least such `t`. If the terms are not integers on a common lattice,
+/// it exceeds the least `t` by about 0.03 % for up to thirty terms, 0.1 % for a thousand, 0.4 % for
+/// ten thousand, and 3 % for a million. If all are integers with rational weights of a small common
+/// denominator, it is the least `t`, unless rounding decides; so it is for Gaussian noise on real
+/// numbers. For noise that is [cut off](Noise::cut_off) it holds for all true numbers: it is the
+/// one-sided bound at `alpha / 2`, where all true numbers may be at one end. It is at most the sum
+/// of the noises' own quantiles at `alpha / n`.
 ///
 /// # Errors
-/// `InvalidDistance` when `alpha` is not in `(0, 1]`, or too small for so many terms; `Overflow`
-/// when it exceeds all floats.
+/// `InvalidDistance` when `alpha` is not in `(0, 1]`, or too small for the number of terms;
+/// `Overflow` when the result exceeds all floats.
 ///
 /// ```
 /// use opendp_measurements::Scale;
@@ -103,7 +103,7 @@ pub fn sum_of(terms: &[Term], alpha: f64) -> Result<f64> {
     if noises.is_empty() || alpha == 1.0 {
         return Ok(slack);
     }
-    // The order of a map is not one; sums of floats depend on theirs.
+    // The iteration order of a map is not fixed; sums of floats depend on their order.
     noises.sort_by(|a, b| {
         let key = |term: &Term| {
             let noise = term.noise;
@@ -121,10 +121,10 @@ pub fn sum_of(terms: &[Term], alpha: f64) -> Result<f64> {
     bound.map_or(together, |bound| bound.min(together)).inf_add(slack)
 }
 
-/// Gaussian noises on real numbers as one, if there are several and nothing else but other real noise.
+/// Merge Gaussian noises on real numbers into one, if no noise is discrete or cut off.
 ///
-/// Its scale is rounded up. The sum is symmetric and unimodal then, as sums of such numbers are
-/// (Wintner), so that one more independent Gaussian only moves it away from 0 (Anderson).
+/// The merged scale is rounded up. Then the sum is symmetric and unimodal, as sums of such numbers
+/// are (Wintner), so one more independent Gaussian only moves it away from 0 (Anderson).
 fn merged(noises: &[Term]) -> Option<Vec<Term>> {
     let (real, other): (Vec<Term>, Vec<Term>) =
         noises.iter().partition(|term| term.noise.kind == Kind::Gaussian && !term.noise.cut);
@@ -143,7 +143,7 @@ fn merged(noises: &[Term]) -> Option<Vec<Term>> {
     Some(other.into_iter().chain([one]).collect())
 }
 
-/// The union bound: each noise within its own quantile at `alpha / n`.
+/// Compute the union bound: each noise is within its own quantile at `alpha / n`.
 fn together(noises: &[Term], alpha: f64) -> Result<f64> {
     let share = share(noises, alpha)?;
     noises.iter().try_fold(0.0, |total: f64, term| {
@@ -162,18 +162,18 @@ fn share(noises: &[Term], alpha: f64) -> Result<f64> {
     Err(Error::InvalidDistance(format!("alpha ({alpha:?}) is too small for so many noises")))
 }
 
-/// The quantile of the sum by convolution, if the numbers at hand allow one.
+/// Bound the quantile of the sum by convolution, if the number of terms permits it.
 fn convolved(noises: &[Term], alpha: f64) -> Result<Option<f64>> {
     let n = count(noises)?;
     if noises.iter().any(|term| 1 << 31 < term.count) || noises.len() > 4096 {
         return Ok(None);
     }
-    // What is beyond the reach of a noise counts as infinite: a share of 1e-7 of alpha.
+    // Values beyond the reach of a noise count as infinite: a share of 1e-7 of alpha.
     let log = ln(n / alpha) + 16.0;
     let length = LONGEST.min((LONGEST_OF_ALL / noises.len()).next_power_of_two() / 2).max(SHORTEST);
     for on_grid in [OnGrid::lattice(noises)?, OnGrid::anywhere(noises)?].into_iter().flatten() {
         let (best, about) = on_grid.chernoff(alpha);
-        // A smaller tilt makes a narrower window, and errors that are as small if alpha is not.
+        // A smaller tilt gives a narrower window, and equally small errors unless alpha is small.
         let tilt = best * if alpha < 1e-6 { 0.9 } else { 0.4 };
         let deviation = on_grid.placed.iter().zip(noises).map(|((placed, count), term)| {
             *count as f64 * term.noise.variance() * placed.weight * placed.weight
@@ -182,7 +182,7 @@ fn convolved(noises: &[Term], alpha: f64) -> Result<Option<f64>> {
         let above = (about - mean).max(0.0);
         let width = 2.0 * (1.5 * above + 6.0 * deviation.sum::<f64>().sqrt());
         let (displacement, rounding) = on_grid.displacement(alpha);
-        // The rest of alpha is that of the sum on the grid.
+        // The rest of alpha is for the sum on the grid.
         let share = if rounding == Rounding::Nearest { alpha * 0.999_899 } else { alpha };
         let points = |step| {
             let points = on_grid.placed.iter().map(|(placed, _)| placed.points(step, log));
@@ -198,7 +198,7 @@ fn convolved(noises: &[Term], alpha: f64) -> Result<Option<f64>> {
             let wanted = wanted.max(points(1.0) / MOST);
             f64::from_bits(wanted.to_bits() & !((1 << 52) - 1)) * 2.0
         };
-        // On a lattice of integers nothing is gained from a tilt that tells them apart by more.
+        // On a lattice of integers a tilt above this limit gains nothing.
         let (mut step, tilt) =
             if on_grid.exact { (1.0, tilt.min(32.0)) } else { (step_for(about), tilt) };
         let mut size = ((width / step) as usize + 16).next_power_of_two().clamp(SHORTEST, length);
@@ -209,13 +209,13 @@ fn convolved(noises: &[Term], alpha: f64) -> Result<Option<f64>> {
                 .placed
                 .iter()
                 .map(|(placed, count)| {
-                    // What is cut off has another mean than 0.
+                    // Noise that is cut off has a mean other than 0.
                     let cut = placed.cut && rounding == Rounding::Nearest;
                     let rounding = if cut { Rounding::Up } else { rounding };
                     (Arc::new(placed.on_grid(step, log, rounding)), *count)
                 })
                 .collect();
-            // What is too wide for a transform has the union bound.
+            // A sum that is too wide for a transform gets the union bound.
             let Ok(sum) = Convolution::new(&losses, tilt, mean + 0.4 * above, size, OUTSIDE) else {
                 return Ok(best);
             };
@@ -224,7 +224,7 @@ fn convolved(noises: &[Term], alpha: f64) -> Result<Option<f64>> {
                 let Some(found) = least(&sum, step, share) else { return Ok(best) };
                 let moved = found.inf_add(displacement.inf_mul(step)?)?;
                 best = Some(moved.inf_add(shift)?.inf_mul(on_grid.unit)?);
-                // Where alpha is large, the result is far below what was expected.
+                // For large alpha, the result is far below the estimate.
                 let finer = step_for(found);
                 if on_grid.exact || step <= finer || found == 0.0 {
                     return Ok(best);
@@ -244,13 +244,13 @@ fn convolved(noises: &[Term], alpha: f64) -> Result<Option<f64>> {
     }
     Ok(None)
 }
-/// The least point `x >= 0` of the grid, nearly, with `2 P[S > x] <= alpha`.
+/// Find nearly the least point `x >= 0` of the grid with `2 P[S > x] <= alpha`.
 fn least(sum: &Convolution, step: f64, alpha: f64) -> Option<f64> {
     let fits = |place: i64| 2.0 * sum.tail_above(place as f64 * step) * (1.0 + 1e-15) <= alpha;
     let (first, count) = sum.places();
-    // The highest has the least tail; if `good` fits, so does what is returned.
+    // The highest point has the least tail; if `good` fits, so does the result.
     let (mut bad, mut good) = (first.max(0) - 1, first + count as i64 - 1);
-    // The end of a window has little to say: walk up to it from the middle.
+    // Near the end of a window the bound is loose: walk toward it from the middle.
     let middle = bad + (good - bad) / 2;
     if bad < middle && fits(middle) {
         good = middle;
@@ -264,10 +264,11 @@ fn least(sum: &Convolution, step: f64, alpha: f64) -> Option<f64> {
     Some(good as f64 * step)
 }
 
-/// Find a `t` with `P[any |w Z| > t] <= alpha` for independent noises `Z`, each with its weight `w`.
+/// Find a `t` with `P[any |w Z| > t] <= alpha` for independent noises `Z`, each with its weight
+/// `w`.
 ///
-/// It is close to the least one: by independence the probability that none is beyond `t` is the
-/// product of each one's.
+/// The result is close to the least such `t`: by independence the probability that no noise exceeds
+/// `t` is the product of the probabilities of each noise.
 ///
 /// # Errors
 /// Those of [`sum_of`].

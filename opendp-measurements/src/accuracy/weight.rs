@@ -1,4 +1,4 @@
-//! Rational numbers that noises are multiplied by.
+//! Rational weights of noises.
 
 use opendp_core::arith::{Directed, InfCast};
 use opendp_core::{Error, Result};
@@ -35,7 +35,7 @@ impl Weight {
         Ok(Weight { numerator: numerator / by, denominator: denominator / by })
     }
     pub(crate) fn times(self, other: Weight) -> Result<Self> {
-        // Crosswise first, so that what can be kept small is.
+        // Cancel crosswise first, to keep the numbers small.
         let (a, b) = (
             Weight::reduced(self.numerator, other.denominator)?,
             Weight::reduced(other.numerator, self.denominator)?,
@@ -63,17 +63,17 @@ impl Weight {
     pub(crate) fn parts(self) -> (i128, i128) {
         (self.numerator, self.denominator)
     }
-    /// The magnitude, rounded up.
+    /// Return the magnitude, rounded up.
     pub(crate) fn magnitude_up(self) -> Result<f64> {
         f64::inf_cast(self.numerator.saturating_abs())?
             .inf_div(f64::neg_inf_cast(self.denominator)?)
     }
-    /// The magnitude, rounded down.
+    /// Return the magnitude, rounded down.
     pub(crate) fn magnitude_down(self) -> Result<f64> {
         let numerator = f64::neg_inf_cast(self.numerator.saturating_abs())?;
         numerator.neg_inf_div(f64::inf_cast(self.denominator)?)
     }
-    /// Multiply a float, and bound what rounding does.
+    /// Multiply a float, and bound the rounding error.
     pub(crate) fn apply(self, value: f64) -> Result<(f64, f64)> {
         let (below, above) = (self.magnitude_down()?, self.magnitude_up()?);
         let magnitude = value.abs();
@@ -87,7 +87,7 @@ impl From<i64> for Weight {
         Weight { numerator: number.into(), denominator: 1 }
     }
 }
-/// The greatest common divisor, at least 1.
+/// Return the greatest common divisor, at least 1.
 pub(crate) fn divisor(a: i128, b: i128) -> i128 {
     let (mut a, mut b) = (a.saturating_abs(), b.saturating_abs());
     while b != 0 {

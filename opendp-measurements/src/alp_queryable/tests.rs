@@ -9,8 +9,8 @@ type Change = L01InfDistance<AbsoluteDistance<i32>>;
 fn maps() -> Space<Maps, Change> {
     Space::new(MapDomain::default(), L01InfDistance::default()).unwrap()
 }
-/// A plan with a table of four bits, and hash functions that send the key of hash 0 to the positions
-/// 0, 1, .. and the key of hash 1 to 1, 2, ..
+/// A plan with a table of four bits, and hash functions that send the key of hash 0 to the
+/// positions 0, 1, .. and the key of hash 1 to 1, 2, ..
 fn small(scale: f64, alpha: u32, value_limit: u32) -> (Plan, Hashes) {
     let plan = Plan::new(scale, alpha, 1, UBig::ONE, value_limit.into()).unwrap();
     let bits = 2;
@@ -70,7 +70,7 @@ fn tables_have_the_probabilities_of_the_proof() {
 fn the_map_bounds_the_exact_divergence_and_is_tight() {
     let (scale, alpha) = (0.25, 4);
     let (plan, hashes) = small(scale, alpha, 32);
-    // Of all values, the worst loss for each unit of change.
+    // Find the worst loss for each unit of change, over all values.
     let worst = |p: f64, levels: &dyn Fn(u32) -> Vec<f64>| {
         let (all, mut worst) = ((0..=40).map(levels).collect::<Vec<_>>(), 0.0_f64);
         for other in [0, 9, 30] {
@@ -109,7 +109,7 @@ fn levels_are_rounded_by_exact_fractions() {
     }
     assert!(chi_square(&counts, &[200_000.0 / 3.0, 100_000.0 / 3.0]) < 1.0);
     assert!(1.0 < chi_square(&counts, &[65_000.0, 35_000.0]));
-    // The least scale of all sets a bit, but with no probability that anybody will see.
+    // The least scale of all sets a bit with a probability too small to observe.
     let plan = Plan::new(5e-324, 4, 50, UBig::ONE, UBig::ONE).unwrap();
     assert_eq!((plan.most, plan.bits, plan.level(UBig::ONE, &mut source)), (1, 0, Ok(0)));
 }

@@ -1,4 +1,4 @@
-//! A fixed number of releases, each chosen in view of the earlier ones, with losses fixed before.
+//! A fixed number of releases with losses fixed in advance; each may depend on the earlier answers.
 
 use std::sync::Mutex;
 
@@ -14,42 +14,43 @@ use super::privacy_filter::within;
 /// Make a measurement that answers questions, each within a loss that is fixed beforehand.
 ///
 /// # Arguments
-/// * `input` - the space that all questions start from
-/// * `output_measure` - their privacy measure
-/// * `d_in` - the distance of the data sets that the losses are for
-/// * `d_mids` - the most that each question may lose, in the order in which they are asked
+/// * `input` - the input space of all questions
+/// * `output_measure` - the privacy measure of all questions
+/// * `d_in` - the distance of data sets to which the losses apply
+/// * `d_mids` - the most that each question may lose, in the order of the questions
 ///
 /// # Precondition
-/// Losses in the measure [compose](Measure::compose), and all distances are distances.
+/// Losses in the measure [compose](Measure::compose), and all distances are valid.
 ///
 /// # Postcondition
 /// The release is a [`Session`](opendp_core::Session) that answers as many questions as there are
-/// `d_mids`. Question `i` is a measurement on the input space, which may be chosen in view of all
-/// earlier answers, and is answered if `map(d_in)` is at most `d_mids[i]`. A question that loses
-/// more is refused with `BudgetExceeded` and changes nothing; so is one after the last. An answer
-/// that fails uses its turn up.
+/// `d_mids`. Question `i` is a measurement on the input space, and may depend on all earlier
+/// answers. It is answered if `map(d_in)` is at most `d_mids[i]`. A question that loses more is
+/// refused with `BudgetExceeded` and changes nothing; so is a question after the last. An answer
+/// that fails still uses its turn.
 ///
-/// Answers that are themselves conversations may be interleaved where
-/// [the measure](Measure::interaction) allows it; elsewhere, each question puts an end to those that
-/// earlier questions have opened, and to all that came of them.
+/// Answers that are themselves conversations may be interleaved where [the
+/// measure](Measure::interaction) allows it. Elsewhere, each question ends the conversations that
+/// earlier questions have opened, and everything that came from them.
 ///
 /// Losses that cannot be compared as a whole, in Renyi divergence, are compared at the orders of
-/// [their parts](Measure::parts), and `d_mids` become the step functions through their values there.
+/// [their parts](Measure::parts), and `d_mids` become the step functions through their values
+/// there.
 ///
 /// # Map
 /// All of `d_mids`, composed by the measure, for all distances up to `d_in`; an error for larger
-/// ones. For epsilon and rho it is the exact sum, rounded up once, in any order.
+/// distances. For epsilon and rho it is the exact sum, rounded up once, whatever the order.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in`-close. By induction over the questions, the transcript up to question
-/// `i` loses at most the composition of `d_mids[..i]`: question `i` is a function of the transcript
-/// before it, and by its own claim it loses at most `map(d_in) <= d_mids[i]` whatever that
-/// transcript is, and that is what [`compose`](Measure::compose) asks for. The losses are fixed
-/// before the first question, so that no filter is needed. For interactive answers: if the measure
-/// is sequential, each conversation is over when the next begins, and the same induction holds for
-/// conversations as a whole. If it is concurrent, it is because interleaved conversations compose as
-/// their losses do: Vadhan and Wang (2021) for pure, Lyu (2022) and Vadhan and Zhang (2023) for
-/// approximate and Renyi divergence. Turns and their order are a function of the questions.
+/// Let `x`, `y` be `d_in`-close. By induction over the questions, the transcript up to question `i`
+/// loses at most the composition of `d_mids[..i]`: question `i` is a function of the transcript
+/// before it, and by its own claim it loses at most `map(d_in) <= d_mids[i]` for every such
+/// transcript, as [`compose`](Measure::compose) requires. The losses are fixed before the first
+/// question, so no filter is needed. For interactive answers: if the measure is sequential, each
+/// conversation ends before the next begins, and the same induction holds for conversations as a
+/// whole. If it is concurrent, interleaved conversations compose as their losses do: Vadhan and
+/// Wang (2021) for pure, Lyu (2022) and Vadhan and Zhang (2023) for approximate and Renyi
+/// divergence. Turns and their order are a function of the questions.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no `d_mids`, or losses in the measure do not compose
@@ -117,7 +118,7 @@ register_interactive! {
         (input, output_measure, d_in, d_mids);
 }
 
-/// Make a loss one that others can be compared with.
+/// Convert a loss to one that can be compared with others.
 fn comparable<MO: Measure>(measure: &MO, d_mid: MO::Distance) -> Result<MO::Distance> {
     let at = |error: Error| error.at("argument `d_mids`");
     let d_mid = measure.settle(d_mid).map_err(at)?;
@@ -128,7 +129,7 @@ fn comparable<MO: Measure>(measure: &MO, d_mid: MO::Distance) -> Result<MO::Dist
     }
 }
 
-/// The questions that may be asked.
+/// The plan of questions.
 #[derive(Clone)]
 struct Plan<MI: Metric, MO: Measure> {
     measure: MO,
@@ -136,7 +137,7 @@ struct Plan<MI: Metric, MO: Measure> {
     d_mids: Vec<MO::Distance>,
 }
 impl<MI: Metric, MO: Measure> Plan<MI, MO> {
-    /// Add up some losses, for what they are.
+    /// Add up losses exactly.
     fn sum(&self, losses: &[MO::Distance]) -> Result<Ledger<MO>> {
         let mut ledger = Ledger::new(self.measure.clone())?;
         for loss in losses {
@@ -147,7 +148,7 @@ impl<MI: Metric, MO: Measure> Plan<MI, MO> {
     fn exact(&self, loss: &MO::Distance) -> Result<Vec<Exact>> {
         self.measure.split(loss)?.into_iter().map(Exact::from_f64).collect()
     }
-    /// Whether a question loses at most so much.
+    /// Return whether a question loses at most `d_mid`.
     fn allows(&self, loss: &MO::Distance, d_mid: &MO::Distance) -> Result<bool> {
         match loss.at_most(d_mid) {
             Err(Error::NotImplemented(_)) => {
@@ -159,7 +160,7 @@ impl<MI: Metric, MO: Measure> Plan<MI, MO> {
     }
 }
 
-/// The allowance of an adaptive composition: a plan, and how far it has been carried out.
+/// The allowance of an adaptive composition: a plan, and the place of the next question.
 struct Slots<MI: Metric, MO: Measure> {
     plan: Plan<MI, MO>,
     next: Mutex<usize>,
@@ -175,7 +176,7 @@ impl<MI: Metric, MO: Measure> Slots<MI, MO> {
 impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Slots<MI, MO> {
     fn charge(&self, map: &PrivacyMap<MI, MO>) -> Result<()> {
         let plan = &self.plan;
-        // The map may be anybody's: it runs before the lock is taken.
+        // The map may be user code, so it runs before the lock is taken.
         let loss = map.eval(&plan.d_in)?;
         self.with(|next| {
             let Some(d_mid) = plan.d_mids.get(*next) else {

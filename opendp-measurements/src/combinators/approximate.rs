@@ -1,4 +1,4 @@
-//! Allow for a delta.
+//! Add a delta of 0 to a loss.
 
 use opendp_core::arith::Exact;
 use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
@@ -7,8 +7,9 @@ use opendp_core::{
     RenyiDivergence, Result, SmoothedMaxDivergence, ZeroConcentratedDivergence,
 };
 
-/// Make a measurement state its loss as one that holds except with probability 0, so that it joins
-/// others that need a delta.
+/// Convert the loss of a measurement to an approximate one with delta = 0.
+///
+/// Then it composes with approximate measurements.
 ///
 /// # Arguments
 /// * `measurement` - the measurement, in any measure
@@ -24,10 +25,10 @@ use opendp_core::{
 /// known.
 ///
 /// # Proof
-/// The events that [`Approximate`] asks for are the certain ones.
+/// The events that [`Approximate`] requires have probability 1.
 ///
 /// # Errors
-/// From the map: those of the measurement's.
+/// From the map: those of the measurement's map.
 ///
 /// # Example
 /// ```

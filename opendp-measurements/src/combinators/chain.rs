@@ -1,4 +1,4 @@
-//! Two steps in one: what `then` does, for objects that are already made.
+//! Two steps in one: `then` as a function, for objects that are already made.
 
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
@@ -24,8 +24,8 @@ use opendp_core::{
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close members of the first input domain. By the claim of the first step
-/// its outputs are `map0(d_in)`-close members of the space in the middle, and by that of the second
-/// the results are `map1(map0(d_in))`-close members of the last.
+/// its outputs are `map0(d_in)`-close members of the space in the middle. By the claim of the
+/// second step the results are `map1(map0(d_in))`-close members of the output space.
 ///
 /// # Errors
 /// `DomainMismatch` or `MetricMismatch` when the spaces in the middle differ.
@@ -85,8 +85,8 @@ register! {
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close members of the first input domain. By the claim of the
-/// transformation its outputs are `map0(d_in)`-close members of the space in the middle, so by that
-/// of the measurement the distributions of the releases are at most `map1(map0(d_in))` apart.
+/// transformation its outputs are `map0(d_in)`-close members of the space in the middle. So by the
+/// claim of the measurement the distributions of the releases are at most `map1(map0(d_in))` apart.
 ///
 /// # Errors
 /// `DomainMismatch` or `MetricMismatch` when the spaces in the middle differ.
@@ -135,20 +135,20 @@ register! {
 /// * `measurement0` - the first step, which gets the data
 ///
 /// # Precondition
-/// The function takes what the measurement releases; for erased objects this shows when it runs.
-/// It has no access to the data.
+/// The function accepts the release of the measurement; for erased objects this is checked when it
+/// runs. It has no access to the data.
 ///
 /// # Postcondition
-/// The function runs the measurement and then the post-processing. Nothing is known of the accuracy
-/// of its releases.
+/// The function runs the measurement and then the post-processing. The accuracy of its releases is
+/// unknown.
 ///
 /// # Map
 /// That of the measurement.
 ///
 /// # Proof
 /// The release is a function of the first release, and the loss of a function of a release is at
-/// most that of the release itself (Dwork, Roth 2014, on post-processing, for pure and approximate
-/// differential privacy; Bun, Steinke 2016, likewise, for zero-concentrated).
+/// most the loss of the release itself (Dwork, Roth 2014, on post-processing, for pure and
+/// approximate differential privacy; Bun, Steinke 2016, for zero-concentrated).
 ///
 /// # Errors
 /// None.

@@ -21,20 +21,20 @@ use opendp_core::{
 /// [`SmoothedMaxDivergence`](opendp_core::SmoothedMaxDivergence), or one of them made approximate.
 ///
 /// # Postcondition
-/// The release is the list of the members' releases, each drawn on its own. The bounds on their
+/// The release is the list of the members' releases, each drawn independently. The bounds on their
 /// accuracy are listed in the same order; each holds for its member alone, except with probability
 /// `alpha`.
 ///
-/// Members whose release answers questions may be asked in any order, where that is proved of the
+/// Interactive members may be asked in any order, where that is proved for the
 /// [measure](Measure::interaction); elsewhere only the last one answers.
 ///
-/// The function needs its data whole: it runs each member on all of it, one after the other.
+/// The function needs all data at once: it runs each member on all of it, one after the other.
 ///
 /// # Map
 /// The members' losses at `d_in`, composed by the measure: for epsilon or rho the exact sum of the
-/// members' bounds, rounded up once. For privacy profiles it is the profile of the members' losses
-/// convolved, as tight as the [accounting](crate::accounting) of them; the analyst picks an epsilon
-/// or a delta at the end.
+/// members' bounds, rounded up once. For privacy profiles it is the profile of the convolution of
+/// the members' losses, as tight as their [accounting](crate::accounting); the analyst chooses an
+/// epsilon or a delta at the end.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close members of the common input domain. By the claim of member `i` its
@@ -43,7 +43,7 @@ use opendp_core::{
 /// of those of its parts, so the ratio for `x` and `y` is at most
 /// `prod_i exp(map_i(d_in)) = exp(sum_i map_i(d_in))` (Dwork, McSherry, Nissim, Smith 2006). For
 /// zero-concentrated differential privacy, Renyi divergences of products add (Bun, Steinke 2016,
-/// on composition). What the measure makes of the losses is stated, with its citation, at the measure.
+/// on composition). The composition of losses is stated at each measure, with its citation.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no members or the measure does not compose
@@ -81,7 +81,7 @@ where
     for (other, place) in others.iter().zip(1..) {
         same(first, other).map_err(|error| error.at(format!("measurements[{place}]")))?;
     }
-    // Whether losses compose does not depend on what they are.
+    // Whether losses compose does not depend on their values.
     measure.compose(&[]).map_err(|error| match error {
         Error::NotImplemented(reason) => Error::MakeMeasurement(format!("measurements: {reason}")),
         other => other,
@@ -105,7 +105,7 @@ register! {
         for DI in [AnyDomain], MI in [AnyMetric], MO in [AnyMeasure], TO in [AnyValue];
 }
 
-/// Compose the losses of members, as they are rounded and, where losses add up, exactly.
+/// Compose the losses of members: the rounded losses and, where losses add up, the exact ones.
 fn total<DI, MI, MO, TO>(
     measure: &MO,
     measurements: &Arc<[Measurement<DI, MI, MO, TO>]>,
@@ -132,7 +132,7 @@ where
     })
 }
 
-/// Ask each member for its loss, and a member that is a copy of the one before it only once.
+/// Get the loss of each member; if a member is a copy of the one before it, reuse that loss.
 fn once_each<DI, MI, MO, TO, L>(
     members: &[Measurement<DI, MI, MO, TO>],
     loss: impl Fn(&Measurement<DI, MI, MO, TO>) -> Result<L>,
@@ -157,8 +157,8 @@ where
 
 /// Run the members of a composition one after the other.
 ///
-/// Where interactive members may only be used one after the other, too, the start of each puts an
-/// end to those before it, so that only the last one answers.
+/// If interactive members may only be used one after the other, the start of each ends those before
+/// it, so that only the last one answers.
 pub(crate) fn in_turn<TO: Carrier>(
     interaction: Interaction,
     members: impl Iterator<Item = impl FnOnce() -> Result<TO>>,
@@ -314,11 +314,11 @@ mod tests {
         };
         let many = make_composition(vec![noise(10.0); 100]).unwrap().map(&1).unwrap();
         let epsilon = many.epsilon(1e-5).unwrap();
-        // Between what its lower bound proves necessary and 0.1 % more; basic composition says 10.
+        // Between the necessary lower bound and 0.1 % more; basic composition gives 10.
         let loss = many.loss().unwrap();
         assert!(loss.delta_below(epsilon * 0.999).unwrap() > 1e-5);
         assert!(loss.delta(epsilon).unwrap() < 1.001e-5 && epsilon < 5.0);
-        // A profile without a known loss joins by its curve.
+        // A profile without a known loss composes by its curve.
         let profile = PrivacyProfile::from_points(vec![(0.5, 1e-9)]);
         let other = constant(SmoothedMaxDivergence, profile);
         let both = make_composition(vec![other.clone(), noise(1.0)]).unwrap().map(&1).unwrap();
@@ -331,7 +331,7 @@ mod tests {
     fn joins_erased_members_of_different_types() {
         let text = noise(0.0).then(|| Ok(Function::map(|x: &i32| Ok(x.to_string())))).unwrap();
         let inner = make_composition(vec![noise(2.0).erase(), noise(1.0).erase()]).unwrap();
-        // A composition is itself a member, once its list counts as one answer.
+        // A composition can itself be a member, once its list counts as one answer.
         let inner =
             inner.then(|| Ok(Function::map(|all: &Vec<AnyValue>| Ok(AnyValue::new(all.clone())))));
         let both = make_composition(vec![text.erase(), inner.unwrap()]).unwrap();

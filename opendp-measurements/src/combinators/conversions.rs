@@ -33,7 +33,7 @@ fn laplace(b: f64) -> Told<MaxDivergence> {
 fn gaussian(s: f64) -> Told<ZeroConcentratedDivergence> {
     make_gaussian(floats(), scale(s), None).unwrap()
 }
-/// Something that says to lose so much.
+/// A measurement that states a given loss.
 fn told<MO: Measure>(
     measure: MO,
     loss: impl Fn(f64) -> MO::Distance + Send + Sync + 'static,
@@ -41,7 +41,7 @@ fn told<MO: Measure>(
     let map = PrivacyMap::new(move |d: &f64| Ok(loss(*d)));
     Measurement::new(floats(), measure, Function::map(|x: &f64| Ok(*x)), map)
 }
-/// Whether a bound is not below the exact value, and above it by a part in 10^9 at most.
+/// Return whether a bound is not below the exact value, and at most a part in 10^9 above it.
 fn safe(found: f64, exact: f64) -> bool {
     exact.next_down() <= found && found <= exact * (1.0 + 1e-9) + 1e-300
 }
@@ -50,7 +50,7 @@ fn check(found: f64, exact: f64) {
     assert!(safe(found, exact), "{found:e} for {exact:e}");
 }
 
-/// Epsilons of `rho`, with 20 digits of a computation with 60.
+/// Epsilons of `rho`, with 20 digits from a computation with 60 digits.
 const EPSILONS: [(f64, [(f64, f64); 6]); 6] = [
     (
         1e-06,
@@ -119,7 +119,7 @@ const EPSILONS: [(f64, [(f64, f64); 6]); 6] = [
         ],
     ),
 ];
-/// Deltas of `rho`, likewise.
+/// Deltas of `rho`, computed in the same way.
 const DELTAS: [(f64, [(f64, f64); 6]); 6] = [
     (
         1e-06,
@@ -205,7 +205,7 @@ fn concentrated_bounds_agree_with_many_digits_on_the_safe_side() {
     check(concentrated_delta(5e-30, 1e-13).unwrap(), 2.6196763297295555541e-234);
     assert_eq!(concentrated_delta(0.0, 0.0).unwrap(), 0.0);
     assert_eq!(concentrated_delta(f64::INFINITY, 1.0).unwrap(), 1.0);
-    // The check has teeth, in both directions.
+    // The check can fail, in both directions.
     assert!(!safe(0.688002455487808 * (1.0 - 1e-15), 0.68800245548780839256));
     assert!(!safe(0.688002455487808 * (1.0 + 2e-9), 0.68800245548780839256));
 }
@@ -317,7 +317,7 @@ fn the_maps_keep_the_laws() {
     let rho = make_pureDP_to_zCDP(laplace(1.0)).unwrap();
     assert_eq!(rho.map(&0.0).unwrap(), 0.0);
     assert!(rising(&|d| rho.map(&d).unwrap()));
-    // The search over orders finds what the equation has.
+    // The search over orders finds the same as the equation.
     let renyi = fixed(make_RDP_to_approxDP(told(RenyiDivergence, line)).unwrap());
     for d in [0.1, 1.0, 3.0] {
         let (one, two) = (renyi.map(&d).unwrap().0, all[0].map(&d).unwrap().0);
@@ -362,7 +362,7 @@ fn the_profile_of_a_pair_is_that_of_four_outcomes() {
     }
     assert!(profile_of_private(-1.0, 0.0).is_err() && profile_of_private(1.0, 1.1).is_err());
     assert_eq!(profile_of_private(f64::INFINITY, 0.0).unwrap().delta(9.0).unwrap(), 1.0);
-    // It composes better than its parts add up.
+    // It composes more tightly than the sum of its parts.
     let one = make_fixed_approxDP_to_approxDP(laplace(10.0)).unwrap();
     let many = make_composition(vec![one; 50]).unwrap().map(&1.0).unwrap();
     assert!(many.epsilon(1e-6).unwrap() < 4.0);
@@ -394,7 +394,7 @@ fn an_exact_loss_stays_exact_when_a_delta_is_allowed() {
         ledger.charge(&tenth.exact_map(&1.0).unwrap()).unwrap();
     }
     assert_eq!(ledger.exact_total()[0].to_f64_up(), 1.0);
-    // The floats would not do: a tenth is above a tenth.
+    // Floats would not work: the float 0.1 is above a tenth.
     assert!(MaxDivergence.compose(&[0.1; 10]).unwrap() > 1.0);
 }
 
@@ -426,14 +426,14 @@ fn a_sample_loses_less() {
     let amplified =
         make_population_amplification(pure(|d| if d == 0 { 0.0 } else { 2.0000000000000338 }), 100)
             .unwrap();
-    // Test vector 79: ln(1 + (e^2 - 1) / 10) at one replaced record.
+    // ln(1 + (e^2 - 1) / 10) at one replaced record.
     let found = amplified.map(&2).unwrap();
     assert!((found - 0.4940287080441941).abs() < 1e-13, "{found}");
     assert_eq!(amplified.map(&0).unwrap(), 0.0);
     // A loss that does not grow with the distance: two records are in the sample about twice as
-    // often as one, so that the formula at one record would be too small.
+    // often as one, so the formula at one record would be too small.
     assert!(amplified.map(&4).unwrap() > found * 1.5);
-    // A loss that does: two records cost at most twice what one does.
+    // A loss that grows with the distance: two records cost at most twice as much as one.
     let linear = pure(|d| f64::from(d) / 2.0);
     let linear = make_population_amplification(linear, 100).unwrap();
     assert!(linear.map(&4).unwrap() <= 2.0 * linear.map(&2).unwrap() * (1.0 + 1e-15));
@@ -445,8 +445,8 @@ fn a_sample_loses_less() {
     check(epsilon, (0.1 * 1_f64.exp_m1()).ln_1p());
     check(delta, 1e-7);
 }
-/// The exact law of a sample's bit against the map: one of `n` of `N` is taken, and answered by
-/// randomized response.
+/// The exact law against the map: sample one bit of a population, and release it by randomized
+/// response.
 #[test]
 fn the_amplified_loss_bounds_the_exact_one() {
     let (population, epsilon) = (5.0, 1.5_f64);
@@ -462,7 +462,7 @@ fn the_amplified_loss_bounds_the_exact_one() {
             let loss = (p / q).ln().abs().max(((1.0 - p) / (1.0 - q)).ln().abs());
             assert!(loss <= bound + 1e-12, "{k} {ones}: {loss} {bound}");
             nearest = nearest.min(bound - loss);
-            // What holds for one record alone is too little for more.
+            // The loss of one record alone is too small for more.
             if 1 < k && ones == 0 {
                 assert!(loss > amplified.map(&1).unwrap());
             }
@@ -482,7 +482,7 @@ fn the_conditions_of_a_sample_are_enforced() {
     let ordered = on_sample(HammingDistance, Some(10), MaxDivergence, |_| 1.0).erase();
     let ordered = ordered.in_measure::<MaxDivergence>().unwrap();
     assert_eq!(make_population_amplification(ordered, 100).unwrap_err().kind(), "MakeMeasurement");
-    // Two releases from one sample do not compose; a composition is amplified as a whole.
+    // Two releases from one sample do not compose; amplify their composition as a whole.
     let amplified = make_population_amplification(pure(Some(10)), 100).unwrap();
     assert_eq!(amplified.measure(), &Sampled(MaxDivergence));
     let twice = make_composition(vec![amplified.clone(), amplified]);

@@ -9,8 +9,8 @@ use opendp_core::{
 
 /// A measure whose losses have an epsilon at each delta.
 ///
-/// An implementation claims that a mechanism of a loss is (epsilon, delta)-differentially private
-/// at the epsilon that it gives.
+/// An implementation claims that a mechanism with a loss is (epsilon, delta)-differentially private
+/// at the returned epsilon.
 pub trait ProfileMeasure: Measure {
     /// Bound epsilon at a delta, rounding up.
     ///
@@ -39,7 +39,7 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
 ///
 /// # Arguments
 /// * `measurement` - the measurement, in `SmoothedMaxDivergence` or made approximate
-/// * `delta` - the delta at which its profile is taken
+/// * `delta` - the delta at which to take its profile
 ///
 /// # Precondition
 /// `delta` is from 0 to 1.
@@ -48,20 +48,21 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
 /// The release is that of the measurement. It is (epsilon, delta)-differentially private.
 ///
 /// # Map
-/// `(epsilon, delta)`, where epsilon is that of the measurement's profile at `delta`, rounded up. If
-/// the measurement's loss is made approximate, what it spends of `delta` is taken off before.
+/// `(epsilon, delta)`, where epsilon is that of the measurement's profile at `delta`, rounded up.
+/// If the measurement's loss is approximate, its own delta is first subtracted from `delta`.
 ///
 /// # Proof
 /// A profile holds at each of its points. With exceptional events of probability at most `d`, which
-/// may be enlarged until both have exactly this probability, let `P'` and `Q'` be the releases given
-/// that they do not happen. For every event `S`,
-/// `P(S) <= (1 - d) P'(S) + d <= (1 - d)(e^epsilon Q'(S) + delta') + d <= e^epsilon Q(S) + delta' + d`,
+/// may be enlarged until both have exactly this probability, let `P'` and `Q'` be the releases
+/// conditioned on the complements of these events. For every event `S`,
+/// `P(S) <= (1 - d) P'(S) + d <= (1 - d)(e^epsilon Q'(S) + delta') + d`
+/// `<= e^epsilon Q(S) + delta' + d`,
 /// and `delta' + d <= delta` for `delta' = delta - d`, rounded down.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `delta` is not from 0 to 1
-/// * from the map: `FailedMap` when the measurement spends more than `delta` at every epsilon; those
-///   of its own map
+/// * from the map: `FailedMap` when the measurement spends more than `delta` at every epsilon; the
+///   errors of the measurement's own map
 ///
 /// # Example
 /// ```

@@ -5,16 +5,16 @@ use opendp_core::{Approximate, Carrier, Domain, MaxDivergence, Measurement, Metr
 
 use super::profiled::{Profiled, to_profile};
 
-/// Differential privacy at one epsilon, maybe except with a probability delta.
+/// Differential privacy at one epsilon, optionally except with a probability delta.
 pub trait FixedMeasure: Profiled {}
 impl FixedMeasure for MaxDivergence {}
 impl FixedMeasure for Approximate<MaxDivergence> {}
 
-/// Make a measurement that is private at one pair of epsilon and delta state a delta for each epsilon.
+/// Convert the loss of a measurement with one epsilon and delta to a delta for each epsilon.
 ///
 /// # Arguments
-/// * `measurement` - the measurement, in `Approximate<MaxDivergence>` or `MaxDivergence`, where delta
-///   is 0
+/// * `measurement` - the measurement, in `Approximate<MaxDivergence>` or `MaxDivergence`, where
+///   delta is 0
 ///
 /// # Precondition
 /// None beyond those of the measurement.
@@ -23,18 +23,19 @@ impl FixedMeasure for Approximate<MaxDivergence> {}
 /// The release is that of the measurement.
 ///
 /// # Map
-/// For the pair `(epsilon, delta)` of the measurement at `d_in`: delta from epsilon on, and
-/// `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)` at each `x` below. No better profile holds for every
-/// mechanism of that pair. It carries what is needed to compose it tightly.
+/// For the pair `(epsilon, delta)` of the measurement at `d_in`: delta for epsilon and above, and
+/// `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)` at each `x` below. No better profile holds for
+/// every mechanism with that pair. It carries the data for tight composition.
 ///
 /// # Proof
 /// Every pair of distributions that is `(epsilon, delta)`-close in both directions is made from one
-/// of four outcomes by a randomized function: with probability delta an outcome tells all, and
-/// otherwise it is that of a randomized response of loss epsilon (Kairouz, Oh, Viswanath 2015,
-/// the dominating mechanism of their composition theorem). Its delta at `x` is the one above, and no function increases it.
+/// of four outcomes by a randomized function: with probability delta an outcome reveals everything,
+/// and otherwise it is that of a randomized response of loss epsilon (Kairouz, Oh, Viswanath 2015,
+/// the dominating mechanism of their composition theorem). Its delta at `x` is the one above, and
+/// no function increases it.
 ///
 /// # Errors
-/// From the map: those of the measurement's.
+/// From the map: those of the measurement's map.
 ///
 /// # Example
 /// ```

@@ -1,40 +1,42 @@
-//! Any number of releases, each chosen in view of the earlier ones, and an account of their loss.
+//! Any number of releases, each of which may depend on the earlier ones, with an account of their
+//! loss.
 
 use opendp_core::{Domain, Error, Measure, Metric, Odometer, Result, Space, TheMeasure};
 
 use super::interactive::register_interactive;
 
-/// Make an odometer, which answers any measurements and says what they lose together.
+/// Make an odometer, which answers any measurements and reports their total loss.
 ///
 /// # Arguments
-/// * `input` - the space that all measurements will start from
-/// * `output_measure` - their privacy measure
+/// * `input` - the input space of all measurements
+/// * `output_measure` - the privacy measure of all measurements
 ///
 /// # Precondition
-/// Losses in the measure have [parts](Measure::parts): [`MaxDivergence`](opendp_core::MaxDivergence),
+/// Losses in the measure have [parts](Measure::parts):
+/// [`MaxDivergence`](opendp_core::MaxDivergence),
 /// [`ZeroConcentratedDivergence`](opendp_core::ZeroConcentratedDivergence),
 /// [`RenyiDivergence`](opendp_core::RenyiDivergence), or one of them made approximate.
 ///
 /// # Postcondition
 /// The odometer opens a [`Session`](opendp_core::Session). Each question to it is a measurement on
-/// the input space, and may be chosen, with its loss, in view of all earlier answers. Answers that
-/// are themselves conversations may be interleaved where [the measure](Measure::interaction) allows
-/// it; elsewhere, each question puts an end to those that earlier questions have opened, and to all
-/// that came of them.
+/// the input space. The question and its loss may depend on all earlier answers. Answers that are
+/// themselves conversations may be interleaved where [the measure](Measure::interaction) allows it.
+/// Elsewhere, each question ends the conversations that earlier questions have opened, and
+/// everything that came from them.
 ///
 /// # Map
-/// There is none: nothing bounds the number of questions. `loss(d_in)` of the session is the exact
-/// sum of the losses so far, part by part, rounded up once. At each distance it costs the time of
-/// the questions since it was last asked for there.
+/// There is none: the number of questions has no bound. `loss(d_in)` of the session is the exact
+/// sum of the losses so far, part by part, rounded up once. Its time at each distance is
+/// proportional to the number of questions since the last call at that distance.
 ///
 /// # Proof
 /// Let the questions be `M_1, M_2, ...`, each chosen from the answers to those before it, and let
-/// `L_t` be the sum of the bounds `map_i(d_in)`, `i <= t`, as the session keeps it: it is never less
-/// than the exact sum (see [`Ledger`](opendp_core::Ledger)). The claim of an odometer is that an
-/// analyst who stops as soon as `L_t` would exceed a number `b` has lost at most `b`, for each `b`.
-/// That is the claim of a privacy filter with the budget `b`; it is proved in
-/// [`make_privacy_filter`](crate::make_privacy_filter), and holds for all `b` at once because the
-/// odometer's bound is a function of the questions alone, and not of `b`.
+/// `L_t` be the session's sum of the bounds `map_i(d_in)`, `i <= t`: it is never less than the
+/// exact sum (see [`Ledger`](opendp_core::Ledger)). An odometer claims that, for each number `b`,
+/// an analyst who stops as soon as `L_t` would exceed `b` has lost at most `b`. That is the claim
+/// of a privacy filter with the budget `b`, which is proved in
+/// [`make_privacy_filter`](crate::make_privacy_filter). It holds for all `b` at once because the
+/// odometer's bound is a function of the questions alone, and does not depend on `b`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when no odometer is known for the measure

@@ -1,4 +1,4 @@
-//! What a measurement loses to groups.
+//! Group privacy: the loss of a measurement to groups.
 
 mod growth;
 mod path;
@@ -14,30 +14,30 @@ use opendp_core::{
 pub use growth::{GroupMeasure, Growth};
 pub use path::PathMetric;
 
-/// Make a measurement state its loss at larger distances, by going there in steps.
+/// Make a measurement state its loss at larger distances, which are divided into steps.
 ///
-/// The maps of most measurements take any distance, and know more than this does: it is for those
-/// whose map ends early, because it is known only for data that differ by one record, say, or for
-/// few. Such are measurements that users define, those on secret samples, and profiles that have
-/// been computed for neighbours.
+/// The maps of most measurements accept any distance and are tighter than this bound. It is for
+/// measurements whose map accepts only small distances, for example because it is known only for
+/// data that differ by one or a few records. Examples are user-defined measurements, measurements
+/// on secret samples, and profiles computed for neighbouring data.
 ///
 /// # Arguments
 /// * `measurement` - the measurement
-/// * `size` - the most steps that a distance is divided into: the size of the groups
+/// * `size` - the largest number of steps that a distance is divided into: the size of the groups
 ///
 /// # Precondition
-/// `size` is at least 1. The metric is one in which members at a distance are joined by
-/// [paths](PathMetric): it counts records of a domain that
-/// [has all data sets of them](Domain::recombines), or it is discrete.
+/// `size` is at least 1. The metric joins members at a distance by [paths](PathMetric): it counts
+/// records of a domain that [contains all data sets of its records](Domain::recombines), or it is
+/// discrete.
 ///
 /// # Postcondition
-/// The release is that of the measurement, and so is the measure.
+/// The release and the measure are those of the measurement.
 ///
 /// # Map
-/// Let `k` be the least of `size` and of the number of records that `d_in` counts, and take the loss
-/// of the measurement at `d_in / size`, rounded up to whole records. Where both data sets have one
-/// public number of records, and the metric counts those added and removed, a step replaces a
-/// record, and is 2 long. The loss at `d_in` is
+/// Let `k` be the smaller of `size` and the number of records that `d_in` counts, and take the loss
+/// of the measurement at `d_in / size`, rounded up to whole records. Where both data sets have the
+/// same public number of records, and the metric counts added and removed records, a step replaces
+/// a record, and has length 2. The loss at `d_in` is
 ///
 /// | measure | loss of a step | loss of `k` steps |
 /// |---|---|---|
@@ -47,42 +47,44 @@ pub use path::PathMetric;
 /// | `RenyiDivergence` | `r(a)` at the order `a` | the sum over `i < k` of `k a / (k a - i) r(k a - i)` |
 /// | `SmoothedMaxDivergence` | `delta(epsilon)` | the least sum over `i` of `e^(epsilon_1 + ... + epsilon_(i - 1)) delta(epsilon_i)` that is found, where `epsilon_1 + ... + epsilon_k <= epsilon` |
 ///
-/// rounded up. Parts that are known exactly, stay exact. A curve in Renyi divergence takes 1024
-/// evaluations at most for each of its orders: for larger `k`, neighbouring orders are rounded up to
-/// one. [`Sampled`] losses, which are those of a mechanism on populations, grow as others do.
+/// rounded up. Exact parts stay exact. A curve in Renyi divergence takes at most 1024 evaluations
+/// for each of its orders: for larger `k`, neighbouring orders are rounded up to one order.
+/// [`Sampled`] losses, which are those of a mechanism on populations, grow as others do.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in`-close. There are members `x = z_0, ..., z_k = y` of which neighbours are at
-/// most a step apart, by the claim of [`PathMetric`]. Let `P_i` be the law of the release on `z_i`, and
-/// `S` an event. What holds of a step holds in both directions, and so does what follows.
+/// Let `x`, `y` be `d_in`-close. By the claim of [`PathMetric`] there are members
+/// `x = z_0, ..., z_k = y` whose neighbours are at most a step apart. Let `P_i` be the law of the
+/// release on `z_i`, and `S` an event. The loss of a step holds in both directions, so the bounds
+/// below do, too.
 ///
-/// *Approximate, and pure with `delta = 0`.* `P_0(S) <= e^epsilon P_1(S) + delta`. Put in
-/// `P_1(S) <= e^epsilon P_2(S) + delta`, and so on: `P_0(S) <= e^(k epsilon) P_k(S) + delta (1 + ... +
-/// e^((k - 1) epsilon))`.
+/// *Approximate, and pure with `delta = 0`.* `P_0(S) <= e^epsilon P_1(S) + delta`. Insert
+/// `P_1(S) <= e^epsilon P_2(S) + delta`, and so on:
+/// `P_0(S) <= e^(k epsilon) P_k(S) + delta (1 + ... + e^((k - 1) epsilon))`.
 ///
-/// *Profiles.* Likewise with another epsilon for each step, which may be negative: the complement of
-/// `S` gives `P_0(S) <= e^-x P_1(S) + 1 - e^-x (1 - delta(x))`. Every choice of them whose sum is at most
-/// epsilon gives a bound, so that the search for a good one decides how tight the bound is, and not
-/// whether it holds. (The least is what the `k`-fold composition of the trade-off curve gives: Dong,
-/// Roth, Su 2022, on group privacy.)
+/// *Profiles.* The same holds with another epsilon for each step, which may be negative: the
+/// complement of `S` gives `P_0(S) <= e^-x P_1(S) + 1 - e^-x (1 - delta(x))`. Every choice of them
+/// whose sum is at most epsilon gives a bound. So the search for a good choice affects how tight
+/// the bound is, but not whether it holds. (The least is what the `k`-fold composition of the
+/// trade-off curve gives: Dong, Roth, Su 2022, on group privacy.)
 ///
-/// *Renyi.* Let `s_i = k a (a - 1) / (k (a - 1) + i)`, which falls from `s_0 = a` to `s_k = a - 1`, and
-/// write `t_i = s_i - s_(i+1)`, which add up to 1, and `b_i = s_i / t_i`. One computes
-/// `b_i = k (a - 1) + i + 1` and `t_i (b_i - 1) = s_(i+1)`. So the density of `P_0` to the power `a`, times
-/// that of `P_k` to `1 - a`, is the product over `i < k` of `p_i^(b_i t_i) p_(i+1)^((1 - b_i) t_i)`, since for
-/// `0 < i < k` the power of `p_i` is `s_i - s_i = 0`. By Hölder's inequality for the weights `t_i`,
+/// *Renyi.* Let `s_i = k a (a - 1) / (k (a - 1) + i)`, which falls from `s_0 = a` to `s_k = a - 1`,
+/// and write `t_i = s_i - s_(i+1)`, which add up to 1, and `b_i = s_i / t_i`. One computes
+/// `b_i = k (a - 1) + i + 1` and `t_i (b_i - 1) = s_(i+1)`. So the density of `P_0` to the power
+/// `a`, times that of `P_k` to `1 - a`, is the product over `i < k` of
+/// `p_i^(b_i t_i) p_(i+1)^((1 - b_i) t_i)`, since for `0 < i < k` the power of `p_i` is
+/// `s_i - s_i = 0`. By Hölder's inequality for the weights `t_i`,
 /// `(a - 1) D_a(P_0 | P_k) <= sum_i t_i (b_i - 1) D_(b_i)(P_i | P_(i+1))`, that is
-/// `D_a(P_0 | P_k) <= sum_i k a / (k (a - 1) + i + 1) r(b_i)`: the sum above in reverse order. Divergence
-/// does not fall with its order, so that orders may be rounded up.
+/// `D_a(P_0 | P_k) <= sum_i k a / (k (a - 1) + i + 1) r(b_i)`: the sum above in reverse order.
+/// Divergence does not decrease with its order, so orders may be rounded up.
 ///
-/// *Zero-concentrated.* `r(a) = rho a` makes each of the `k` terms `k a rho`. (Bun, Steinke 2016, on
-/// group privacy.)
+/// *Zero-concentrated.* `r(a) = rho a` makes each of the `k` terms `k a rho`. (Bun, Steinke 2016,
+/// on group privacy.)
 ///
-/// If the release answers questions, all this holds of its transcript with every analyst.
+/// If the release answers questions, all this holds for its transcript with every analyst.
 ///
 /// # Errors
-/// * `MakeMeasurement` when `size` is 0, or nothing is known of paths in the space
-/// * from the map: those of the measurement's at the shorter distance
+/// * `MakeMeasurement` when `size` is 0, or no paths are known in the space
+/// * from the map: those of the measurement's map at the shorter distance
 ///
 /// # Example
 /// ```

@@ -2,7 +2,7 @@
 
 /// Register a combinator at erased types: for any space, and any measure that it works for.
 ///
-/// The release is a session of erased types, which is asked erased measurements.
+/// The release is a session of erased types, whose questions are erased measurements.
 macro_rules! register_interactive {
     ($file:literal : $f:ident $(as $names:tt)? ($($p:ident),+);) => {
         opendp_core::register! {

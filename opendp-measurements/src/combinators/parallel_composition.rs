@@ -1,4 +1,4 @@
-//! Releases of the parts of a data set, which cost as much as one of them.
+//! Releases of the parts of a data set, at the cost of one of them.
 
 mod members;
 
@@ -18,7 +18,7 @@ use super::composition::{in_turn, same};
 use super::parts::Parts;
 use members::Members;
 
-/// Make a measurement that splits the rows of a data set and releases something of each part.
+/// Make a measurement that partitions the rows of a data set and makes a release of each part.
 ///
 /// # Arguments
 /// * `input` - data sets of any size, under a distance that counts rows added and removed
@@ -26,41 +26,43 @@ use members::Members;
 /// * `measurements` - one measurement for each part
 ///
 /// # Precondition
-/// The measurements start from `input`, have the same measure, and lose nothing at distance 0. The size of data sets is not
-/// part of the domain, and `part` decides each row by itself. The number of parts is public: it is
-/// that of the measurements, which is that of the categories, or one more than that of the edges.
+/// The measurements start from `input`, have the same measure, and lose nothing at distance 0. The
+/// size of data sets is not part of the domain, and `part` assigns each row independently of all
+/// others. The number of parts is public: it is the number of measurements, which equals the number
+/// of categories, or the number of edges plus one.
 ///
 /// # Postcondition
 /// The release is the list of the releases of the parts. A part keeps the order of its rows. All
-/// parts are released, those without rows too.
+/// parts are released, including parts without rows.
 ///
 /// # Map
 /// For `d_in` up to 1, the largest of the losses `map_i(1)`. In general, the largest over all ways
 /// to split `d_in` into `d_1 + ... + d_k` of the composition of `map_i(d_i)` over the parts with
-/// `d_i > 0`. When there are too many ways to look at, it is the composition of the
+/// `d_i > 0`. When there are too many such ways to search, it is the composition of the
 /// `min(k, d_in)` largest of `map_i(d_in)`, which is not less.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close, and let `x_i`, `y_i` be their parts. Under the symmetric distance,
-/// `d(x, y) = sum over rows v of |#(v in x) - #(v in y)|`, and each `v` belongs to at most one part,
-/// so `sum_i d(x_i, y_i) <= d(x, y)`. Under the insert-delete distance, take the edits that turn `x`
-/// into `y`: those of rows of part `i` turn `x_i` into `y_i`, and each edit is of one row. So there
-/// are `d_i = d(x_i, y_i)` whose sum is at most `d_in`. A part with `d_i = 0` has the same multiset
-/// (or sequence) of rows. It loses `map_i(0) = 0`, which is checked: a release to which the order of
-/// rows counts loses something under the symmetric distance, in as many parts as there are. At most
-/// `min(k, d_in)` parts are left. Each loses at most `map_i(d_i)`, they draw independent randomness,
-/// and all of them together lose what the measure composes of these losses. The splits with sums
-/// below `d_in` are covered because each part's bound is taken as the largest of `map_i(1), ...,
-/// map_i(d_i)`. (McSherry 2009, on parallel composition, for pure differential privacy and `d_in = 1`.)
+/// `d(x, y) = sum over rows v of |#(v in x) - #(v in y)|`, and each `v` belongs to at most one
+/// part, so `sum_i d(x_i, y_i) <= d(x, y)`. Under the insert-delete distance, take the edits that
+/// turn `x` into `y`: those of rows of part `i` turn `x_i` into `y_i`, and each edit is of one row.
+/// So there are `d_i = d(x_i, y_i)` whose sum is at most `d_in`. A part with `d_i = 0` has the same
+/// multiset (or sequence) of rows. It loses `map_i(0) = 0`, which is checked: a release that
+/// depends on the order of rows loses something under the symmetric distance, in every part. At
+/// most `min(k, d_in)` parts remain. Each loses at most `map_i(d_i)`, they draw independent
+/// randomness, and together they lose the composition of these losses in the measure. The splits
+/// with sums below `d_in` are covered because each part's bound is the largest of
+/// `map_i(1), ..., map_i(d_i)`. (McSherry 2009, on parallel composition, for pure differential
+/// privacy and `d_in = 1`.)
 ///
 /// The maximum over splits is computed part by part: the worst loss of the first `i` parts within
-/// `d` rows is the maximum over `j` of the composition of that of the first `i - 1` within `d - j`,
-/// and of `map_i(j)`; each composition is rounded up.
+/// `d` rows is the maximum over `j` of the composition of two losses: that of the first `i - 1`
+/// parts within `d - j`, and `map_i(j)`; each composition is rounded up.
 ///
 /// # Errors
-/// * `MakeMeasurement` when there are no measurements, or not as many as parts, when the measure does not compose, when the
-///   metric counts replaced rows, the domain fixes the number of rows, or a measurement has a loss at
-///   distance 0
+/// * `MakeMeasurement` when there are no measurements, or their number is not that of the parts,
+///   when the measure does not compose, when the metric counts replaced rows, when the domain fixes
+///   the number of rows, or when a measurement has a loss at distance 0
 /// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when a measurement does not fit
 /// * those of the measurements and of their maps
 ///
@@ -103,7 +105,7 @@ where
     let members = measurements.iter().map(Measurement::erase).collect();
     parallel(input, part, members)
 }
-/// What documents name: the members come without types, and leave without them.
+/// The version for documents: its members enter and leave without types.
 mod registered {
     use super::*;
 
@@ -133,7 +135,7 @@ mod registered {
     }
 }
 
-/// What knows the types. The rest is done with erased members, once for all types.
+/// Build the measurement for given types. The rest uses erased members, once for all types.
 fn parallel<E, M, MO, TO>(
     input: Space<VectorDomain<E>, M>,
     part: Parts<E::Carrier>,
@@ -189,7 +191,7 @@ fn typed<TO: Carrier>(answers: Vec<AnyValue>) -> Result<Vec<TO>> {
     answers.into_iter().map(AnyValue::downcast).collect()
 }
 
-/// The rows of each part.
+/// Split the rows into parts.
 fn split<E>(part: &Parts<E::Carrier>, count: usize, data: &[E::Carrier]) -> Vec<AnyValue>
 where
     E: Domain,
@@ -210,7 +212,7 @@ where
     erased
 }
 
-/// Check that members fit each other and a space, and say what their measure is.
+/// Check that members fit each other and a space, and return their measure.
 fn fitting(
     input: &Space<AnyDomain, AnyMetric>,
     sized: bool,
@@ -239,7 +241,7 @@ fn fitting(
     if measure.compose(&[]).is_err() {
         return no("measurements: losses in their measure do not compose");
     }
-    // What the members are compared with starts from the input space.
+    // The measurement that the members are compared with; it starts from the input space.
     let expected = Measurement::new(
         input.clone(),
         measure.clone(),
@@ -265,7 +267,7 @@ fn loss_of(member: &AnyMeasurement, d_in: u32) -> Result<f64> {
 /// Composes losses in a measure.
 type Compose = dyn Fn(&[f64]) -> Result<f64> + Send + Sync;
 
-/// What the members of a parallel composition lose.
+/// The losses of the members of a parallel composition.
 #[derive(Clone)]
 struct Losses {
     members: Arc<Vec<AnyMeasurement>>,
@@ -307,7 +309,7 @@ fn worst_of(members: &[AnyMeasurement]) -> Result<Exact> {
     Ok(worst)
 }
 
-/// The most steps that are spent on the exact maximum over all splits.
+/// The largest number of steps for the exact maximum over all splits.
 const MOST_STEPS: u64 = 1 << 18;
 
 /// Bound the loss of all parts when `d_in` rows are split between them in the worst way.

@@ -1,4 +1,4 @@
-//! Which part of a data set a row belongs to.
+//! Partitions of the rows of a data set.
 
 use std::{cmp::Ordering, fmt, sync::Arc};
 
@@ -7,9 +7,9 @@ use serde_json::{Value as Json, json};
 
 type Place<T> = Arc<dyn Fn(&T) -> Option<usize> + Send + Sync>;
 
-/// Which part of a data set a row belongs to, from 0, if to any.
+/// A partition of rows: the part of each row, from 0, or no part.
 ///
-/// It is decided for each row by itself, and whatever else is known of the data is not in it.
+/// The part of a row depends on that row alone.
 /// Documents write `{"categories": [...]}` or `{"edges": [...]}`.
 ///
 /// ```
@@ -27,7 +27,7 @@ pub struct Parts<T> {
     written: Json,
 }
 impl<T> Parts<T> {
-    /// Let a function decide.
+    /// Use a function that gives the part of a row.
     pub fn by(place: impl Fn(&T) -> Option<usize> + Send + Sync + 'static) -> Self {
         Parts { place: Arc::new(place), count: None, written: Json::Null }
     }
@@ -35,16 +35,16 @@ impl<T> Parts<T> {
     pub fn of(&self, row: &T) -> Option<usize> {
         (self.place)(row)
     }
-    /// How many parts there are, where that is known.
+    /// Return the number of parts, if it is known.
     pub fn count(&self) -> Option<usize> {
         self.count
     }
 }
 impl<T: Atom> Parts<T> {
-    /// Make a part for each of some values, and leave out rows that have none of them.
+    /// Make a part for each of the given values; rows with other values are left out.
     ///
     /// # Errors
-    /// `MakeMeasurement` when a value stands there twice, or equals nothing, as NaN does.
+    /// `MakeMeasurement` when a value occurs twice, or does not equal itself, as NaN.
     pub fn categories(categories: Vec<T>) -> Result<Self> {
         let written = json!({"categories": categories.to_json()});
         let places = sorted(categories.len(), &|i, j| order(&categories[i], &categories[j]));
@@ -57,8 +57,8 @@ impl<T: Atom> Parts<T> {
         };
         Ok(Parts { place: Arc::new(place), count, written })
     }
-    /// Make a part for the rows below the first edge, one from each edge up to the next, which
-    /// belongs to the next part, and one for those from the last edge on. NaN is in no part.
+    /// Make a part for the rows below the first edge, a part from each edge up to the next, which
+    /// is not included, and a part for the rows from the last edge on. NaN is in no part.
     ///
     /// # Errors
     /// `MakeMeasurement` unless the edges increase.
@@ -73,11 +73,11 @@ impl<T: Atom> Parts<T> {
         Ok(Parts { place: Arc::new(place), count, written })
     }
 }
-/// Values that are not comparable are equal here, and refused afterwards.
+/// Values that are not comparable count as equal here, and are refused afterwards.
 fn order<T: PartialOrd>(left: &T, right: &T) -> Ordering {
     left.partial_cmp(right).unwrap_or(Ordering::Equal)
 }
-/// Indices in an order of what is there.
+/// Return the indices in an order of the elements.
 fn sorted(count: usize, order: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut places: Vec<usize> = (0..count).collect();
     places.sort_by(|left, right| order(*left, *right));

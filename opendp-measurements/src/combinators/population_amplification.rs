@@ -1,4 +1,4 @@
-//! A sample of a population tells less about the population.
+//! Privacy amplification: a sample of a population reveals less about the population.
 
 use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::erased::{AnyDistance, AnyDomain, AnyMetric, AnyValue};
@@ -14,9 +14,10 @@ use crate::accounting::{
 
 /// A metric on data sets of a fixed number of records, in which replaced records can be counted.
 ///
-/// An implementation claims, of data sets of one size: those at distance `d` differ by at most
-/// `replaced(d)` replaced records; and any two samples of the same size from them, that take the
-/// same records but for `j` replaced ones, are at most as far apart as `j` replaced records are.
+/// An implementation claims, for data sets of one size: those at distance `d` differ by at most
+/// `replaced(d)` replaced records; and any two samples of the same size from them that take the
+/// same records, except for `j` replaced ones, are at most as far apart as `j` replaced records
+/// are.
 pub trait PopulationMetric: Metric {
     /// Bound how many records are replaced between data sets of one size at this distance.
     ///
@@ -69,7 +70,7 @@ macro_rules! population {
         }
     };
 }
-// In the first two a replaced record is one removed and one added.
+// In the first two a replaced record counts as one removed and one added.
 population!(SymmetricDistance 2, InsertDeleteDistance 2, ChangeOneDistance 1);
 #[cold]
 fn uncounted(metric: &AnyMetric) -> Error {
@@ -78,29 +79,29 @@ fn uncounted(metric: &AnyMetric) -> Error {
 
 /// A measure whose losses are known to shrink when the data is a secret sample.
 ///
-/// An implementation claims that [`amplified`](AmplifiableMeasure::amplified) bounds the loss of a
-/// mixture of distributions of which a share is common to both.
+/// An implementation claims that [`amplified`](AmplifiableMeasure::amplified) bounds the loss
+/// between two mixtures of distributions that have a common share.
 pub trait AmplifiableMeasure: Measure {
     /// Bound the loss of `(1 - share) A + share B` against `(1 - share) A + share C`, where any two
     /// of `A`, `B` and `C` are at most `loss` apart, rounding up.
     ///
     /// # Errors
-    /// `Overflow`, which leaves nothing to say.
+    /// `Overflow` when the bound exceeds all floats.
     fn amplified(share: f64, loss: &Self::Distance) -> Result<Self::Distance>;
-    /// Bound the loss where one of `B` and `C` is `A`: one record removed, or added. By default as
+    /// Bound the loss where one of `B` and `C` is `A`: one record removed, or added. Defaults to
     /// [`amplified`](AmplifiableMeasure::amplified).
     ///
     /// # Errors
-    /// `Overflow`, which leaves nothing to say.
+    /// `Overflow` when the bound exceeds all floats.
     fn amplified_by_one(share: f64, loss: &Self::Distance) -> Result<Self::Distance> {
         Self::amplified(share, loss)
     }
-    /// Bound the loss of `(1 - share) A + share B` against `(1 - share) A + share C`, where `B` and `C`
-    /// are each at most `added` from `A`, and all three at most `replaced` apart: one record replaced.
-    /// By default as [`amplified`](AmplifiableMeasure::amplified).
+    /// Bound the loss of `(1 - share) A + share B` against `(1 - share) A + share C`, where `B` and
+    /// `C` are each at most `added` from `A`, and all three at most `replaced` apart: one record
+    /// replaced. Defaults to [`amplified`](AmplifiableMeasure::amplified).
     ///
     /// # Errors
-    /// `Overflow`, which leaves nothing to say.
+    /// `Overflow` when the bound exceeds all floats.
     fn amplified_by_replacement(
         share: f64,
         _added: &Self::Distance,
@@ -108,17 +109,18 @@ pub trait AmplifiableMeasure: Measure {
     ) -> Result<Self::Distance> {
         Self::amplified(share, replaced)
     }
-    /// Bound the loss at a number of records by the amplified loss at one, if that is known to hold;
-    /// it takes the lower of both. Else nobody asks for the one.
+    /// Return the lower of `loss` and the bound from the amplified loss at one record, if that
+    /// bound is known to hold. Otherwise `one` is not called.
     ///
     /// # Errors
-    /// `Overflow`, which leaves nothing to say, and those of the loss at one.
+    /// `Overflow` when the bound exceeds all floats, and the errors of the loss at one
+    /// record.
     fn grouped(
         loss: Self::Distance,
         one: impl FnOnce() -> Result<Self::Distance>,
         records: u32,
     ) -> Result<Self::Distance>;
-    /// Whether a loss is none at all, not even a delta.
+    /// Whether a loss is zero, including its delta.
     ///
     /// # Errors
     /// Those of reading the loss.
@@ -129,7 +131,7 @@ impl AmplifiableMeasure for MaxDivergence {
         if *epsilon == 0.0 || share == 0.0 {
             return Ok(0.0);
         }
-        // Beyond the floats, a sample costs what the whole does.
+        // If the result exceeds all floats, a sample costs the same as all data.
         let ratio = epsilon.inf_exp_m1().and_then(|more| share.inf_mul(more)?.inf_ln_1p());
         Ok(ratio.unwrap_or(*epsilon).min(*epsilon))
     }
@@ -141,7 +143,7 @@ impl AmplifiableMeasure for MaxDivergence {
         }
         let loss = || {
             let with = share.inf_mul(added.inf_exp_m1()?)?.inf_ln_1p()?;
-            // The other record is less likely than none where this one is more so.
+            // In the worst case one record makes an outcome more likely, and the other less likely.
             let less = -added.neg_inf_sub(replaced)?.neg_inf_exp_m1()?;
             with.inf_sub((-share.inf_mul(less)?).neg_inf_ln_1p()?)
         };
@@ -203,9 +205,10 @@ impl AmplifiableMeasure for SmoothedMaxDivergence {
     }
 }
 
-/// Check that data at distance 0, such as the same records in another order, give one distribution of
-/// releases: what two samples have in common is then common to the releases. A delta that is lost there
-/// is lost by whoever is not in the sample, too, and a sample does not make it smaller.
+/// Check that data at distance 0, such as the same records in another order, give the same
+/// distribution of releases, so that the common part of two samples gives a common part of the
+/// releases. A delta at distance 0 also applies to records outside the sample, and a sample does
+/// not make it smaller.
 pub(super) fn check_common<DI, MI, MO, TO>(measurement: &Measurement<DI, MI, MO, TO>) -> Result<()>
 where
     DI: Domain,
@@ -234,44 +237,44 @@ where
 /// # Precondition
 /// The size of the sample is part of the input domain, and is at most `population_size`, which is
 /// public and fixed. The metric counts records in a way that allows for replaced ones:
-/// `SymmetricDistance`, `InsertDeleteDistance` or `ChangeOneDistance`. Data at distance 0, which may
-/// be in another order, give one distribution of releases: whatever has a loss there is refused, even
-/// if it is only a delta. So a delta is fixed after sampling, and not before.
+/// `SymmetricDistance`, `InsertDeleteDistance` or `ChangeOneDistance`. Data at distance 0, which
+/// may be in another order, give the same distribution of releases: a measurement with a loss there
+/// is refused, even if it is only a delta. So a delta must be fixed after sampling, and not before.
 ///
-/// Nobody can check two more conditions: the data is a *simple random sample without replacement*
-/// of the population, and nobody but the curator knows who is in it. Whoever calls this vouches for
-/// both.
+/// The caller vouches for two more conditions, which the code cannot check: the data is a *simple
+/// random sample without replacement* of the population, and only the curator knows its members.
 ///
 /// # Postcondition
 /// The release is that of the measurement. Its loss is one to the population, in the measure
-/// [`Sampled`], which does not compose: two releases from one sample share its secret. What is to
-/// be released is composed first, and then amplified, once.
+/// [`Sampled`], which does not compose: two releases from one sample share its secret. To make
+/// several releases, compose them first, and then amplify the composition once.
 ///
 /// # Map
 /// Distances are those between populations. Let `n` and `N` be the sizes, and `k` the number of
-/// records that `d_in` may replace: half of it, rounded down, where that counts records removed and
-/// added. With `(epsilon, delta)` the loss of the measurement at `d_in`, or at one replaced record if
-/// `k = 1`, and `q = min(1, k n / N)`, the loss is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up.
-/// Without a delta, it is at most `k`
-/// times that for a single replaced record.
+/// records that `d_in` may replace: half of `d_in`, rounded down, where the metric counts removed
+/// and added records. With `(epsilon, delta)` the loss of the measurement at `d_in`, or at one
+/// replaced record if `k = 1`, and `q = min(1, k n / N)`, the loss is
+/// `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. Without a delta, it is at most `k` times the
+/// loss for a single replaced record.
 ///
 /// # Proof
 /// Let `x`, `y` be populations that differ by `k` replaced records. A sample of `x` takes at least
-/// one of them with probability `p <= k n / N`; couple it with the sample of `y` at the same places.
-/// So both releases are mixtures that share, with weight `1 - p`, what is released from samples
-/// without replaced records; call the rest of the one `B`, and of the other `C`. Samples in `B` and
-/// `C` are coupled with at most `k` replaced records between them, and each with one of the common
-/// part, by putting records that are not taken in the place of those that are replaced: again at
-/// most `k` differ. So all three are at most the loss at `d_in` apart, and the claim is advanced
-/// joint convexity (Balle, Barthe, Gaboardi 2018; for `k = 1` their bound for samples without replacement). It grows with
-/// the weight, so `q` may stand for `p`. That pure losses at one replaced record add up `k` times is
-/// group privacy of the release as a mechanism on the population.
+/// one of them with probability `p <= k n / N`; couple it with the sample of `y` at the same
+/// places. So both releases are mixtures that share, with weight `1 - p`, the releases from samples
+/// without replaced records. Call the rest of the first mixture `B`, and of the second `C`. Samples
+/// in `B` and `C` are coupled with at most `k` replaced records between them. Each is also coupled
+/// with a sample of the common part, where records that are not in the sample take the place of
+/// those that are replaced: again at most `k` differ. So all three are at most the loss at `d_in`
+/// apart, and the claim is advanced joint convexity (Balle, Barthe, Gaboardi 2018; for `k = 1`
+/// their bound for samples without replacement). The bound grows with the weight, so `q` may stand
+/// for `p`. The bound of `k` times the pure loss at one replaced record is group privacy of the
+/// release as a mechanism on the population.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the domain does not fix the size of the sample, when the population is
-///   smaller, or its size is no exact float, when the metric does not count replaced records, or when
-///   the measurement has a loss at distance 0
-/// * from the map: those of the measurement's
+///   smaller, when its size is not an exact float, when the metric does not count replaced records,
+///   or when the measurement has a loss at distance 0
+/// * from the map: those of the measurement's map
 ///
 /// # Example
 /// ```
@@ -310,7 +313,7 @@ where
 /// Bound the loss of a measurement on a sample of `size` records, under replaced records.
 ///
 /// # Errors
-/// `MakeMeasurement`, as [`make_population_amplification`] has it.
+/// `MakeMeasurement`, as for [`make_population_amplification`].
 pub(super) fn replacing<DI, MI, MO, TO>(
     measurement: &Measurement<DI, MI, MO, TO>,
     size: usize,
@@ -349,7 +352,7 @@ where
         let one = || MO::amplified(share(1)?, &inner.map(&one)?);
         match metric.replaced(d_in)? {
             0 => MO::amplified(0.0, &inner.map(&unchanged)?),
-            // Of one size, no data is between one and two replaced records apart.
+            // Data of one size is never at a distance between one and two replaced records.
             1 => one(),
             records => {
                 let loss = MO::amplified(share(records)?, &inner.map(d_in)?)?;

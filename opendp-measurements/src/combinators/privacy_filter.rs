@@ -1,4 +1,4 @@
-//! Any number of releases, each chosen in view of the earlier ones, within a budget.
+//! Any number of releases within a budget; each may depend on the earlier answers.
 
 use std::sync::Mutex;
 
@@ -12,24 +12,24 @@ use super::interactive::register_interactive;
 /// Make a measurement that answers questions as long as their loss fits a budget.
 ///
 /// # Arguments
-/// * `odometer` - what answers the questions
-/// * `d_in` - the distance of the data sets that the budget is for
+/// * `odometer` - the odometer that answers the questions
+/// * `d_in` - the distance of data sets to which the budget applies
 /// * `d_out` - the budget
 ///
 /// # Precondition
 /// `d_in` and `d_out` are not negative and not NaN.
 ///
 /// # Postcondition
-/// The release is a [`Session`](opendp_core::Session). A question, which is a measurement, is
-/// answered if its loss at `d_in` and those of all questions before it are within the budget, in
-/// every part of a loss. It is charged before it is answered, and stays charged if the answer fails.
-/// A question that does not fit is refused with `BudgetExceeded`, and changes nothing: a smaller one
-/// may still be asked. `left()` is what is left of the budget.
+/// The release is a [`Session`](opendp_core::Session). A question is a measurement. It is answered
+/// if the sum of its loss at `d_in` and the losses of all earlier questions is within the budget,
+/// in every part of a loss. It is charged before it is answered, and stays charged if the answer
+/// fails. A question that does not fit is refused with `BudgetExceeded`, and changes nothing: a
+/// smaller one may still be asked. `left()` is the rest of the budget.
 ///
-/// Budget and total are exact numbers. A budget stands for the larger of the float and of its
-/// shortest decimal number, so that `0.3` has room for three tenths. Losses stand for what they are:
-/// for a fraction such as `d_in / scale` where the mechanism states its bound exactly, and otherwise
-/// for the float that its map gives. A question takes the same time however many came before.
+/// Budget and total are exact numbers. A budget counts as the larger of the float and its shortest
+/// decimal number, so that `0.3` has room for three tenths. A loss counts exactly, as a fraction
+/// such as `d_in / scale`, where the mechanism states its exact bound, and otherwise as the float
+/// of its map. The time of a question does not depend on the number of earlier questions.
 ///
 /// Losses in Renyi divergence are compared at 20 orders from 1.125 to 128, and the budget is the
 /// step function through its values there.
@@ -39,15 +39,15 @@ use super::interactive::register_interactive;
 ///
 /// # Proof
 /// Let `b_1, b_2, ...` be the exact bounds `map_i(d_in)` of the questions that are answered, which
-/// are functions of the questions. What is charged for question `i` is at least `b_i` in each part,
-/// and the sum of the charges never exceeds the budget `B` ([`Ledger`](opendp_core::Ledger)), so
+/// are functions of the questions. The charge for question `i` is at least `b_i` in each part, and
+/// the sum of the charges never exceeds the budget `B` ([`Ledger`](opendp_core::Ledger)), so
 /// `sum_i b_i <= B` on every path. Charges are made one at a time and before the answer is drawn,
-/// so that this holds whatever threads do, and whether or not an answer fails.
+/// so this holds for any interleaving of threads, and whether or not an answer fails.
 ///
-/// *Pure.* Let `x`, `y` be `d_in`-close. The probability, or density, of a transcript is the product
-/// over `i` of that of answer `i` given the earlier ones, because the analyst's choices depend on
-/// nothing else. For `x` and `y`, factor `i` differs by a factor of at most `exp(b_i)`; so the
-/// products differ by at most `exp(sum_i b_i) <= exp(B)`.
+/// *Pure.* Let `x`, `y` be `d_in`-close. The probability, or density, of a transcript is the
+/// product over `i` of that of answer `i` given the earlier ones, because the analyst's choices
+/// depend only on these. For `x` and `y`, factor `i` differs by a factor of at most `exp(b_i)`; so
+/// the products differ by at most `exp(sum_i b_i) <= exp(B)`.
 ///
 /// *Approximate*: Rogers, Roth, Ullman and Vadhan (2016), for sums of epsilon and of delta.
 /// *Renyi divergence of order alpha, and with it zero-concentrated divergence*, where the loss at
@@ -55,12 +55,12 @@ use super::interactive::register_interactive;
 /// with a delta*: Whitehouse, Ramdas, Rogers and Wu (2023).
 ///
 /// *Interactive questions.* A question that is itself a conversation is charged in full when it
-/// begins, which is what its map bounds. That the bounds above hold when such conversations are
-/// interleaved is the theorem of Haney, Shoemate, Tian, Vadhan, Vyrros, Xu and Zhang (2023) for
-/// (epsilon, delta) and Renyi divergence of each order. Where there is no such theorem the session
-/// does not interleave them.
+/// begins, for the bound of its map. Haney, Shoemate, Tian, Vadhan, Vyrros, Xu and Zhang (2023)
+/// prove that the bounds above hold when such conversations are interleaved, for (epsilon, delta)
+/// and Renyi divergence of each order. Where there is no such theorem the session does not
+/// interleave them.
 ///
-/// *Refusals.* Whether a question is refused is a function of the questions before it, which the
+/// *Refusals.* Whether a question is refused is a function of the earlier questions, which the
 /// analyst knows.
 ///
 /// # Errors
@@ -122,7 +122,7 @@ register_interactive! {
     "privacy_filter.rs": make_privacy_filter(odometer, d_in, d_out);
 }
 
-/// Refuse a distance beyond the one that a budget is for.
+/// Refuse a distance beyond the distance of a budget.
 pub(crate) fn within<Q: Distance>(d_in: &Q, most: &Q) -> Result<()> {
     if d_in.at_most(most)? {
         return Ok(());
@@ -134,7 +134,7 @@ pub(crate) fn within<Q: Distance>(d_in: &Q, most: &Q) -> Result<()> {
     )))
 }
 
-/// The allowance of a filter: what fits.
+/// The allowance of a filter: its budget.
 struct Budget<MI: Metric, MO: Measure> {
     measure: MO,
     d_in: MI::Distance,
@@ -150,7 +150,7 @@ impl<MI: Metric, MO: Measure> Budget<MI, MO> {
 }
 impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Budget<MI, MO> {
     fn charge(&self, map: &PrivacyMap<MI, MO>) -> Result<()> {
-        // The map may be anybody's: it runs before the lock is taken.
+        // The map may be user code, so it runs before the lock is taken.
         let loss = map.eval_exact(&self.measure, &self.d_in)?;
         self.with(|account| account.charge(&loss))
     }

@@ -9,7 +9,7 @@ use crate::accounting::{profile_of_concentrated, profile_of_private, profile_of_
 
 /// A measure whose losses bound a delta at every epsilon.
 ///
-/// An implementation claims that a mechanism of a loss in this measure has the
+/// An implementation claims that a mechanism with a loss in this measure has the
 /// [profile](Profiled::profiled) of that loss in the measure [`Profile`](Profiled::Profile).
 pub trait Profiled: Measure {
     /// The measure that losses are converted to.
@@ -46,8 +46,8 @@ impl Profiled for RenyiDivergence {
 }
 macro_rules! approximate {
     ($($inner:ty),*) => {$(
-        /// The exceptional events stay as they are; given that they do not happen, the inner loss
-        /// is converted.
+        /// Keep the exceptional events, and convert the inner loss, which holds given that they do
+        /// not happen.
         impl Profiled for Approximate<$inner> {
             type Profile = Approximate<SmoothedMaxDivergence>;
             fn profiled((loss, delta): &Self::Distance) -> Result<(PrivacyProfile, f64)> {

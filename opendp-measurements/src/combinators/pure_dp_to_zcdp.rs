@@ -8,7 +8,7 @@ use opendp_core::{
 
 use crate::accounting::concentrated_rho_of_pure;
 
-/// Make a measurement of which the pure loss is known state its zero-concentrated loss.
+/// Convert the pure loss of a measurement to a zero-concentrated loss.
 ///
 /// # Arguments
 /// * `measurement` - the measurement, in [`MaxDivergence`]
@@ -21,19 +21,20 @@ use crate::accounting::concentrated_rho_of_pure;
 ///
 /// # Map
 /// `rho = epsilon tanh(epsilon / 2)`, rounded up, for the epsilon of the measurement at `d_in`. It
-/// is below `epsilon^2 / 2` (Bun, Steinke 2016, Proposition 1.4), and nobody can state less for
-/// every mechanism.
+/// is below `epsilon^2 / 2` (Bun, Steinke 2016, Proposition 1.4), and is the least bound that holds
+/// for every mechanism.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in`-close. The releases on them are `epsilon`-close in max-divergence, in both
-/// directions, so they are a randomized function of the answer of a randomized response that keeps
-/// one bit with probability `e^epsilon / (1 + e^epsilon)` (Kairouz, Oh, Viswanath 2015, on
-/// the mechanism that dominates). Renyi divergence does not grow under such a function, and that of randomized response is
-/// at most `a epsilon tanh(epsilon / 2)` at each order `a`: see [`concentrated_rho_of_pure`]. If
-/// the release answers questions, this holds of its transcript with every analyst.
+/// Let `x`, `y` be `d_in`-close. The releases on them are `epsilon`-close in max-divergence, in
+/// both directions, so they are a randomized function of the answer of a randomized response that
+/// keeps one bit with probability `e^epsilon / (1 + e^epsilon)` (Kairouz, Oh, Viswanath 2015, on
+/// the dominating mechanism). Renyi divergence does not grow under such a function, and the
+/// divergence of randomized response is at most `a epsilon tanh(epsilon / 2)` at each order `a`:
+/// see [`concentrated_rho_of_pure`]. If the release answers questions, this holds for its
+/// transcript with every analyst.
 ///
 /// # Errors
-/// From the map: those of the measurement's.
+/// From the map: those of the measurement's map.
 ///
 /// # Example
 /// ```

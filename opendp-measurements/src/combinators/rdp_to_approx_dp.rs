@@ -5,12 +5,12 @@ use opendp_core::{Approximate, Carrier, Domain, Measurement, Metric, RenyiDiverg
 
 use super::profiled::{Profiled, to_profile};
 
-/// Renyi differential privacy, maybe except with a probability delta.
+/// Renyi differential privacy, optionally except with a probability delta.
 pub trait RenyiMeasure: Profiled {}
 impl RenyiMeasure for RenyiDivergence {}
 impl RenyiMeasure for Approximate<RenyiDivergence> {}
 
-/// Make a measurement of which the Renyi divergences are known state a delta for each epsilon.
+/// Convert the Renyi divergences of a measurement to a delta for each epsilon.
 ///
 /// # Arguments
 /// * `measurement` - the measurement, in `RenyiDivergence` or made approximate
@@ -24,15 +24,15 @@ impl RenyiMeasure for Approximate<RenyiDivergence> {}
 ///
 /// # Map
 /// For the curve `r` of the measurement at `d_in`: at each epsilon
-/// `e^((a - 1)(r(a) - epsilon)) / (a - 1) * (1 - 1/a)^a` at the best order `a` that is found between
-/// `1 + e^-10` and `1 + e^20`, rounded up. Orders at which the curve fails say nothing.
+/// `e^((a - 1)(r(a) - epsilon)) / (a - 1) * (1 - 1/a)^a` at the best order `a` that is found
+/// between `1 + e^-10` and `1 + e^20`, rounded up. Orders at which the curve fails are ignored.
 ///
 /// # Proof
-/// Every order gives a bound (Canonne, Kamath, Steinke 2020, Proposition 12), so that the one that
-/// is found need not be the best for the bound to hold.
+/// Every order gives a bound (Canonne, Kamath, Steinke 2020, Proposition 12), so the bound holds
+/// even if the order that is found is not the best one.
 ///
 /// # Errors
-/// From the map: those of the measurement's.
+/// From the map: those of the measurement's map.
 ///
 /// # Example
 /// ```

@@ -1,4 +1,4 @@
-//! The first of many releases whose score is good enough.
+//! The first of many releases with a score that is good enough.
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact};
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
@@ -10,15 +10,15 @@ use opendp_core::{
 
 use crate::samplers::Geometric;
 
-/// A release that has a score: a pair of the score and of anything.
+/// A release that has a score: a pair of the score and any value.
 ///
-/// An erased release is one if it is such a pair, or a list that begins with the score, as the
+/// An erased release has a score if it is such a pair, or a list that begins with the score, as the
 /// release of a composition does.
 pub trait Candidate: Carrier {
     /// The score.
     ///
     /// # Errors
-    /// `FailedCast` when it has none, which is a matter of its type.
+    /// `FailedCast` when its type has no score.
     fn score(&self) -> Result<f64>;
 }
 impl<T: Carrier> Candidate for (f64, T) {
@@ -38,15 +38,15 @@ impl Candidate for AnyValue {
     }
 }
 
-/// A privacy measure in which it is proved what the choice of a candidate loses.
+/// A privacy measure with a proved loss for the choice of a candidate.
 ///
 /// An implementation claims that a loss in the measure has the [parts](Measure::parts) epsilon, or
 /// epsilon and delta, of differential privacy.
 pub trait CandidateMeasure: Measure {
-    /// Decide whether the claim is made, which is in doubt where the type of the measure is erased.
+    /// Check that the claim is made; an erased measure may not make it.
     ///
     /// # Errors
-    /// `NotImplemented` when it is not.
+    /// `NotImplemented` when it does not.
     fn has_candidates(&self) -> Result<()> {
         Ok(())
     }
@@ -68,46 +68,46 @@ impl CandidateMeasure for AnyMeasure {
 /// Make a measurement that repeats another one until the score of its release reaches a threshold.
 ///
 /// # Arguments
-/// * `measurement` - what to repeat; it releases pairs of a score and of anything
+/// * `measurement` - the measurement to repeat; it releases pairs of a score and any value
 /// * `stop_probability` - the probability of giving up after each failed round; there are at most
 ///   `1 / stop_probability` rounds on average
 /// * `threshold` - the least score that is good enough
 ///
 /// # Precondition
 /// `0 <= stop_probability <= 1`, and `threshold` is finite. Losses are measured in max-divergence,
-/// or in approximate max-divergence. The threshold is public: it is not chosen by looking at the
-/// same data, unless that is accounted for.
+/// or in approximate max-divergence. The threshold is public: it must not depend on the same data,
+/// unless that is accounted for.
 ///
-/// A `stop_probability` of 0 never gives up. Then the function does not return on data for which no
-/// release ever reaches the threshold; whether it returns is not a secret under max-divergence,
-/// because it is the same for all data at a finite loss. Under approximate max-divergence it may
-/// be one, and the map is an error unless delta is 0.
+/// With a `stop_probability` of 0 the function never gives up. Then it does not return on data for
+/// which no release ever reaches the threshold. Under max-divergence, whether it returns is not a
+/// secret, because it is the same for all data at a finite loss. Under approximate max-divergence
+/// it may be a secret, and the map is an error unless delta is 0.
 ///
 /// # Postcondition
 /// Each round runs the measurement anew. The release is the first pair whose score is at least the
-/// threshold, or nothing. A score that is NaN never is. How many rounds there were is *not* covered
-/// by the map, nor therefore is the time that they took.
+/// threshold, or nothing. A NaN score never passes. The map does *not* cover the number of rounds,
+/// and so does not cover their time.
 ///
 /// # Map
 /// For a loss of `epsilon`, `2 epsilon`. For a loss of `(epsilon, delta)` and the probability `g`
 /// of giving up, `(2 epsilon, min(1, delta (1 + exp(epsilon) (1 - g)) / g))`, rounded up.
 ///
 /// # Proof
-/// Let `x`, `y` be neighbours, and let a round on them pass, reach the threshold, with probability
-/// `p` and `q`. Round `i + 1` takes place if the first `i` have failed without giving up, with
-/// probability `((1 - p)(1 - g))^i`: [`Geometric`] draws the number of rounds before one that gives
-/// up, exactly for the rational number that `g` is, and rounds are independent. Take a set `S` of
-/// releases, and let `f` be 1 for a pair in `S` that passes, `g` for any pair that fails if `S`
-/// holds the release of nothing, and 0 for all else. Let `P` be the mean of `f` in one round on `x`,
-/// and `Q` on `y`. Adding up over the rounds, the release is in `S` with probability
+/// Let `x`, `y` be neighbours, and let a round pass (reach the threshold) with probability `p` on
+/// `x` and `q` on `y`. Round `i + 1` takes place if the first `i` have failed without giving
+/// up, with probability `((1 - p)(1 - g))^i`: [`Geometric`] draws the number of rounds before one
+/// that gives up, exactly for the rational value of `g`, and rounds are independent. Take a set `S`
+/// of releases, and let `f` be 1 for a pair in `S` that passes, `g` for any pair that fails if `S`
+/// contains the empty release, and 0 otherwise. Let `P` be the mean of `f` in one round on `x`, and
+/// `Q` on `y`. Adding up over the rounds, the release is in `S` with probability
 ///
 /// `P / D` with `D = 1 - (1 - p)(1 - g) = g + (1 - g) p` on `x`, and `Q / E`,
 /// `E = g + (1 - g) q`, on `y`.
 ///
 /// *Pure.* `f` is at least 0, so `P <= e^epsilon Q`. And `q <= e^epsilon p`, so `E <= e^epsilon D`.
-/// Hence `P / D <= e^(2 epsilon) Q / E`. With `g = 0` this supposes that `D` is not 0; it is 0 only
-/// if `p = 0`, which is so for both of them or for none. (Liu, Talwar 2019, their
-/// algorithm for a known threshold, with no limit on the number of rounds.)
+/// So `P / D <= e^(2 epsilon) Q / E`. With `g = 0` this assumes that `D` is not 0; it is 0 only if
+/// `p = 0`, and then it is 0 for both `x` and `y`. (Liu, Talwar 2019, their algorithm for a known
+/// threshold, with no limit on the number of rounds.)
 ///
 /// *Approximate.* `f` is within 0 and 1, so `P <= e^epsilon Q + delta`, and
 /// `E <= g + (1 - g) (e^epsilon p + delta) <= e^epsilon D + (1 - g) delta`. Since `D >= g`,
@@ -116,19 +116,20 @@ impl CandidateMeasure for AnyMeasure {
 /// `= e^epsilon (Q / E) (E / D) + delta / g`
 /// `<= e^(2 epsilon) Q / E + e^epsilon (Q / E) (1 - g) delta / g + delta / g`,
 ///
-/// and `Q / E`, a probability, is at most 1. (The same theorem has `3 e^(2 epsilon) delta / g`, which
-/// is more.)
+/// and `Q / E`, a probability, is at most 1. (The same theorem has `3 e^(2 epsilon) delta / g`,
+/// which is more.)
 ///
-/// *Conversations.* If the releases answer questions, take for a release its score and all that it
-/// answers to a given analyst: only the pair that is released is ever asked.
+/// *Conversations.* If the releases answer questions, treat as a release its score and all its
+/// answers to a given analyst: only the released pair is ever asked.
 ///
-/// Nothing is proved here for other measures; the number of rounds, or a threshold that depends on
-/// the releases, has other bounds (Papernot, Steinke 2022).
+/// This proves nothing for other measures. The number of rounds, or a threshold that depends on the
+/// releases, has other bounds (Papernot, Steinke 2022).
 ///
 /// # Errors
 /// * `MakeMeasurement` when an argument is out of range, or the measure is another one
 /// * from the function: those of the measurement; `FailedCast` when its erased release has no score
-/// * from the map: those of the measurement; `FailedMap` when delta is not 0 and it never gives up
+/// * from the map: those of the measurement; `FailedMap` when delta is not 0 and `stop_probability`
+///   is 0
 ///
 /// # Example
 /// ```
@@ -228,7 +229,7 @@ fn failure(epsilon: f64, delta: &Exact, g: f64) -> Result<Exact> {
         ));
     }
     let one = Exact::from_f64(1.0)?;
-    // What fits no float is more than 1.
+    // A ratio that does not fit a float is more than 1.
     let Ok(ratio) = epsilon.inf_exp() else { return Ok(one) };
     let ratio = Exact::from_f64(ratio)?.times(&Exact::from_f64(1.0.inf_sub(g)?)?);
     let total = delta.times(&one.plus(&ratio)).over(&Exact::from_f64(g)?);

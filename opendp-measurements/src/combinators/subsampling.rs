@@ -13,18 +13,18 @@ use super::population_amplification::{
 };
 use crate::samplers::BernoulliLanes;
 
-/// A metric on data sets of any size, close ones of which can be sampled alike.
+/// A metric on data sets of any size, in which close data sets can be sampled alike.
 ///
-/// An implementation claims, of data sets at distance `d`: all but `changed(d)` of their records,
-/// those of both counted, are shared; and where the same of the shared records are kept, and any of
-/// the others, what is kept is at most `d` apart.
+/// An implementation claims, for data sets at distance `d`: they share all but `changed(d)` of
+/// their records, counted over both data sets. If the same shared records are kept, and any of the
+/// others, the kept records are at most `d` apart.
 pub trait AddRemoveMetric: PopulationMetric {
-    /// Bound how many records are in one of the data sets alone.
+    /// Bound the number of records that are in only one of the data sets.
     ///
     /// # Errors
     /// `NotImplemented` when the claim is not made.
     fn changed(&self, d_in: &Self::Distance) -> Result<u32>;
-    /// The distance of data sets of which one has one record more.
+    /// The distance of data sets where one has one record more.
     ///
     /// # Errors
     /// `NotImplemented` when the claim is not made.
@@ -63,69 +63,73 @@ fn uncounted(metric: &AnyMetric) -> Error {
     Error::NotImplemented(format!("records added and removed are not counted in {found}"))
 }
 
-/// Make a measurement run on a Poisson sample: each record is in it with the same probability,
-/// independently of the others.
+/// Make a measurement run on a Poisson sample of the data.
 ///
+/// Each record is in the sample with the same probability, independently of the others.
 /// The sample is drawn afresh for each release and is not released, so these releases compose like
 /// any others.
 ///
 /// # Arguments
-/// * `measurement` - the measurement on the sample, whose loss is a privacy profile, pure, or pure
-///   but for a delta
-/// * `rate` - the probability with which a record is in the sample
-/// * `size` - the number of records of the data, if it is public; neighbours are then of that size
+/// * `measurement` - the measurement on the sample, with a loss that is a privacy profile, pure, or
+///   approximate
+/// * `rate` - the probability that a record is in the sample
+/// * `size` - the number of records of the data, if it is public; neighbours then have the same
+///   size
 ///
 /// # Precondition
 /// The rate is above 0 and at most 1. The number of records is not part of the measurement's input
-/// domain: that of a sample is random. The metric counts records added and removed:
-/// `SymmetricDistance` or `InsertDeleteDistance`. (For data under `ChangeOneDistance` or
-/// `HammingDistance`, give the size, and put `make_metric_unbounded` before this.) Data at distance 0
-/// are as at [`make_population_amplification`](crate::make_population_amplification).
+/// domain, because the number of records of a sample is random. The metric counts records added and
+/// removed: `SymmetricDistance` or `InsertDeleteDistance`. (For data under `ChangeOneDistance` or
+/// `HammingDistance`, give the size, and put `make_metric_unbounded` before this.) Data at distance
+/// 0 must satisfy the condition of
+/// [`make_population_amplification`](crate::make_population_amplification).
 ///
 /// # Postcondition
 /// The input domain is that of the measurement, with `size` records if it is given. The release is
-/// that of the measurement on the sample, whose records keep their order. Each is in it with exactly
-/// the probability that the float `rate` stands for. It streams if the measurement does.
+/// that of the measurement on the sample, whose records keep their order. Each record is in the
+/// sample with exactly the rational probability of the float `rate`. It streams if the measurement
+/// does.
 ///
 /// # Map
 /// Let `k` be the number of records that `d_in` allows to be added and removed, and
-/// `q = 1 - (1 - rate)^k`, rounded up. Where the measurement at `d_in` loses `(epsilon, delta)`, this
-/// loses `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up: each point of a profile, or the one pair.
-/// Without a delta it is at most `k` times the loss at one record.
+/// `q = 1 - (1 - rate)^k`, rounded up. Where the measurement at `d_in` loses `(epsilon, delta)`,
+/// this loses `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up: each point of a profile, or the
+/// one pair. Without a delta it is at most `k` times the loss at one record.
 ///
-/// With a `size`, `k` is the number of records that `d_in` allows to be replaced: half of it, rounded
-/// down. One replaced record costs less than one removed and one added. Where the measurement loses
-/// `(a, delta)` at one record added and `(r, delta')` at one replaced, `a <= r`, this loses
-/// `ln((1 - rate + rate e^a) / (1 - rate + rate e^(a - r)))` and `rate` times the larger delta.
+/// With a `size`, `k` is the number of records that `d_in` allows to be replaced: half of it,
+/// rounded down. One replaced record costs less than one removed and one added. Where the
+/// measurement loses `(a, delta)` at one record added and `(r, delta')` at one replaced, `a <= r`,
+/// this loses `ln((1 - rate + rate e^a) / (1 - rate + rate e^(a - r)))` and `rate` times the larger
+/// delta.
 ///
-/// A profile keeps the distribution of its loss. At one record the sampled profile composes as
-/// tightly as is known, where the measurement adds Laplace or Gaussian noise, flips an answer, or is
-/// only known to be `(epsilon, delta)`-private; at one replaced record, where it adds noise; otherwise,
-/// and for more records, as a symmetric bound.
+/// A profile keeps the distribution of its loss. At one added or removed record the sampled profile
+/// composes as tightly as is known, if the measurement adds Laplace or Gaussian noise, flips an
+/// answer, or is only known to be `(epsilon, delta)`-private; at one replaced record, if it adds
+/// noise. Otherwise, and for more records, it composes as a symmetric bound.
 ///
 /// # Proof
-/// Let `x`, `y` be `d_in` apart. Keep the same of their shared records; of the others each is kept
-/// with probability `rate`. With probability `(1 - rate)^k` at least, none of these is kept in
-/// either. So for each choice of shared records the releases are mixtures
-/// `(1 - q) A + q B` and `(1 - q) A + q C`, where `A` is the release without any of the others, and
-/// `B`, `C` are releases of what is at most `d_in` apart from that and from each other. Advanced
-/// joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2) gives the bound for each choice, and the
-/// joint convexity of the hockey-stick divergence for all. It grows with `q`. One record that is
-/// removed or added leaves one of `B`, `C` equal to `A`; its pairs of distributions are those of
-/// Zhu, Dong, Wang 2022, Theorem 11, at [`SampledPair`](crate::accounting::SampledPair).
+/// Let `x`, `y` be `d_in` apart. Keep the same shared records in both; each other record is kept
+/// with probability `rate`. With probability at least `(1 - rate)^k`, none of the others is kept in
+/// either. So for each choice of shared records the releases are mixtures `(1 - q) A + q B` and
+/// `(1 - q) A + q C`, where `A` is the release without any of the others, and `B`, `C` are releases
+/// of data at most `d_in` apart from that and from each other. Advanced joint convexity (Balle,
+/// Barthe, Gaboardi 2018, Theorem 2) gives the bound for each choice, and the joint convexity of
+/// the hockey-stick divergence for all. It grows with `q`. One record that is removed or added
+/// makes one of `B`, `C` equal to `A`; its pairs of distributions are those of Zhu, Dong, Wang
+/// 2022, Theorem 11, at [`SampledPair`](crate::accounting::SampledPair).
 ///
 /// With a size, `x` has as many of the others as `y`. Make pairs of them, and keep both or none of
-/// each pair: `k` choices instead of `2 k`. For one replaced record there are `A`, without it, `B`
-/// and `C`, which are one record from `A` and one replaced record from each other. The profile is that
-/// at [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample); the theorem there
-/// gives the pair as well, at the order where `c e^-a + alpha rate e^-r = rate`, that is `e` to the
-/// loss above, at which the first order is `e^a` and the second one `e^r`.
+/// each pair: `k` choices instead of `2 k`. For one replaced record there are `A`, without it, and
+/// `B` and `C`, which are one record from `A` and one replaced record from each other. The profile
+/// is the one at [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample). The
+/// theorem there also gives the pair, at the order where `c e^-a + alpha rate e^-r = rate`. This
+/// order is `e` to the loss above; there the first order is `e^a` and the second one `e^r`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the rate is not above 0 and at most 1, the domain fixes the number of
 ///   records, the metric does not count records added and removed, or the measurement has a loss at
 ///   distance 0; with a size, when the domain never fixes the number of records
-/// * from the map: those of the measurement's
+/// * from the map: those of the measurement's map
 ///
 /// # Example
 /// ```
@@ -241,9 +245,9 @@ where
     }))
 }
 
-/// Bound the probability that one of some records is in the sample, from above.
+/// Bound from above the probability that at least one of some records is in the sample.
 fn any_of(records: u32, rate: f64) -> Result<f64> {
-    // Squaring: the powers are rounded down.
+    // By squaring; the powers are rounded down.
     let (mut none, mut power, mut left) = (1.0_f64, 1.0.neg_inf_sub(rate)?, records);
     while left > 0 {
         if left % 2 == 1 {
@@ -255,22 +259,21 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
     Ok(1.0.inf_sub(none)?.clamp(0.0, 1.0))
 }
 
-/// Make a measurement run on a sample of fixed size, drawn without replacement from data of a known
-/// size.
+/// Make a measurement run on a sample of fixed size, drawn without replacement.
 ///
-/// The sample is drawn afresh for each release and is not released, so these releases compose like
-/// any others. (Where the data itself is a sample, see
+/// The size of the data is known. The sample is drawn afresh for each release and is not released,
+/// so these releases compose like any others. (Where the data itself is a sample, see
 /// [`make_population_amplification`](crate::make_population_amplification).)
 ///
 /// # Arguments
-/// * `measurement` - the measurement on the sample, whose loss is a privacy profile, pure, or pure
-///   but for a delta
+/// * `measurement` - the measurement on the sample, with a loss that is a privacy profile, pure, or
+///   approximate
 /// * `size` - the number of records of the data
 ///
 /// # Precondition
-/// The size of the sample is part of the input domain of the measurement, and is at most `size`. The
-/// metric counts records in a way that allows for replaced ones: `SymmetricDistance`,
-/// `InsertDeleteDistance` or `ChangeOneDistance`. Data at distance 0 are as at
+/// The size of the sample is part of the input domain of the measurement, and is at most `size`.
+/// The metric counts records in a way that allows for replaced ones: `SymmetricDistance`,
+/// `InsertDeleteDistance` or `ChangeOneDistance`. Data at distance 0 must satisfy the condition of
 /// [`make_population_amplification`](crate::make_population_amplification).
 ///
 /// # Postcondition
@@ -285,14 +288,15 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// distribution of its loss, and composes tightly.
 ///
 /// # Proof
-/// That of `make_population_amplification`, where `x` and `y` are the data; the sample is secret
-/// because it is drawn here and nowhere released, and composes because the next one is drawn
+/// That of `make_population_amplification`, where `x` and `y` are the data. The sample is secret
+/// because it is drawn here and never released. The loss composes because the next sample is drawn
 /// independently.
 ///
 /// # Errors
-/// * `MakeMeasurement` when the domain does not fix the size of the sample, the data is smaller, its
-///   size is no exact float, or the metric does not count replaced records
-/// * from the map: those of the measurement's
+/// * `MakeMeasurement` when the domain does not fix the size of the sample, when the data is
+///   smaller, when its size is not an exact float, or when the metric does not count replaced
+///   records
+/// * from the map: those of the measurement's map
 ///
 /// # Example
 /// ```

@@ -7,12 +7,12 @@ use opendp_core::{
 
 use super::profiled::{Profiled, to_profile};
 
-/// Zero-concentrated differential privacy, maybe except with a probability delta.
+/// Zero-concentrated differential privacy, optionally except with a probability delta.
 pub trait ConcentratedMeasure: Profiled {}
 impl ConcentratedMeasure for ZeroConcentratedDivergence {}
 impl ConcentratedMeasure for Approximate<ZeroConcentratedDivergence> {}
 
-/// Make a measurement of which the zero-concentrated loss is known state a delta for each epsilon.
+/// Convert the zero-concentrated loss of a measurement to a delta for each epsilon.
 ///
 /// # Arguments
 /// * `measurement` - the measurement, in `ZeroConcentratedDivergence` or made approximate
@@ -28,17 +28,17 @@ impl ConcentratedMeasure for Approximate<ZeroConcentratedDivergence> {}
 /// The profile of `rho`: at each epsilon the least over all orders `a > 1` of
 /// `e^((a - 1)(a rho - epsilon)) / (a - 1) * (1 - 1/a)^a`, rounded up.
 /// [`make_fix_delta`](crate::make_fix_delta) takes one point of it. Where the noise is known to be
-/// Gaussian, [`make_gaussian_in`](crate::make_gaussian_in) states its exact profile, which is less;
-/// `rho` alone does not tell that it is.
+/// Gaussian, [`make_gaussian_in`](crate::make_gaussian_in) states its exact profile, which is
+/// lower; `rho` alone does not imply Gaussian noise.
 ///
 /// # Proof
-/// At every order the divergence of releases on `d_in`-close data is at most `a rho`, and then
-/// every order gives a bound on delta (Canonne, Kamath, Steinke 2020, on concentrated privacy). With
-/// exceptional events, this holds given that they do not happen, and their delta stays apart. See
-/// [`accounting`](crate::accounting) for how the least is found, and rounded.
+/// At every order the divergence of releases on `d_in`-close data is at most `a rho`, so every
+/// order gives a bound on delta (Canonne, Kamath, Steinke 2020, on concentrated privacy). With
+/// exceptional events, this holds given that they do not happen, and their delta is kept
+/// separately. See [`accounting`](crate::accounting) for how the least bound is found and rounded.
 ///
 /// # Errors
-/// From the map: those of the measurement's.
+/// From the map: those of the measurement's map.
 ///
 /// # Example
 /// ```

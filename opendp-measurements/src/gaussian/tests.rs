@@ -22,7 +22,7 @@ fn scale(scale: f64) -> Scale {
 #[test]
 fn maps_the_distance_to_half_its_squared_quotient() {
     let at = |s, d_in: f64| make_gaussian(atoms::<f64, f64>(), scale(s), None).unwrap().map(&d_in);
-    // Test vectors 43 to 45.
+    // (d / s)^2 / 2.
     assert_eq!([1.0, 3.0].map(|d| at(2.0, d).unwrap()), [0.125, 1.125]);
     let integers = make_gaussian(atoms::<i32, i32>(), scale(0.5), None).unwrap();
     assert_eq!(integers.map(&1).unwrap(), 2.0);
@@ -40,7 +40,7 @@ fn maps_the_distance_to_half_its_squared_quotient() {
 }
 #[test]
 fn losses_of_several_releases_add_up() {
-    // Test vector 70.
+    // 1 / 2 + (1 / 2)^2 / 2.
     let release = |s| make_gaussian(atoms::<f64, f64>(), scale(s), None).unwrap();
     let both = make_composition(vec![release(1.0), release(2.0)]).unwrap();
     assert_eq!(both.map(&1.0).unwrap(), 0.625);
@@ -122,7 +122,7 @@ fn scale_zero_draws_nothing_and_still_rounds() {
     assert_eq!(found, [0.1, -5e-324, f64::MAX, 0.0]);
     let release = make_gaussian(vectors::<f64, f64>(None), scale(0.0), Some(-2)).unwrap();
     assert_eq!(release.invoke(&vec![0.3, 0.375, -0.375, -0.1]).unwrap(), [0.25, 0.5, -0.25, 0.0]);
-    // The samplers themselves attempt no draw.
+    // The samplers do not try to draw.
     let mut source = Failing::default();
     assert_eq!(7_i32.add_gaussian(0.0, 0, &mut source), Ok(7));
     assert_eq!(0.3_f32.add_gaussian(0.0, -2, &mut source), Ok(0.25));
@@ -266,7 +266,7 @@ fn releases_that_saturate_have_the_law_of_the_clamped_sum() {
     }
 }
 
-/// What releases cost together, each at distance 1, at a delta of 1e-6.
+/// Compute the total loss of releases, each at distance 1, at a delta of 1e-6.
 fn epsilon_of<D, M>(input: Space<D, M>, noise: f64, count: usize, d_in: M::Distance) -> f64
 where
     D: Numbers,
@@ -278,7 +278,7 @@ where
     let all = make_composition(vec![one; count]).unwrap();
     all.map(&d_in).unwrap().epsilon(1e-6).unwrap()
 }
-/// 20.33 before, where adding `rho` says 15.33.
+/// Adding `rho` gives 15.33; an earlier bound gave 20.33.
 #[test]
 fn histograms_of_integers_compose_as_tightly_as_those_of_floats() {
     let of = |noise, count, d_in| epsilon_of(vectors::<i64, f64>(None), noise, count, d_in);
@@ -293,7 +293,7 @@ fn histograms_of_integers_compose_as_tightly_as_those_of_floats() {
         assert!(found < real * 1.001 && real * 0.9999 < found, "{noise}: {found} {real}");
     }
 }
-/// Where 1.20 to 1.37 times as much was found, after minutes.
+/// An earlier method found 1.20 to 1.37 times as much, after minutes.
 #[test]
 fn integers_of_very_large_scales_compose_as_tightly_as_floats() {
     for (noise, count, d_in) in [(1e5, 10_000, 1.0), (1e5, 1, 1e5), (1e9, 3, 1e9)] {

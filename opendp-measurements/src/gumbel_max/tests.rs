@@ -31,7 +31,7 @@ fn divides_the_range_of_the_changes_by_the_temperature() {
 }
 #[test]
 fn pays_twice_for_scores_that_move_both_ways() {
-    // The map of test vectors 54 and 55, which bound the same range.
+    // The range is twice the change.
     let both_ways = under::<_, f64>(LInfDistance::<f64>::new(false), 1.0);
     assert_eq!([1.0, 2.0].map(|d| both_ways.map(&d).unwrap()), [2.0, 4.0]);
     let one_way = under::<_, f64>(LInfDistance::<f64>::new(true), 1.0);

@@ -20,7 +20,7 @@ fn scale(scale: f64) -> Scale {
 #[test]
 fn maps_the_distance_to_its_quotient() {
     let at = |s, d_in: f64| make_laplace(atoms::<f64, f64>(), scale(s), None).unwrap().map(&d_in);
-    // Test vectors 34 to 37.
+    // d / s.
     assert_eq!([0.0, 1.0, 2.5].map(|d| at(1.0, d).unwrap()), [0.0, 1.0, 2.5]);
     for wrong in [-1.0, f64::NAN, f64::INFINITY] {
         assert_eq!(at(1.0, wrong).unwrap_err().kind(), "FailedMap");
@@ -30,7 +30,7 @@ fn maps_the_distance_to_its_quotient() {
     assert_eq!(at(3.0, 1.0).unwrap(), 0.333_333_333_333_333_37);
     assert_eq!((at(0.0, 0.0).unwrap(), at(0.0, 1.0).unwrap()), (0.0, f64::INFINITY));
     assert_eq!(at(5e-324, 1.0).unwrap_err().kind(), "Overflow");
-    // Test vectors 41 and 42.
+    // The same quotient for integers.
     let integers = make_laplace(atoms::<i32, i32>(), scale(2.0), None).unwrap();
     assert_eq!([1, 3].map(|d| integers.map(&d).unwrap()), [0.5, 1.5]);
     let integers = make_laplace(atoms::<i32, f64>(), scale(2.0), Some(0)).unwrap();
@@ -161,7 +161,7 @@ fn scale_zero_draws_nothing_and_still_rounds() {
     assert_eq!([0.1, -5e-324, 1e300].map(|x| release.invoke(&x).unwrap()), [0.1, -5e-324, 1e300]);
     let release = make_laplace(vectors::<f64, f64>(None), scale(0.0), Some(-2)).unwrap();
     assert_eq!(release.invoke(&vec![0.3, 0.375, -0.375, -0.1]).unwrap(), [0.25, 0.5, -0.25, 0.0]);
-    // The samplers themselves attempt no draw.
+    // The samplers do not try to draw.
     let mut source = Failing::default();
     assert_eq!(7_i32.add_laplace(0.0, 0, &mut source), Ok(7));
     assert_eq!(0.3_f32.add_laplace(0.0, -2, &mut source), Ok(0.25));
@@ -182,7 +182,7 @@ fn each_number_gets_noise_of_its_own() {
 }
 #[test]
 fn a_single_rounded_to_its_nearest_float() {
-    // 1 + 2^-24 is half-way between 1 and the next single; a little more is nearer to the next.
+    // 1 + 2^-24 is half-way between 1 and the next single; a larger number is nearer to the next.
     let nearest = |x: f64| AsPrimitive::<f32>::as_(x);
     assert_eq!(nearest(1.0 + 2.0_f64.powi(-24)), 1.0);
     assert_eq!(nearest(1.0 + 1.1 * 2.0_f64.powi(-24)), 1.0_f32.next_up());

@@ -21,7 +21,7 @@ fn softmax(exponents: &[f64]) -> Vec<f64> {
     let sum: f64 = weights.iter().sum();
     weights.into_iter().map(|weight| weight / sum).collect()
 }
-/// Pairs of neighbours of 2 to 6 scores, whose changes are within `[0, range]`, at scale 1.
+/// Pairs of neighbours of 2 to 6 scores, with changes within `[0, range]`, at scale 1.
 fn neighbours(range: f64) -> Vec<(Vec<f64>, Vec<f64>)> {
     let levels = [0.0, 0.25, 1.0, 4.0];
     let mut pairs = Vec::new();

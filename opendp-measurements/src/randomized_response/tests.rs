@@ -112,7 +112,7 @@ fn all_tapes_together_bracket_the_probability_of_every_category() {
             }
         }
         let whole = f64::from(1 << length);
-        // The tapes left open are few, and could end anywhere.
+        // The undecided tapes are few, and could have any result.
         assert!((open as f64) < whole / 20.0, "{open} are open");
         (0..count).zip(counts).all(|(index, told)| {
             let likely = match truth {

@@ -24,7 +24,7 @@ fn gives_the_losses_of_the_test_vectors_or_tighter_ones() {
     assert_eq!((release.map(&0), release.map(&2)), (Ok(0.0), release.map(&1)));
     assert_eq!(loss(Some(4), 100, 1.0), 0.0);
     assert_eq!((loss(Some(0), 100, 0.1), loss(None, 0, 0.1)), (0.0, 0.0));
-    // A vector of 3 bits has no 8 places to differ in.
+    // Vectors of 3 bits cannot differ in 8 places.
     assert_eq!(loss(Some(4), 3, 0.5), loss(None, 3, 0.5));
     assert!(loss(Some(1), 3, 0.5) < loss(Some(2), 3, 0.5));
     for tiny in [5e-324, f64::MIN_POSITIVE] {
@@ -108,7 +108,8 @@ fn constant_time_draws_as_many_words_whatever_happens() {
     let mut lazy = Vec::new();
     for seed in 0..100 {
         assert_eq!([count(&zeros, true, seed), count(&ones, true, seed)], [expected; 2]);
-        // The lazy way draws less, a number that varies with the words but not with the data.
+        // Without constant time fewer words are drawn; their number varies with the words but not
+        // the data.
         assert_eq!(count(&zeros, false, seed), count(&ones, false, seed));
         lazy.push(count(&ones, false, seed));
     }

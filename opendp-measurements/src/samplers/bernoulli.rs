@@ -9,7 +9,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// `U < p` is decided at the first digit that differs, or when `p` has no digits left (Karney 2016,
 /// arXiv:1303.6257, section 3). Every float in `[0, 1]` is exact, subnormal or next to 1.
 ///
-/// For `p` outside, values up to 0 (and NaN) count as 0 and values from 1 as 1.
+/// For `p` outside of `[0, 1]`, values up to 0 (and NaN) count as 0 and values from 1 as 1.
 ///
 /// Cost: nothing is drawn for 0 and 1; otherwise one word, and another with probability `2^-BITS`.
 ///
@@ -39,12 +39,12 @@ pub fn bernoulli<S: RandomSource>(p: f64, source: &mut S) -> Result<bool, NoEntr
 
 /// Flip the coin of [`bernoulli`] with a number of words that depends on `p` alone.
 ///
-/// `U < p` is decided as there, but the words that come after the first difference are drawn and
-/// compared too, and the comparisons are joined by bit operations, without a branch on a word. For
-/// `p` of at least `1/2` and words of 64 bits this is one word. What the compiler and the processor
-/// make of it is theirs: the language promises no duration.
+/// `U < p` is decided as in [`bernoulli`], but the words after the first difference are drawn and
+/// compared too. The comparisons are joined by bit operations, without a branch on a word. For `p`
+/// of at least `1/2` and words of 64 bits this is one word. The language promises no duration: the
+/// compiler and the processor may change the timing.
 ///
-/// For `p` outside, values up to 0 (and NaN) count as 0 and values from 1 as 1.
+/// For `p` outside of `[0, 1]`, values up to 0 (and NaN) count as 0 and values from 1 as 1.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ fn expansion(p: f64) -> (u128, i32) {
     (u128::from(parts.mantissa >> zeros), -parts.exponent - zeros as i32)
 }
 
-/// Give the digit of `mantissa 2^-(places + bits * digits so far)` that is in front of `places`.
+/// Return the digit of `mantissa 2^-(places + bits * digits so far)` that is in front of `places`.
 ///
 /// It is the part of `p 2^(bits * digits so far)` between `2^bits` and 1. Shifting left by fewer
 /// than `bits <= 64` places keeps the 53-bit mantissa within 128 bits.
@@ -92,8 +92,8 @@ fn digit(mantissa: u128, places: i32, bits: u32) -> u64 {
 
 /// Flip a coin that shows `true` with probability exactly `numerator / denominator`.
 ///
-/// The digits of a lazily drawn uniform are compared with those of the quotient, which long
-/// division supplies one at a time. A quotient of 1 or more counts as 1, also for denominator 0.
+/// The digits of a lazily drawn uniform are compared with the digits of the quotient. Long division
+/// supplies these one at a time. A quotient of 1 or more counts as 1, also for denominator 0.
 ///
 /// Cost: nothing is drawn for 0 and 1; otherwise one word, and another with probability `2^-BITS`.
 /// Each word takes one division if the denominator fits in 64 bits, else `BITS` additions.

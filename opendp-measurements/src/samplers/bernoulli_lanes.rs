@@ -8,10 +8,11 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// # Exactness
 ///
 /// Lane `i` compares a uniform real `U_i` with the probability `p`, as
-/// [`bernoulli`](super::bernoulli) does: `U_i < p` is decided at the first binary digit that differs,
-/// or when `p` has no digits left. The `j`th word drawn holds the `j`th digit of every `U_i`, in bit
-/// `i`. Its bits are independent and uniform, so the `U_i` are, and each coin has exactly the
-/// probability that the float stands for, subnormal or next to 1.
+/// [`bernoulli`](super::bernoulli) does: `U_i < p` is decided at the first binary digit that
+/// differs, or when `p` has no digits left. The `j`th word drawn holds the `j`th digit of every
+/// `U_i`, in bit `i`. Its bits are independent and uniform, so the `U_i` are independent and
+/// uniform. Each coin has exactly the probability of the float, also if this is subnormal or next
+/// to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BernoulliLanes {
     /// `p` is `mantissa 2^-places`.
@@ -20,10 +21,10 @@ pub struct BernoulliLanes {
 }
 
 impl BernoulliLanes {
-    /// Let each coin show true with probability `f 2^-halvings`; always from 1 on, never up to 0 or
-    /// at NaN.
+    /// Let each coin show true with probability `f 2^-halvings`: always if this is at least 1, and
+    /// never if it is at most 0 or NaN.
     ///
-    /// The quotient need not be a float: half of the least one is exact too.
+    /// The quotient need not be a float: half of the smallest float is exact too.
     pub fn new(f: f64, halvings: u32) -> Self {
         if f.is_nan() || f <= 0.0 {
             return Self { mantissa: 0, places: 0 };
@@ -32,7 +33,7 @@ impl BernoulliLanes {
         let zeros = parts.mantissa.trailing_zeros();
         let mantissa = parts.mantissa >> zeros;
         let places = i64::from(halvings) - i64::from(parts.exponent) - i64::from(zeros);
-        // An odd mantissa with no place behind the point is at least 1.
+        // An odd mantissa without binary places is at least 1.
         match u32::try_from(places) {
             Ok(places @ 1..) if places >= u64::BITS || mantissa >> places == 0 => {
                 Self { mantissa, places }
@@ -41,10 +42,10 @@ impl BernoulliLanes {
         }
     }
 
-    /// Flip the coins of some lanes, out of the lowest [`RandomSource::BITS`]; others show 0.
+    /// Flip the coins of some of the lowest [`RandomSource::BITS`] lanes; other lanes show 0.
     ///
-    /// Cost: each word decides half of the lanes that are left, so that 64 of them take 7.3 words on
-    /// average, and no more than there are binary places in the probability.
+    /// Cost: each word decides half of the remaining lanes, so 64 lanes take 7.3 words on average.
+    /// The number of words is at most the number of binary places of the probability.
     ///
     /// # Errors
     ///
@@ -62,11 +63,11 @@ impl BernoulliLanes {
         Ok(coins.less)
     }
 
-    /// Flip the coins as [`flip`](Self::flip) does, with a number of words that depends on the
-    /// probability alone: as many as it has binary places.
+    /// Flip the coins as [`flip`](Self::flip) does, but draw one word for each binary place of the
+    /// probability, so the number of words depends on the probability alone.
     ///
-    /// There is no branch on a word. What the compiler and the processor make of it is theirs: the
-    /// language promises no duration.
+    /// There is no branch on a word. The language promises no duration: the compiler and the
+    /// processor may change the timing.
     ///
     /// # Errors
     ///
@@ -84,12 +85,12 @@ impl BernoulliLanes {
         Ok(coins.less)
     }
 
-    /// Begin, unless every coin shows true.
+    /// Begin the comparisons, unless every coin shows true.
     #[inline]
     fn certain(&self) -> Option<Coins> {
         (self.mantissa == 0 || 0 < self.places).then_some(Coins { less: 0, open: 0 })
     }
-    /// The digit of the probability with so many others behind it, in all lanes.
+    /// Return the digit of the probability at a place, counted from the last digit, in all lanes.
     #[inline]
     fn digit(&self, place: u32) -> u64 {
         (self.mantissa.checked_shr(place).unwrap_or(0) & 1).wrapping_neg()
@@ -151,12 +152,12 @@ mod tests {
                     pair(numerator, numerator),
                 ];
                 assert_eq!((counts, open), (exact, 0), "{f} 2^-{halvings}");
-                // The neighbouring probability is not taken for this one.
+                // The neighbouring probability is distinguished from this one.
                 let (wrong, _) = enumerate(&BernoulliLanes::new(f, halvings + 1), places, flip);
                 assert_ne!(wrong, exact);
             }
         }
-        // A probability of many places stays open on few words, within brackets.
+        // On few words, a probability of many places stays open, within brackets.
         let coins = BernoulliLanes::new(0.3, 0);
         let (counts, open) = enumerate(&coins, 7, BernoulliLanes::flip);
         let both = 0.3 * 0.3 * f64::from(1 << 14);

@@ -5,42 +5,44 @@ use dashu_int::{IBig, Sign, UBig};
 use opendp_core::arith::{dyadic, fixed};
 use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 
-/// Noise `N` for which `x + N` is (epsilon, delta)-differentially private when `x` moves by up to 1.
+/// Noise `N` that makes `x + N` (epsilon, delta)-differentially private when `x` moves by up to 1.
 ///
 /// It is the canonical noise distribution of that guarantee (Awan, Vadhan 2023, "Canonical noise
-/// distributions and private hypothesis tests", Definition 3.1 and Theorem 3.3): no noise of the same
-/// privacy makes better tests.
+/// distributions and private hypothesis tests", Definition 3.1 and Theorem 3.3): no noise of the
+/// same privacy makes better tests.
 ///
 /// # Distribution
 ///
 /// Let `b = e^-epsilon`, `c = (1 - delta) b / (1 + b)` and `D = 1 - 2c`. The density of `N` is
-/// `D b^m` at `y`, with `m = floor(|y| + 1/2)` the nearest integer, for `|y| < t = k - 1/2 + theta`, and
-/// 0 beyond. Here `k` and `theta` from 0 to 1 are such that the outermost interval of length 1 has
-/// probability `delta`; for delta 0 there is no end. With `c_j` the probability of `y < -1/2 - j`,
-/// this is the recursion `c_0 = c`, `c_(j+1) = b (c_j - delta)` while `c_j > delta`; at the first `j`
-/// with `c_j <= delta`, `k = j + 1` and `theta = c_j / (D b^k)`. Solved,
+/// `D b^m` at `y`, with `m = floor(|y| + 1/2)` the nearest integer, for
+/// `|y| < t = k - 1/2 + theta`, and 0 outside. Here `k` and `theta` from 0 to 1 are such that the
+/// outermost interval of length 1 has probability `delta`; for delta 0 there is no end. With `c_j`
+/// the probability of `y < -1/2 - j`, this is the recursion `c_0 = c`, `c_(j+1) = b (c_j - delta)`
+/// while `c_j > delta`; at the first `j` with `c_j <= delta`, `k = j + 1` and
+/// `theta = c_j / (D b^k)`. The solution is
 ///
 /// `j = max(0, ceil(ln A / epsilon))`, `A = b + (1 - delta) b (1 - b) / (delta (1 + b))`,
 /// `theta = (1 - delta - delta (b^-j - 1) (1 + b) / (1 - b)) / (1 - b + 2 delta b)`.
 ///
-/// `ln A / epsilon` is no integer, since `b` is transcendental (Lindemann 1882) and would be the root of
-/// a polynomial with rational coefficients of which the constant one is delta, not 0. So a finite
-/// precision decides `j`.
+/// `ln A / epsilon` is not an integer. Otherwise `b`, which is transcendental (Lindemann 1882),
+/// would be the root of a polynomial with rational coefficients and the constant coefficient delta,
+/// not 0. So a finite precision decides `j`.
 ///
 /// # Sampling
 ///
-/// `|N|` lies in step `m` if it rounds to `m`, and uniformly in it. Steps are drawn with probability
-/// proportional to `b^m` and, but for 0, a fair sign; and step `k` at a place up to `theta`. Two
-/// proposals do this, each exact and accepted at least once in three times on average:
+/// `|N|` lies in step `m` if it rounds to `m`, and uniformly in it. Steps are drawn with
+/// probability proportional to `b^m` and, except for step 0, a fair sign. In step `k` only places
+/// up to `theta` are accepted. Two proposals do this. Each is exact and is accepted at least once
+/// in three times on average:
 ///
-/// * If `k epsilon >= 1`, the difference of two independent numbers of failures at `e^-epsilon` each,
-///   which is `z` with probability proportional to `b^|z|`; refused beyond `k`.
-/// * Otherwise `z` uniform from `-k` to `k`, accepted if a third such number of failures is at least
-///   `|z|`, which has probability `b^|z|`.
+/// * If `k epsilon >= 1`: the difference of two independent numbers of failures at `e^-epsilon`
+///   each. It is `z` with probability proportional to `b^|z|`, and is rejected beyond `k`.
+/// * Otherwise: `z` uniform from `-k` to `k`, accepted if a third such number of failures is at
+///   least `|z|`, which has probability `b^|z|`.
 ///
-/// The place in the step is a uniform real `W`, of which digits are drawn until they decide, in step
-/// `k`, whether `W < theta`, and then to which float the sum rounds. `theta` is enclosed as narrowly as
-/// this takes. No probability is rounded; `e^epsilon` never is.
+/// The place in the step is a uniform real `W`. Its digits are drawn until they decide, in step
+/// `k`, whether `W < theta`, and then to which float the sum rounds. `theta` is enclosed as
+/// narrowly as this requires. No probability is rounded, and neither is `e^epsilon`.
 #[derive(Clone, Debug)]
 pub struct CanonicalNoise {
     epsilon: Positive,
@@ -63,7 +65,7 @@ impl Positive {
     fn places(&self) -> usize {
         usize::try_from(-self.exponent).unwrap_or(0)
     }
-    /// The number in units of `2^-bits`, for at least as many bits as it has places.
+    /// Return the number in units of `2^-bits`, for at least as many bits as it has places.
     fn units(&self, bits: usize) -> IBig {
         let shift = usize::try_from(self.exponent + bits as i64).unwrap_or(0);
         IBig::from(&self.mantissa << shift)
@@ -84,8 +86,8 @@ struct End {
 type Enclosure = (IBig, IBig);
 
 impl CanonicalNoise {
-    /// Solve for the end of the noise; `None` unless epsilon is positive and finite and delta is from 0
-    /// to 1.
+    /// Solve for the end of the noise; `None` unless epsilon is positive and finite and delta is
+    /// from 0 to 1.
     pub fn new(epsilon: f64, delta: f64) -> Option<Self> {
         if !(0.0..=1.0).contains(&delta) {
             return None;
@@ -103,7 +105,7 @@ impl CanonicalNoise {
         Some(Self { epsilon, failures, end })
     }
 
-    /// Draw the float nearest to `x + d N`; beyond the largest it is the largest.
+    /// Draw the float nearest to `x + d N`; sums beyond the largest float give the largest float.
     ///
     /// Both numbers must be finite. Digits of the noise are drawn until all numbers that begin with
     /// them give the same float, so that this is a function of the exact sum.
@@ -139,7 +141,7 @@ impl CanonicalNoise {
         }
     }
 
-    /// Draw the step, with a sign, and the place in it, counted away from 0.
+    /// Draw the step, with a sign, and the place in it, measured away from 0.
     fn draw<S: RandomSource>(&self, source: &mut S) -> Result<(IBig, LazyUniform), NoEntropy> {
         loop {
             let step = self.propose(source)?;

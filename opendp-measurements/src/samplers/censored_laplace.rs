@@ -1,4 +1,4 @@
-//! Discrete Laplace noise on an interval, by a number of coin flips that nothing changes.
+//! Discrete Laplace noise on an interval, by a number of coin flips that is always the same.
 
 use super::uniform::LazyUniform;
 use dashu_int::UBig;
@@ -8,44 +8,44 @@ use std::hint::black_box;
 
 /// Add discrete Laplace noise to a number from 0 to a width, and clamp the sum to that interval.
 ///
-/// The noise is `z` with probability proportional to `exp(-|z| / scale)`, exactly. What is drawn,
-/// and what is done with it, does not depend on the number or on the noise: see *Time*.
+/// The noise is `z` with probability proportional to `exp(-|z| / scale)`, exactly. Words and
+/// instructions do not depend on the number or on the noise: see *Time*.
 ///
 /// # Exactness
 ///
-/// Let `q = exp(-1 / scale)`. The noise is 0 with probability `(1 - q) / (1 + q)`; otherwise it has a
-/// fair sign and the magnitude `1 + G`, where `P[G = g] = (1 - q) q^g`. Indeed
+/// Let `q = exp(-1 / scale)`. The noise is 0 with probability `(1 - q) / (1 + q)`; otherwise it has
+/// a fair sign and the magnitude `1 + G`, where `P[G = g] = (1 - q) q^g`. Indeed
 /// `2q / (1 + q) 1/2 (1 - q) q^(|z| - 1) = (1 - q) / (1 + q) q^|z|` for every `z` but 0.
 ///
 /// The binary digits of `G` are independent (Marsaglia 1971, "Random variables with independent
 /// binary digits"): write `G = L + 2^n H`, `L` with the digits `b_0 .. b_(n-1)`. Since
 /// `(1 - q) (1 + q) (1 + q^2) .. (1 + q^(2^(n-1))) = 1 - q^(2^n)`,
 ///
-/// `P[L = l, H = h] = (1 - q) q^l q^(2^n h) = prod_j q^(2^j b_j) / (1 + q^(2^j)) (1 - q^(2^n)) q^(2^n h)`.
+/// `P[L = l, H = h] = (1 - q) q^l q^(2^n h)`, which is
+/// `prod_j q^(2^j b_j) / (1 + q^(2^j)) (1 - q^(2^n)) q^(2^n h)`.
 ///
-/// So digit `j` is 1 with probability `q^(2^j) / (1 + q^(2^j))`, and `H` is positive with probability
-/// `q^(2^n)`, all independently. `n` is the least with `2^n` at least the width `w`. If `H` is
-/// positive, the magnitude exceeds `w`, and every such magnitude takes the sum to the same end of the
-/// interval; otherwise the magnitude is `1 + L`.
+/// So digit `j` is 1 with probability `q^(2^j) / (1 + q^(2^j))`, and `H` is positive with
+/// probability `q^(2^n)`, all independently. `n` is the least with `2^n` at least the width `w`. If
+/// `H` is positive, the magnitude exceeds `w`, and every such magnitude takes the sum to the same
+/// end of the interval. Otherwise the magnitude is `1 + L`.
 ///
-/// The probabilities are irrational, for `e^t` is at every rational `t` but 0 (Lambert 1761). Each
-/// coin compares a lazily drawn uniform with its probability: one word with the first 64 bits, which
-/// [`CensoredLaplace::new`] computes. Only if these are the same, further words decide against
-/// certified enclosures of further bits.
+/// The probabilities are irrational, because `e^t` is irrational for every rational `t` but 0
+/// (Lambert 1761). Each coin compares a lazily drawn uniform with its probability: one word with
+/// the first 64 bits, which [`CensoredLaplace::new`] computes. Only if these are equal, further
+/// words are compared with certified enclosures of further bits.
 ///
 /// # Time
 ///
-/// An addition draws `n + 3` words, and the same instructions run on them: comparisons become masks,
-/// and masks choose, so that no branch and no address depends on the number or on the noise.
-/// There is one exception: a coin whose word has all 64 bits of its probability, which has
-/// probability `2^-64` for each of the `n + 2` coins. It then takes microseconds to draw more. That
-/// depends on the words alone, not on the number to which noise is added. So whoever observes the
-/// time observes a constant, but with probability at most `(n + 2) 2^-64 < 2^-56`; the pair of sum and
-/// time is within that total variation of the pair of the sum and a constant. (For each pair of
+/// An addition draws `n + 3` words and runs the same instructions on them. Comparisons become
+/// masks, and masks select values, so no branch and no address depends on the number or on the
+/// noise. There is one exception: the word of a coin may equal all 64 bits of its probability. This
+/// has probability `2^-64` for each of the `n + 2` coins. The coin then takes microseconds to draw
+/// more. That depends on the words alone, not on the number to which noise is added. So an observer
+/// sees a constant time, except with probability at most `(n + 2) 2^-64 < 2^-56`. The pair of sum
+/// and time is within that total variation of the pair of the sum and a constant. (For each pair of
 /// neighbours this is a delta of at most as much.) The source refills its buffer after a fixed
-/// number of words, whatever their values. The language promises no duration, and none is
-/// claimed of the processor; the masks are hidden from the optimiser as well as the language lets
-/// them be.
+/// number of words, for all values. The language promises no duration, and the documentation claims
+/// none for the processor. The masks are hidden from the optimiser as well as the language permits.
 ///
 /// Cost: a word and a few operations for each coin; for a width of 10^4 that is 17 words.
 #[derive(Clone, Debug)]
@@ -57,11 +57,11 @@ pub struct CensoredLaplace {
 }
 
 impl CensoredLaplace {
-    /// Compute the coins of a scale and a width; `None` when there is nothing to draw.
+    /// Compute the coins of a scale and a width; `None` at scale 0 and at width 0.
     ///
-    /// That is so at scale 0 and at width 0, for either leaves every number of the interval in its
-    /// place. A negative scale means its magnitude; an infinite one or NaN the largest float, so that
-    /// a mistake adds too much noise rather than none.
+    /// In both cases every number of the interval stays as it is, and nothing is drawn. A negative
+    /// scale means its magnitude. An infinite scale or NaN means the largest float, so a mistake
+    /// adds too much noise rather than none.
     pub fn new(scale: f64, width: u128) -> Option<Self> {
         let scale = scale.abs().min(f64::MAX);
         if scale == 0.0 {
@@ -86,7 +86,7 @@ impl CensoredLaplace {
     pub fn add<S: RandomSource>(&self, number: u128, source: &mut S) -> Result<u128, NoEntropy> {
         let number = min(number, self.width);
         let noise = self.draw(source)?;
-        // Neither can leave the interval, for both distances to its ends are within 128 bits.
+        // Neither sum can leave the interval: both distances to its ends fit in 128 bits.
         let up = number + min(noise.magnitude, self.width - number);
         let down = number - min(noise.magnitude, number);
         Ok(select(noise.negative, down, up))
@@ -117,13 +117,13 @@ struct Noise {
     magnitude: u128,
 }
 
-/// All bits of a mask are those of a condition.
+/// Return a mask with all bits set if the condition holds, and none otherwise.
 #[inline]
 fn mask(condition: bool) -> u128 {
-    // Without knowledge of the mask there is no branch to make of it.
+    // The compiler does not know the mask, so it cannot make a branch.
     black_box(u128::from(condition)).wrapping_neg()
 }
-/// The first where the mask is set, else the second.
+/// Return the first value if the mask is set, otherwise the second.
 #[inline]
 fn select(mask: u128, first: u128, second: u128) -> u128 {
     second ^ ((first ^ second) & mask)
@@ -191,7 +191,7 @@ struct Probability {
     power: u32,
     scale: f64,
 }
-/// What a coin decides.
+/// The decision of a coin.
 #[derive(Clone, Copy, Debug)]
 enum Face {
     /// Whether the noise is not 0: `2r / (1 + r)`.
@@ -204,8 +204,8 @@ enum Face {
 impl Probability {
     /// Enclose the probability in units of `2^-bits`.
     ///
-    /// All three grow with `r`, which falls as its exponent `2^power / scale` grows; that is enclosed
-    /// by integers too.
+    /// All three probabilities grow with `r`, and `r` falls as its exponent `2^power / scale`
+    /// grows. The exponent is enclosed by integers too.
     fn enclose(&self, bits: usize) -> (UBig, UBig) {
         let guard = 8;
         let unit = bits + guard;
@@ -230,7 +230,7 @@ impl Probability {
         (lo >> guard, (hi + up) >> guard)
     }
 }
-/// The floor and the ceiling of `2^shift r / (1 + r)` in the units of `r`.
+/// Return the floor and the ceiling of `2^shift r / (1 + r)` in the units of `r`.
 fn odds(r: &UBig, one: &UBig, shift: usize) -> (UBig, UBig) {
     let (dividend, divisor) = ((r * one) << shift, one + r);
     let floor = &dividend / &divisor;
@@ -328,7 +328,7 @@ mod tests {
                 let wrong = expected(scale * 1.1, 200_000);
                 assert!(chi_square(&counts_64, &wrong) > 1.0, "{scale} {width}");
             }
-            // Here the doubtful path is taken by every fourth coin or so.
+            // Here about every fourth coin takes the doubtful path.
             let counts_2 = counts::<2>(scale, width, number, 5_000);
             assert!(chi_square(&counts_2, &expected(scale, 5_000)) < 1.0, "{scale} {width}");
         }
@@ -349,7 +349,7 @@ mod tests {
                 }
             }
         }
-        // A sampler of unbounded noise, in contrast, rejects and draws again.
+        // The control: a sampler of unbounded noise rejects and draws again.
         let mut source = Seeded::<64>::new(2);
         let drawn: Vec<u64> = (0..300)
             .map(|_| {
@@ -383,7 +383,7 @@ mod tests {
         assert!(60 < ends[0] && 60 < ends[1], "{ends:?}");
         let noise = CensoredLaplace::new(f64::NAN, 10).unwrap();
         assert!([0, 10].contains(&noise.add(5, &mut source).unwrap()));
-        // A number outside is first moved to the nearest end.
+        // A number outside the interval is first moved to the nearest end.
         let noise = CensoredLaplace::new(5e-324, 10).unwrap();
         assert_eq!(noise.add(11, &mut source), Ok(10));
     }

@@ -1,12 +1,12 @@
 //! The goodness-of-fit test shared by the tests of distributions.
 //!
-//! All sources in those tests are seeded, so a test that passes once passes always; the false-alarm
-//! rate of 1e-9 is what a change of seed or of the order of draws would run.
+//! All sources in those tests are seeded, so a test that passes once always passes. The false-alarm
+//! rate of 1e-9 applies only when a seed or the order of draws changes.
 
 /// Compare counts with expected counts by Pearson's statistic.
 ///
 /// Bins that expect less than 50 are pooled with their neighbours (in the order given) until they
-/// reach 50. Returns the statistic divided by its critical value at 1e-9: above 1 is a rejection.
+/// reach 50. Return the statistic divided by its critical value at 1e-9: above 1 is a rejection.
 pub(crate) fn chi_square(observed: &[u64], expected: &[f64]) -> f64 {
     assert_eq!(observed.len(), expected.len());
     let total: u64 = observed.iter().sum();
@@ -58,7 +58,7 @@ fn a_fair_die_passes_and_a_loaded_one_does_not() {
 
 #[test]
 fn thin_bins_are_pooled() {
-    // Apart, the bins of expectation 1 would reject; together they are one bin as expected.
+    // Separately, the bins of expectation 1 would reject; pooled, they are one bin as expected.
     let expected = [[1.0; 50], [19.0; 50]].concat();
     let observed = [[0; 49].as_slice(), &[50], &[19; 50]].concat();
     assert!(chi_square(&observed, &expected) < 1.0);

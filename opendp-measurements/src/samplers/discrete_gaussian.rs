@@ -12,19 +12,19 @@ use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Draw an integer `k` with probability proportional to `exp(-k^2 / (2 sigma^2))`.
 ///
-/// The result is whether `k` is negative, and `|k|` saturated at `u128::MAX`: see
+/// Return whether `k` is negative, and `|k|` saturated at `u128::MAX`: see
 /// [`add_noise`](super::add_noise) for why no sum of at most 128 bits can tell the difference.
 ///
-/// From sigma 1 on, `r = floor(sigma x + 1/2)` for a point `x` uniform in one of the `Strips` of
-/// an envelope of `e^(-x^2 / 2)` is accepted if a uniform `V` is below the quotient of
-/// `e^(-r^2 / (2 sigma^2))` and the envelope at `x`. The points that round to `r` make up as long an
-/// interval for every `r > 0`, half as long a one for 0, and those of each strip are accepted with a
-/// probability inversely proportional to the envelope there; a random sign then leaves every
-/// integer its law. The envelope is high enough because `r / sigma` is within
-/// `1 / (2 sigma)` of `x`.
+/// From sigma 1 on, let `r = floor(sigma x + 1/2)` for a point `x` uniform in one of the `Strips`
+/// of an envelope of `e^(-x^2 / 2)`. It is accepted if a uniform `V` is below the quotient of
+/// `e^(-r^2 / (2 sigma^2))` and the envelope at `x`. The points that round to `r` make up an
+/// interval of the same length for every `r > 0`, and of half this length for 0. The points
+/// of each strip are accepted with a probability inversely proportional to the envelope there. A
+/// random sign then gives every integer its law. The envelope is high enough because `r / sigma` is
+/// within `1 / (2 sigma)` of `x`.
 ///
-/// Below, a candidate `y` from the discrete Laplace distribution of scale `t` is accepted with probability
-/// `exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2))` and otherwise replaced. Since
+/// Below sigma 1, a candidate `y` from the discrete Laplace distribution of scale `t` is accepted
+/// with probability `exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2))` and otherwise replaced. Since
 ///
 /// `|y| / t + (|y| - sigma^2 / t)^2 / (2 sigma^2) = y^2 / (2 sigma^2) + sigma^2 / (2 t^2)`,
 ///
@@ -34,14 +34,14 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// # Exactness
 ///
-/// `sigma` is the rational number the float stands for, and the probabilities are exact for every
-/// one from `5e-324` to `f64::MAX`. The candidate is exact, and it is accepted if a standard
-/// exponential variable `E` exceeds the rational exponent, for `P[E > x] = e^-x`: by float
-/// enclosures of both when they are disjoint, otherwise by exact integers after as many more digits
-/// of `E` as that takes.
+/// `sigma` is the rational number that the float represents, and the probabilities are exact for
+/// every one from `5e-324` to `f64::MAX`. The candidate is exact, and it is accepted if a standard
+/// exponential variable `E` exceeds the rational exponent, because `P[E > x] = e^-x`. Float
+/// enclosures of both decide when they are disjoint. Otherwise exact integers decide, after as many
+/// more digits of `E` as needed.
 ///
-/// Sigma 0 gives 0 and draws nothing. A negative one means its magnitude; an infinite one or NaN
-/// means some number above `f64::MAX`, so that a mistake adds too much noise rather than none.
+/// Sigma 0 gives 0 and draws nothing. A negative sigma means its magnitude. An infinite one or NaN
+/// means some number above `f64::MAX`, so a mistake adds too much noise rather than none.
 ///
 /// Many draws of one small sigma are faster from an [`IntegerTable`](super::IntegerTable).
 ///
@@ -60,7 +60,7 @@ pub fn discrete_gaussian<S: RandomSource>(
         return Ok((false, 0));
     }
     let sigma = sigma.abs();
-    // Compared so that NaN goes the way of large numbers.
+    // In this form of the comparison NaN counts as a large number.
     let small = sigma < FAST_LIMIT;
     if !small {
         return large(sigma, source);
@@ -80,7 +80,7 @@ pub fn discrete_gaussian<S: RandomSource>(
     }
 }
 
-/// From here on candidates and decisions are left to integers.
+/// From here on integers handle candidates and decisions.
 const FAST_LIMIT: f64 = (1_u64 << 50) as f64;
 
 /// Draw at a sigma from 1 to [`FAST_LIMIT`], by rounding points of strips.
@@ -128,7 +128,7 @@ fn rounded<S: RandomSource>(
     }
 }
 
-/// Decide in integers what floats have left open.
+/// Decide in integers when floats could not decide.
 #[cold]
 #[inline(never)]
 fn exactly_rounded<S: RandomSource>(
@@ -164,7 +164,7 @@ fn large<S: RandomSource>(sigma: f64, source: &mut S) -> Result<(bool, u128), No
 
 /// Draw the sign and the magnitude at a positive sigma, in integers of any length.
 fn parts<S: RandomSource>(sigma: f64, source: &mut S) -> Result<(bool, UBig), NoEntropy> {
-    // Compared so that NaN goes the way of large numbers.
+    // In this form of the comparison NaN counts as a large number.
     let wide = if sigma < 1.0 { 1.0 } else { sigma };
     loop {
         let (negative, magnitude) = big_parts(wide, source)?;
@@ -174,8 +174,8 @@ fn parts<S: RandomSource>(sigma: f64, source: &mut S) -> Result<(bool, UBig), No
     }
 }
 
-/// Draw an integer of any length of the law of [`discrete_gaussian`], with the same reading of
-/// sigma, and hence without saturation.
+/// Draw an integer of any length with the law of [`discrete_gaussian`], without saturation. Sigma
+/// is read in the same way.
 ///
 /// Cost: 100 to 250 ns, and some microseconds from `2^50` on.
 ///
@@ -221,14 +221,14 @@ fn accept_candidate<S: RandomSource>(
 /// The exponent is `d^2 / 2` with `d` as below; `v = 2^-53`.
 ///
 /// * `sigma >= 1`: `d = (y - sigma) / sigma` takes two roundings, since both terms are exact.
-/// * `sigma < 1`, `y = 0`: `d = -sigma` is exact but for its sign.
-/// * `sigma < 1 <= y`: `d = ((y - 1) + (1 - sigma)(1 + sigma)) / sigma`, all terms of which are not
-///   negative. `y - 1` is exact, so the numerator is wrong by at most `4.1v` of itself and `d` by
-///   `5.2v`.
+/// * `sigma < 1`, `y = 0`: `d = -sigma` is exact except for its sign.
+/// * `sigma < 1 <= y`: `d = ((y - 1) + (1 - sigma)(1 + sigma)) / sigma`, where no term is negative.
+///   `y - 1` is exact, so the numerator is wrong by at most `4.1v` of itself and `d` by `5.2v`.
 ///
-/// Hence `d^2 / 2` is wrong by at most `11.5v` of itself, and the factors `1 ± 16v` leave more than
-/// the one rounding of their product. What underflows is wrong by less than the least normal float.
-/// What overflows is in truth above `2^1000` and no finite upper bound of `E` reaches that.
+/// So `d^2 / 2` is wrong by at most `11.5v` of itself, and the factors `1 ± 16v` leave more than
+/// the one rounding of their product. A value that underflows is wrong by less than the smallest
+/// normal float. The true value of one that overflows is above `2^1000`, and no finite upper bound
+/// of `E` reaches that.
 #[inline]
 fn exponent_bounds(sigma: f64, y: f64) -> (f64, f64) {
     let d = if sigma >= 1.0 {
@@ -273,7 +273,7 @@ fn exact_accept<S: RandomSource>(
     }
 }
 
-/// Give the numerator and denominator of the exponent, exactly.
+/// Return the numerator and denominator of the exponent, exactly.
 fn exponent_ratio(sigma: f64, magnitude: &UBig) -> (UBig, UBig) {
     let parts = Dyadic::new(sigma);
     let (mantissa, y) = (UBig::from(parts.mantissa), magnitude.clone());

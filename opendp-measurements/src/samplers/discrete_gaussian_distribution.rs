@@ -9,7 +9,7 @@ fn draw<S: RandomSource>(sigma: f64, source: &mut S) -> i128 {
     if negative { -magnitude } else { magnitude }
 }
 
-/// Compute the probabilities of `-reach ..= reach`, beyond which nothing is left.
+/// Compute the probabilities of `-reach ..= reach`; larger magnitudes have negligible probability.
 fn pmf(sigma: f64) -> (i128, Vec<f64>) {
     let reach = (20.0 * sigma) as i128 + 2;
     let weights: Vec<f64> =
@@ -49,7 +49,7 @@ pub(super) fn moments_agree(draws: &[i128], sigma: f64) {
 
 #[test]
 fn the_reference_matches_the_published_values() {
-    // P[0] and the variance, to 40 digits elsewhere, at variances .25, 1, 4 and 100.
+    // P[0] and the variance, computed elsewhere to 40 digits, at variances .25, 1, 4 and 100.
     for (square, zero, variance) in [
         (0.25, 0.786_570_707_042, 0.215_012_675_088_14),
         (1.0, 0.398_942_278_267, 0.999_999_788_767_73),
@@ -109,7 +109,7 @@ fn rounded_continuous_noise_would_be_noticed() {
     assert!(fit(&draws, 2.0) > 1.0);
 }
 
-/// Test draws of a large sigma in buckets of an eighth of it, as of a continuous variable.
+/// Test draws of a large sigma in buckets of an eighth of it, as draws of a continuous variable.
 fn bucket_fit(draws: &[i128], sigma: f64) -> f64 {
     let mut observed = vec![0; 81];
     for &k in draws {
@@ -133,7 +133,7 @@ fn noise_at_a_large_sigma_has_its_distribution() {
     let draws: Vec<i128> = (0..300_000).map(|_| draw(1e12, &mut source)).collect();
     assert!(bucket_fit(&draws, 1e12) < 1.0);
     assert!(bucket_fit(&draws, 1.03e12) > 1.0, "a wrong sigma must be noticed");
-    // All by integers, scaled back by 2^60.
+    // All draws by integers, scaled back by 2^60.
     let draws: Vec<i128> =
         (0..20_000).map(|_| draw(1e12 * 2f64.powi(60), &mut source) >> 60).collect();
     assert!(bucket_fit(&draws, 1e12) < 1.0);
@@ -162,7 +162,7 @@ fn noise_of_any_length_has_the_same_distribution() {
         moments_agree(&draws, sigma);
         assert!(fit(&draws, sigma * 1.06) > 1.0, "a wrong sigma must be noticed");
     }
-    // Words too short for floats to decide much.
+    // Short words, so floats decide little.
     let mut source = Seeded::<4>::new(7);
     let mut draw = || big_discrete_gaussian(2.0, &mut source).unwrap();
     let draws: Vec<i128> = (0..20_000).map(|_| i128::try_from(draw()).unwrap()).collect();

@@ -10,34 +10,35 @@ use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Draw an integer `k` with probability proportional to `exp(-|k| / scale)`.
 ///
-/// The result is whether `k` is negative, and `|k|` saturated at `u128::MAX`: see
+/// Return whether `k` is negative, and `|k|` saturated at `u128::MAX`: see
 /// [`add_noise`](super::add_noise) for why no sum of at most 128 bits can tell the difference.
 ///
 /// With `E` a standard exponential variable, `P[floor(scale E) >= m] = P[E >= m / scale] = q^m` for
 /// `q = e^(-1 / scale)`, so the magnitude `floor(scale E)` is geometric (Ghosh, Roughgarden,
 /// Sundararajan 2012, "Universally utility-maximizing privacy mechanisms").
 ///
-/// * Scales from 16 on: a fair sign is attached and the pair "negative zero" rejected, which leaves
-///   `P[k]` proportional to `q^|k| / 2` for every integer `k` alike (Canonne, Kamath, Steinke 2020,
+/// * Scales from 16 on: a fair sign is attached and the pair "negative zero" is rejected. Then
+///   `P[k]` is proportional to `q^|k| / 2` for every integer `k` (Canonne, Kamath, Steinke 2020,
 ///   "The discrete Gaussian for differential privacy", algorithm 2).
-/// * Smaller scales, at which that would often reject: the difference of two independent such
+/// * Smaller scales, for which this would often reject: the difference of two independent such
 ///   magnitudes. `P[k] = sum_g (1 - q) q^g (1 - q) q^(g + |k|)` is `q^|k| (1 - q) / (1 + q)`
 ///   (Inusah, Kozubowski 2006, "A discrete analogue of the Laplace distribution", proposition 2.3).
 ///
 /// # Exactness
 ///
-/// The scale is the rational number the float stands for, and the probabilities are exact for every
-/// scale from `5e-324` to `f64::MAX`. The floor is read off a float enclosure of `scale E` when
-/// both ends agree, otherwise off exact integers after as many more digits of `E` as that takes.
+/// The scale is the rational number that the float represents, and the probabilities are exact for
+/// every scale from `5e-324` to `f64::MAX`. The floor is read from a float enclosure of `scale E`
+/// when both ends agree. Otherwise it is read from exact integers after as many more digits of `E`
+/// as needed.
 ///
-/// Scale 0 gives 0 and draws nothing. A negative scale means its magnitude; an infinite one or NaN
-/// means some number above `f64::MAX`, so that a mistake adds too much noise rather than none.
+/// Scale 0 gives 0 and draws nothing. A negative scale means its magnitude. An infinite one or NaN
+/// means some number above `f64::MAX`, so a mistake adds too much noise rather than none.
 ///
 /// Many draws of one small scale are faster from an [`IntegerTable`](super::IntegerTable).
 ///
-/// Cost: about 15 ns and one word, which holds the sign too; 25 ns below scale 16, where it holds
-/// the digits of both magnitudes. The exact path costs about 2 microseconds and is taken with
-/// probability about `2^-48 scale`, so always from `2^50` on, and `2^-31 scale` below 16.
+/// Cost: about 15 ns and one word, which holds the sign too; 25 ns below scale 16, where the word
+/// holds the digits of both magnitudes. The exact path costs about 2 microseconds. Its probability
+/// is about `2^-48 scale`, so it is always taken from `2^50` on, and `2^-31 scale` below 16.
 ///
 /// # Errors
 ///
@@ -64,7 +65,7 @@ pub fn discrete_laplace<S: RandomSource>(
     }
 }
 
-/// Scales below are drawn as a difference.
+/// Smaller scales are drawn as a difference.
 const SMALL: f64 = 16.0;
 
 /// Draw the difference of two magnitudes of a small scale.
@@ -85,7 +86,7 @@ fn difference<S: RandomSource>(scale: f64, source: &mut S) -> Result<(bool, u128
 
 /// Draw a fair sign and the first digit of a uniform variable, with its number of bits.
 ///
-/// One word has room for both unless it is short, as in tests.
+/// One word has room for both, except for short words in tests.
 #[inline]
 pub(super) fn signed_digit<S: RandomSource>(source: &mut S) -> Result<(bool, u64, u32), NoEntropy> {
     let word = source.word()?;
@@ -116,9 +117,9 @@ fn floor_of_product<S: RandomSource>(
 /// # Bound of the fast path
 ///
 /// With `v = 2^-53`, the two roundings of `scale * lo * (1 - 4v)` raise it by at most `(1 + v)^2`,
-/// and `(1 + v)^2 (1 - 4v) < 1`: the result is below `scale E`. The upper end likewise, since `(1 -
-/// v)^2 (1 + 4v) > 1`. Should a product be subnormal, its relative error is larger, but it and the
-/// exact product are below 1/2 and both have floor 0.
+/// and `(1 + v)^2 (1 - 4v) < 1`: the result is below `scale E`. The upper end is above it in the
+/// same way, since `(1 - v)^2 (1 + 4v) > 1`. If a product is subnormal, its relative error is
+/// larger, but it and the exact product are below 1/2 and both have floor 0.
 #[inline]
 fn fast_floor(scale: f64, digit: u64, bits: u32) -> Option<u64> {
     let (lo, hi) = neg_ln(digit, bits);
@@ -132,8 +133,8 @@ fn fast_floor(scale: f64, digit: u64, bits: u32) -> Option<u64> {
     (hi < (floor + 1) as f64).then_some(floor as u64)
 }
 
-/// Draw an integer of any length of the law of [`discrete_laplace`], with the same reading of the
-/// scale, and hence without saturation.
+/// Draw an integer of any length with the law of [`discrete_laplace`], without saturation. The
+/// scale is read in the same way.
 ///
 /// Cost: 40 to 100 ns, and about 2 microseconds from `2^50` on.
 ///
@@ -172,12 +173,12 @@ pub(super) fn big_parts<S: RandomSource>(
     }
 }
 
-/// Products from here on are left to integers; below, casts to and from `i64` are exact.
+/// Products from here on are computed in integers; below, casts to and from `i64` are exact.
 const FAST_LIMIT: f64 = (1_u64 << 53) as f64;
 
 /// Decide `floor(scale E)` in integers, drawing as many digits as it takes.
 ///
-/// A result that surely has more bits than the limit is only a lower bound of that length.
+/// A result that certainly has more bits than the limit is only a lower bound of that length.
 ///
 /// Terminates with probability 1: the enclosure of `scale E` shrinks to a point that is not an
 /// integer, except on a set of probability 0.
@@ -191,7 +192,8 @@ pub(super) fn exact_floor<S: RandomSource>(
 ) -> Result<UBig, NoEntropy> {
     let parts = Dyadic::new(scale);
     let exponent = i64::from(parts.exponent);
-    // Digits that a decision surely needs are drawn at once; one far above the limit needs none.
+    // Draw the digits that a decision certainly needs at once; a result far above the limit needs
+    // none.
     let integer_bits = exponent + parts.mantissa.bit_len() as i64;
     let integer_bits = usize::try_from(integer_bits).unwrap_or(0);
     if integer_bits != 0 && limit.is_none_or(|limit| integer_bits <= limit + 64) {
@@ -280,7 +282,7 @@ mod tests {
         let mut tape = Tape::<64>::new(vec![quarter << 32 | half, half << 32 | quarter]);
         assert_eq!(discrete_laplace(15.0, &mut tape), Ok((false, 10)));
         assert_eq!(discrete_laplace(15.0, &mut tape), Ok((true, 10)));
-        // A digit 0 is drawn further, and only it: -ln(2^-33) = 22.87.
+        // A digit 0 is refined, and only this one: -ln(2^-33) = 22.87.
         let mut tape = Tape::<64>::new(vec![half, 1 << 63, 0, 0]);
         assert_eq!(discrete_laplace(1.0, &mut tape), Ok((false, 22)));
     }

@@ -15,7 +15,7 @@ fn pmf(k: i128, scale: f64) -> f64 {
     (1.0 - q) / (1.0 + q) * (-(k.abs() as f64) / scale).exp()
 }
 
-/// Test draws against the noise of a scale, value by value as far as 40 scales.
+/// Test draws against the noise of a scale, value by value up to 40 scales.
 pub(super) fn fit(draws: &[i128], scale: f64) -> f64 {
     let reach = (40.0 * scale) as i128 + 2;
     let mut observed = vec![0; 2 * reach as usize + 1];
@@ -110,7 +110,7 @@ fn bucket_fit(draws: &[i128], scale: f64) -> f64 {
     for i in 0..buckets {
         let from = if i == 0 { 1.0 } else { above(edges[i - 1]) };
         let to = edges.get(i).map_or(0.0, |&edge| above(edge));
-        // The atom at 0 weighs 5e-13 and moves no count.
+        // The atom at 0 has probability 5e-13 and changes no count.
         expected.extend([draws.len() as f64 * (from - to) / 2.0; 2]);
     }
     chi_square(&observed, &expected)
@@ -150,7 +150,7 @@ fn noise_of_any_length_has_the_same_distribution() {
         moments_agree(&draws, scale);
         assert!(fit(&draws, scale * 1.06) > 1.0, "a wrong scale must be noticed");
     }
-    // Words too short for floats to decide much.
+    // Short words, so floats decide little.
     let mut source = Seeded::<4>::new(7);
     let mut draw = || big_discrete_laplace(2.0, &mut source).unwrap();
     let draws: Vec<i128> = (0..20_000).map(|_| i128::try_from(draw()).unwrap()).collect();

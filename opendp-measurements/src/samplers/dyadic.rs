@@ -1,4 +1,4 @@
-//! Floats as the exact integers-times-powers-of-two they are.
+//! Floats as exact integers times powers of two.
 
 use dashu_int::IBig;
 
@@ -17,10 +17,10 @@ pub struct Dyadic {
 }
 
 impl Dyadic {
-    /// Take a finite float apart without error.
+    /// Split a finite float into its parts without error.
     ///
     /// An infinity or NaN is read as if its exponent field were an ordinary one, so the result is
-    /// some number of magnitude `2^1024` or more; nothing here loops or panics on it.
+    /// some number of magnitude `2^1024` or more. It causes no loop or panic here.
     #[inline]
     pub fn new(x: f64) -> Self {
         let bits = x.to_bits();
@@ -33,7 +33,7 @@ impl Dyadic {
         Self { negative: bits >> 63 == 1, mantissa, exponent }
     }
 
-    /// Give the mantissa its sign.
+    /// Return the mantissa with its sign.
     #[inline]
     pub fn signed_mantissa(self) -> i64 {
         let magnitude = self.mantissa as i64;
@@ -57,10 +57,10 @@ pub fn power_of_two(exponent: i32) -> f64 {
 /// Compute `floor(n * 2^exponent)`.
 ///
 /// Cost: linear in the length of the result. A left shift takes memory for all its bits, so callers
-/// bound the exponent (those of floats stay below 2^12).
+/// bound the exponent (exponents of floats stay below 2^12).
 pub(super) fn shift_floor(n: IBig, exponent: i64) -> IBig {
     let count = exponent.unsigned_abs() as usize;
-    // dashu shifts right with rounding towards minus infinity; a test below pins that.
+    // dashu shifts right with rounding towards minus infinity; a test below checks this.
     if exponent < 0 { n >> count } else { n << count }
 }
 

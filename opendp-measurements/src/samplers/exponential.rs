@@ -1,4 +1,4 @@
-//! A standard exponential variable drawn no further than a decision needs.
+//! A standard exponential variable, drawn only as far as a decision needs.
 
 use super::uniform::LazyUniform;
 use dashu_int::{IBig, UBig};
@@ -7,9 +7,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Hold the digits drawn so far of an exponential variable `E` with `P[E > t] = e^-t`.
 ///
-/// `E = -ln(U)` for a lazily drawn uniform `U`, the inversion of its distribution function
-/// (Devroye 1986, "Non-Uniform Random Variate Generation", II.2). As digits are added the
-/// enclosures shrink around one real number, so decisions taken on them are those of the exact `E`.
+/// `E = -ln(U)` for a lazily drawn uniform `U`, the inversion of its distribution function (Devroye
+/// 1986, "Non-Uniform Random Variate Generation", II.2). As digits are added, the enclosures shrink
+/// around one real number, so decisions based on them are those of the exact `E`.
 #[derive(Clone, Debug)]
 pub struct LazyExponential {
     uniform: LazyUniform,
@@ -41,7 +41,7 @@ impl LazyExponential {
         self.uniform.refine(source)
     }
 
-    /// Draw digits of `U` until there are at least so many bits.
+    /// Draw digits of `U` until there are at least `bits` bits.
     ///
     /// # Errors
     ///
@@ -64,9 +64,9 @@ impl LazyExponential {
     /// The result `(lo, hi)` satisfies `lo <= 2^precision E <= hi`; `None` stands for infinity,
     /// when all digits are 0.
     ///
-    /// With `U` in `[n, n + 1] / 2^b`, the upper bound is that of `-ln(n / 2^b)`. The lower one
-    /// follows from `ln((n + 1) / n) <= 1 / n`. The width is at most `2^precision / n` and 4 units
-    /// of rounding, so it falls below any bound as `n` and the precision grow.
+    /// With `U` in `[n, n + 1] / 2^b`, the upper bound is the upper bound of `-ln(n / 2^b)`. The
+    /// lower bound follows from `ln((n + 1) / n) <= 1 / n`. The width is at most `2^precision / n`
+    /// plus 4 units of rounding, so it falls below any bound as `n` and the precision grow.
     ///
     /// Cost: one big-integer logarithm, about 2 microseconds at 128 bits.
     pub fn enclose(&self, precision: usize) -> (UBig, Option<UBig>) {
@@ -82,7 +82,7 @@ impl LazyExponential {
     }
 }
 
-/// A positive real number of which digits are drawn as a decision needs them.
+/// A positive real number whose digits are drawn as a decision needs them.
 pub(super) trait LazyReal {
     /// Count the bits drawn so far.
     fn bits(&self) -> usize;
@@ -90,7 +90,7 @@ pub(super) trait LazyReal {
     fn refine<S: RandomSource>(&mut self, source: &mut S) -> Result<(), NoEntropy>;
     /// Enclose the number in units of `2^-precision`; `None` is infinite.
     fn enclose(&self, precision: usize) -> (UBig, Option<UBig>);
-    /// Draw digits until there are at least so many bits.
+    /// Draw digits until there are at least `bits` bits.
     fn refine_to<S: RandomSource>(&mut self, bits: usize, source: &mut S) -> Result<(), NoEntropy> {
         while self.bits() < bits {
             self.refine(source)?;
@@ -110,7 +110,7 @@ impl LazyReal for LazyExponential {
     }
 }
 
-/// Replace a negative bound by 0, which bounds as well.
+/// Replace a negative bound by 0, which is also a bound.
 fn magnitude(bound: IBig) -> UBig {
     UBig::try_from(bound).unwrap_or(UBig::ZERO)
 }

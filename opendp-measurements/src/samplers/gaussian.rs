@@ -10,21 +10,23 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// `x + sigma N`, ties upward.
 ///
 /// `|N|` has a density proportional to `e^(-x^2 / 2)`, and is drawn by rejection from an envelope
-/// that is constant on strips: a point uniform in a strip is accepted if a uniform `V` is below
-/// the quotient of density and envelope. For all but 4 % of the points this is known from the strip.
+/// that is constant on strips. A point uniform in a strip is accepted if a uniform `V` is below the
+/// quotient of density and envelope. For all but 4 % of the points the strip alone decides this.
 ///
 /// # Exactness
 ///
-/// Point and `V` are real numbers of which digits are drawn until their enclosures decide whether
-/// the point is accepted, and then until that of the point decides the rounding (the method of
-/// Karney 2016, "Sampling exactly from the normal distribution", arXiv:1303.6257). Every decision
-/// is thus a function of the real numbers, so the result has the distribution of the formula above,
-/// with `x` and `sigma` the rational numbers the floats stand for. The sum is rounded once, after
-/// the addition: the release is a function of the ideal Gaussian mechanism's, for every lattice.
+/// The point and `V` are real numbers. Their digits are drawn until their enclosures decide whether
+/// the point is accepted, and then until the enclosure of the point decides the rounding (the
+/// method of Karney 2016, "Sampling exactly from the normal distribution", arXiv:1303.6257). Every
+/// decision is thus a function of the real numbers, so the result has the distribution of the
+/// formula above, with `x` and `sigma` the rational numbers that the floats represent. The sum is
+/// rounded once, after the addition: the release is a function of the release of the ideal Gaussian
+/// mechanism, for every lattice.
 ///
 /// A sum beyond the finite floats is clamped to `±f64::MAX`; zero is always `+0`; `k` is clamped to
-/// `[-1074, 1023]`. The value `x` must be finite. Sigma 0 adds nothing and draws nothing; a
-/// negative one means its magnitude, an infinite one or NaN some number above `f64::MAX`.
+/// `[-1074, 1023]`. The value `x` must be finite. Sigma 0 adds nothing and draws nothing. A
+/// negative sigma means its magnitude, and an infinite one or NaN means some number above
+/// `f64::MAX`.
 ///
 /// Cost: about 20 ns and two words, if `|x / 2^k| < 2^62` and `sigma / 2^k < 2^57`, else some
 /// microseconds. Integers decide the rounding with probability `2^-57 sigma / 2^k`.

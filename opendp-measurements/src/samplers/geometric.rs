@@ -10,12 +10,12 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// # Exactness
 ///
 /// Let a trial fail with probability `e^-x`. With `E` a standard exponential variable,
-/// `P[floor(E / x) >= m] = P[E >= m x] = e^(-m x)`, which is the probability that the first `m` trials
-/// fail (Devroye 1986, "Non-Uniform Random Variate Generation", X.2). The floor is read off a float
-/// enclosure of `E / x` when both ends agree, otherwise off integers, after as many more digits of
-/// both as that takes. No probability is ever rounded.
+/// `P[floor(E / x) >= m] = P[E >= m x] = e^(-m x)`, which is the probability that the first `m`
+/// trials fail (Devroye 1986, "Non-Uniform Random Variate Generation", X.2). The floor is read from
+/// a float enclosure of `E / x` when both ends agree. Otherwise it is read from integers, after as
+/// many more digits of both as needed. No probability is ever rounded.
 ///
-/// Cost: about 20 ns and one word, whatever the probability; a few microseconds with probability of
+/// Cost: about 20 ns and one word, for every probability; a few microseconds with probability of
 /// about `2^-48 / x`.
 #[derive(Clone, Debug)]
 pub struct Geometric {
@@ -37,7 +37,7 @@ enum Rate {
 }
 
 impl Geometric {
-    /// Let a trial fail with probability `e^-rate`; it always does at rates up to 0, and at NaN.
+    /// Let a trial fail with probability `e^-rate`; always at rates up to 0, and at NaN.
     pub fn from_rate(rate: f64) -> Self {
         if rate == f64::INFINITY {
             return Self::new(Rate::Infinite);
@@ -50,7 +50,7 @@ impl Geometric {
             _ => Self::new(Rate::Zero),
         }
     }
-    /// Let a trial succeed with probability exactly `p`; always from 1 on, never up to 0 or at NaN.
+    /// Let a trial succeed with probability exactly `p`: always from 1 on, never up to 0 or at NaN.
     pub fn from_probability(p: f64) -> Self {
         match dyadic::dyadic(p) {
             _ if 1.0 <= p => Self::new(Rate::Infinite),
@@ -62,8 +62,8 @@ impl Geometric {
             _ => Self::new(Rate::Zero),
         }
     }
-    /// Let a trial succeed with probability `numerator / denominator`; a quotient of 1 or more, also
-    /// by 0, counts as 1.
+    /// Let a trial succeed with probability `numerator / denominator`; a quotient of 1 or more,
+    /// also with denominator 0, counts as 1.
     pub fn from_ratio(numerator: u128, denominator: u128) -> Self {
         Self::from_counts(numerator.into(), denominator.into())
     }
@@ -99,11 +99,11 @@ impl Geometric {
     ///
     /// # Bound of the fast path
     ///
-    /// With `v = 2^-53`, the two roundings of `lo / x_hi * (1 - 4v)` raise it by at most `(1 + v)^2`,
-    /// and `(1 + v)^2 (1 - 4v) < 1`: the result is below `E / x`. The upper end likewise. A subnormal
-    /// quotient has a larger relative error, but it and the exact one are below 1/2, of floor 0. A
-    /// rate that is below all floats has the lower end 0, and the upper end of the quotient is no
-    /// number below the limit.
+    /// With `v = 2^-53`, the two roundings of `lo / x_hi * (1 - 4v)` raise it by at most
+    /// `(1 + v)^2`, and `(1 + v)^2 (1 - 4v) < 1`: the result is below `E / x`. The upper end is
+    /// above it in the same way. A subnormal quotient has a larger relative error, but it and the
+    /// exact one are below 1/2, of floor 0. A rate below all floats has the lower end 0. The upper
+    /// end of the quotient is then not a number below the limit.
     #[inline]
     pub fn draw<S: RandomSource>(&self, source: &mut S) -> Result<u128, NoEntropy> {
         match self.fast(source)? {
@@ -115,8 +115,8 @@ impl Geometric {
         }
     }
 
-    /// Draw the number of failures, however many they are; trials that never succeed are not drawn,
-    /// and count as `u128::MAX` failures.
+    /// Draw the number of failures without saturation. Trials that never succeed draw nothing and
+    /// count as `u128::MAX` failures.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl Geometric {
         }
     }
 
-    /// Read the floor off floats, or give back what is drawn of `E`.
+    /// Read the floor from floats, or return what is drawn of `E`.
     #[inline]
     fn fast<S: RandomSource>(
         &self,
@@ -154,7 +154,7 @@ impl Geometric {
 
     /// Decide the floor in integers, drawing as many digits as it takes.
     ///
-    /// A result that surely has more bits than the limit is only a lower bound of that length.
+    /// A result that certainly has more bits than the limit is only a lower bound of that length.
     #[cold]
     #[inline(never)]
     fn exact<S: RandomSource>(
@@ -182,11 +182,11 @@ impl Geometric {
     }
 }
 
-/// Quotients from here on are left to integers; below, casts to and from `i64` are exact.
+/// Quotients from here on are computed in integers; below, casts to and from `i64` are exact.
 const FAST_LIMIT: f64 = (1_u64 << 53) as f64;
 
 impl Rate {
-    /// Count, up to a few, the zeros of the rate behind the point.
+    /// Count, with an error of at most a few, the leading zeros of the rate after the binary point.
     fn leading_zeros(&self) -> usize {
         let zeros = match self {
             Rate::Infinite | Rate::Zero => 0,
@@ -198,7 +198,8 @@ impl Rate {
         };
         usize::try_from(zeros).unwrap_or(0)
     }
-    /// Enclose the rate in units of `2^-bits`; 0 stands for the two that are no number above 0.
+    /// Enclose the rate in units of `2^-bits`; 0 represents the two rates that are not positive
+    /// numbers.
     fn enclose(&self, bits: usize) -> (UBig, UBig) {
         match self {
             Rate::Infinite | Rate::Zero => (UBig::ZERO, UBig::ZERO),
@@ -227,7 +228,7 @@ mod tests {
     use crate::samplers::chi_square::chi_square;
     use opendp_core::random::{Failing, Seeded, Tape};
 
-    /// Frequencies of 0, 1, .. and, in the last place, of all that is beyond.
+    /// Frequencies of 0, 1, .. and, in the last place, of all larger values.
     fn counts<const B: u32>(distribution: &Geometric, bins: usize, draws: u32) -> Vec<u64> {
         let (mut source, mut counts) = (Seeded::<B>::new(1), vec![0; bins]);
         for _ in 0..draws {
@@ -278,7 +279,7 @@ mod tests {
                     Err(NoEntropy) => open += 1.0,
                 }
             }
-            // Few tapes end in doubt, and they can be of any number.
+            // Few tapes end in doubt, and these can be of any number.
             assert!(open < 50.0, "{open}");
             for (failures, count) in counts.iter().enumerate() {
                 let exact = p * (1.0 - p).powi(failures as i32) * f64::from(1 << n);

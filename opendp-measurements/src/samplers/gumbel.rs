@@ -21,8 +21,8 @@ pub enum Optimize {
 
 /// Choose index `i` with probability proportional to `exp(±scores[i] / temperature)`.
 ///
-/// The sign is `+` for [`Optimize::Max`] and `-` for [`Optimize::Min`]. No scores give `None`; a
-/// single one is chosen without a draw.
+/// The sign is `+` for [`Optimize::Max`] and `-` for [`Optimize::Min`]. An empty list gives `None`;
+/// a single score is chosen without a draw.
 ///
 /// The index maximises `±s_i / temperature + G_i` with independent standard Gumbel variables
 /// `G_i = -ln(E_i)`, `E_i` standard exponential. That this has softmax probabilities is the
@@ -32,14 +32,16 @@ pub enum Optimize {
 ///
 /// # Exactness
 ///
-/// The race is decided by exact comparisons, so probabilities are exactly softmax, whatever the
-/// magnitudes. For most candidates it is enough that `1 - U` does not begin with so many zeros as it
-/// takes, because `E >= 1 - U`, hence `G <= -ln(1 - U) <= (z + 1) ln 2` with `z` the leading zeros of
-/// `1 - U`. Which of them have so many is drawn without a draw for each.
+/// The race is decided by exact comparisons, so probabilities are exactly softmax, for all
+/// magnitudes. Let `z` be the number of leading zeros of `1 - U`. Because `E >= 1 - U`, the noise
+/// satisfies `G <= -ln(1 - U) <= (z + 1) ln 2`. So most candidates are excluded if `1 - U` has few
+/// leading zeros. The candidates with many leading zeros are found without a draw for each
+/// candidate.
 ///
-/// Scores must be finite and so must the temperature, above 0. Of the values that are not: a
-/// temperature of 0 means `5e-324`, a negative one its magnitude, NaN and infinity mean `f64::MAX`.
-/// NaN or infinite scores are read as numbers beyond `f64::MAX`; this call then still returns.
+/// Scores must be finite; the temperature must be finite and above 0. Other values are read as
+/// follows: a temperature of 0 means `5e-324`, a negative one means its magnitude, NaN and infinity
+/// mean `f64::MAX`. NaN or infinite scores are read as numbers beyond `f64::MAX`; this call then
+/// still returns.
 ///
 /// Cost: about a nanosecond per score, when there are many. Time depends on scores and choice.
 ///
@@ -58,11 +60,11 @@ pub fn gumbel_argmax<T: Score, S: RandomSource>(
 /// Choose the indices of the `k` largest of the sums that [`gumbel_argmax`] maximises, the largest
 /// first; all indices when there are fewer than `k`.
 ///
-/// This is exactly the distribution of `k` choices by [`gumbel_argmax`], each among the candidates
-/// that are left and with fresh noise (Durfee, Rogers 2019, Lemma 4.2; it is the law of Plackett and
-/// Luce): the sums are, up to a decreasing function, independent exponential variables of rates
-/// `w_i = exp(±s_i / temperature)`, whose least is `i` with probability `w_i / sum w`, independently
-/// of its value, beyond which the others, by lack of memory, race anew.
+/// This is exactly the distribution of `k` choices by [`gumbel_argmax`], each among the remaining
+/// candidates and with fresh noise (Durfee, Rogers 2019, Lemma 4.2; it is the law of Plackett and
+/// Luce). The sums are, up to a decreasing function, independent exponential variables of rates
+/// `w_i = exp(±s_i / temperature)`. The least of them is `i` with probability `w_i / sum w`,
+/// independently of its value. Beyond this value the others, by lack of memory, race anew.
 ///
 /// Cost: about twice that of one choice, while `k` is small.
 ///

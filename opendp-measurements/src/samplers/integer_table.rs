@@ -13,45 +13,46 @@ use weights::{SHORTFALL, Weights, high_product};
 /// Gaussian noise of one scale.
 ///
 /// It has the law of [`discrete_laplace`](super::discrete_laplace) or
-/// [`discrete_gaussian`](super::discrete_gaussian) and is prepared for a scale, so that nearly every
-/// draw takes one word, one load from a table, and no branch that depends on the noise.
+/// [`discrete_gaussian`](super::discrete_gaussian) and is prepared for a scale, so that nearly
+/// every draw takes one word, one load from a table, and no branch that depends on the noise.
 ///
 /// # Exactness
 ///
-/// Let a trial have `2^63` units, all equally likely, and a fair sign besides. Fix an integer `A`. The
-/// magnitude 0 gets `A` units, and each magnitude `j > 0` gets exactly `2 A w_j`, most of them real
-/// numbers, in this way. Let `K` be the largest magnitude of the table, `1 <= j <= K`.
+/// Let a trial have `2^63` units, all equally likely, and in addition a fair sign. Fix an integer
+/// `A`. The magnitude 0 gets `A` units, and each magnitude `j > 0` gets exactly `2 A w_j` units, a
+/// real number in most cases, as follows. Let `K` be the largest magnitude of the table,
+/// `1 <= j <= K`.
 ///
-/// * *Table.* `p_j <= 2 A w_j <= p_j + 2` for an integer `p_j`; so many units give `j`, and `p_0 = A`
-///   give 0. All others, `s`, are one more entry of the table. If that is drawn, `u` is drawn,
-///   uniform on the integers below `s`, and says which of the following it is.
-/// * *Rest.* Two units for each `j`, of which each is accepted with probability
-///   `(2 A w_j - p_j) / 2`, and else rejected.
+/// * *Table.* `p_j <= 2 A w_j <= p_j + 2` for an integer `p_j`; this many units give `j`, and
+///   `p_0 = A` give 0. All `s` other units are one more entry of the table. If this entry is drawn,
+///   a uniform integer `u` below `s` is drawn, and selects one of the following.
+/// * *Rest.* Two units for each `j`. Each of them is accepted with probability
+///   `(2 A w_j - p_j) / 2`, and otherwise rejected.
 /// * *Tail.* `t` units for all magnitudes from `K + 1` on, in blocks of `2^b` magnitudes. Block `i`
 ///   is chosen with probability `2^-(i + 1)` and each `j` within it with probability `2^-b`; it is
-///   accepted with probability `2 A w_j / (t 2^-(i + 1 + b))`. This is at most 1: `b` is so large
-///   that `w_(j + 2^b) <= w_j / 2` beyond `K`, because `x_(j + 2^b) - x_j` is at least
-///   `0.7 > ln 2` at `j = K + 1` and does not fall as `j` grows; so `w_j <= 2^-i w_(K + 1)` in block
-///   `i`; and `2^(b + 2) A w_(K + 1) <= t`.
-/// * The units that are left are rejected. A rejected trial is followed by another.
+///   accepted with probability `2 A w_j / (t 2^-(i + 1 + b))`. This is at most 1. First, `b` is large
+///   enough that `w_(j + 2^b) <= w_j / 2` beyond `K`, because `x_(j + 2^b) - x_j` is at least
+///   `0.7 > ln 2` at `j = K + 1` and does not fall as `j` grows. So `w_j <= 2^-i w_(K + 1)` in
+///   block `i`. Second, `2^(b + 2) A w_(K + 1) <= t`.
+/// * The remaining units are rejected. A rejected trial is followed by another.
 ///
 /// So a trial gives `j > 0` with probability `2^-63 2 A w_j` exactly, in the tail too, and 0 with
 /// probability `2^-63 A`. The sign halves the former and leaves 0 alone: each integer `k` has
-/// probability `2^-63 A w_|k|` in each trial, and hence a probability proportional to `w_|k|` in the
-/// first that is not rejected (von Neumann 1951).
+/// probability `2^-63 A w_|k|` in each trial, and so a probability proportional to `w_|k|` in the
+/// first trial that is not rejected (von Neumann 1951).
 ///
-/// Nothing of this rests on how well `A`, `p_j`, `t` and `b` are chosen, only on the inequalities,
-/// which certified bounds of the weights ensure: `Weights::below` is short of `2^128 w_j` by less
-/// than `2^24`, so the `p_j` that it gives are short of `2 A w_j` by less than `1 + 2^-40`. The rest
-/// and the tail are decided by enclosures of `w_j` of as many digits as a lazily drawn uniform
-/// variable takes to be on one side (Karney 2016, arXiv:1303.6257). The scale is the rational number
-/// that the float stands for.
+/// This does not depend on how well `A`, `p_j`, `t` and `b` are chosen, only on the inequalities.
+/// Certified bounds of the weights ensure these: `Weights::below` is short of `2^128 w_j` by less
+/// than `2^24`, so the resulting `p_j` are short of `2 A w_j` by less than `1 + 2^-40`. The rest
+/// and the tail are decided by enclosures of `w_j`, with as many digits as needed until a lazily
+/// drawn uniform variable is on one side (Karney 2016, arXiv:1303.6257). The scale is the rational
+/// number that the float represents.
 ///
 /// # Cost
 ///
-/// One word, and about 1 ns besides. All but a share of `2^-40` of the weight is in the table if that
-/// can be with `2^11` entries of 8 bytes, and otherwise all but `2^-20`. What is beyond takes
-/// microseconds. To prepare a table takes from 1 to 25 microseconds.
+/// One word, and about 1 ns in addition. All but a share of `2^-40` of the weight is in the table
+/// if `2^11` entries of 8 bytes suffice, and otherwise all but `2^-20`. Draws outside the table
+/// take microseconds. Preparing a table takes from 1 to 25 microseconds.
 #[derive(Clone, Debug)]
 pub struct IntegerTable {
     urns: Urns,
@@ -64,30 +65,30 @@ pub struct IntegerTable {
     block: u32,
 }
 
-/// A table has from `2^3` entries, a line of a cache, to `2^11`, 16 KiB.
+/// A table has from `2^3` entries, one cache line, to `2^11`, 16 KiB.
 const FEWEST: u32 = 3;
 const MOST: u32 = 11;
 /// Where the tail may begin, in tenths of the exponent: `e^-28 < 2^-40`.
 const FAR: u32 = 280;
 /// The same if the table cannot be larger: `e^-14 < 2^-20`.
 const NEAR: u32 = 140;
-/// What halves a weight, in tenths of the exponent: `0.7 > ln 2`.
+/// The step that halves a weight, in tenths of the exponent: `0.7 > ln 2`.
 const HALF: u32 = 7;
 
 impl IntegerTable {
-    /// Prepare noise of the law of [`discrete_laplace`](super::discrete_laplace), for a scale up to
-    /// 146; there is no table for others, nor for 0.
+    /// Prepare noise with the law of [`discrete_laplace`](super::discrete_laplace), for a scale up
+    /// to 146; `None` for other scales, and for 0.
     pub fn laplace(scale: f64) -> Option<Self> {
         (0.0 < scale && scale < f64::INFINITY).then(|| Weights::laplace(scale)).and_then(Self::new)
     }
-    /// Prepare noise of the law of [`discrete_gaussian`](super::discrete_gaussian), for a sigma up to
-    /// 386; there is no table for others, nor for 0.
+    /// Prepare noise with the law of [`discrete_gaussian`](super::discrete_gaussian), for a sigma
+    /// up to 386; `None` for other sigmas, and for 0.
     pub fn gaussian(sigma: f64) -> Option<Self> {
         (0.0 < sigma && sigma < f64::INFINITY).then(|| Weights::gaussian(sigma)).and_then(Self::new)
     }
 
     fn new(weights: Weights) -> Option<Self> {
-        // The last entry stands for all that is not in the table, such as its own number.
+        // The last entry represents all units outside the table, including those of its own number.
         let first = |bits: u32| (1_u64 << bits) - 1;
         let enough = |bits: &u32| weights.part(0, first(*bits), FAR);
         let bits = (FEWEST..=MOST)
@@ -103,8 +104,8 @@ impl IntegerTable {
         let up = |bound: u128| (bound >> 16) + 1;
         let window: u128 = below.iter().map(|bound| up(*bound) + (SHORTFALL >> 16)).sum();
         let all = (1 << 112) + 2 * window + (up(beyond) << (block + 2));
-        // Two units for each rest, and one because t is rounded up. The remainder, `first` and `all`
-        // leave A below 2^63.
+        // Two units for each rest, and one because t is rounded up. The remainder, `first` and
+        // `all` leave A below 2^63.
         let room = (1_u64 << 63) - 2 * first - 1;
         let unit = u64::try_from((UBig::from(room) << 112_usize) / all).ok()?;
 
@@ -161,11 +162,11 @@ impl IntegerTable {
         if entry == self.urns.last() {
             return Ok(add_noise(x, self.beyond(word & 1 == 1, source)?));
         }
-        // The type of the magnitude is seen through: a short one takes no long addition.
+        // The compiler sees the type of the magnitude: a short one takes no long addition.
         Ok(add_noise(x, (word & 1 == 1, entry.into())))
     }
 
-    /// Continue a trial of which the table says that its units are not there.
+    /// Continue a trial whose units are outside the table.
     #[cold]
     #[inline(never)]
     fn beyond<S: RandomSource>(
@@ -186,9 +187,9 @@ impl IntegerTable {
         }
     }
 
-    /// Choose one of the units that are not in the table; `None` rejects it.
+    /// Choose one of the units outside the table; `None` rejects it.
     ///
-    /// The number of a block is the number of heads of a coin, so that it is never near `2^48`.
+    /// The number of a block is the number of heads of a coin, so it is never near `2^48`.
     fn slow<S: RandomSource>(&self, source: &mut S) -> Result<Option<u64>, NoEntropy> {
         let first = self.urns.last();
         let unit = uniform_below(self.urns.weight(first), source)?;
@@ -216,7 +217,7 @@ impl IntegerTable {
     /// Decide whether `taken + of V < height w_j` for a `V` that is uniform on the reals below 1.
     ///
     /// Terminates with probability 1: both sides shrink to points as digits of `V` are drawn, and
-    /// those are equal with probability 0.
+    /// these points are equal with probability 0.
     fn accept<S: RandomSource>(
         &self,
         magnitude: u64,

@@ -9,20 +9,21 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// `L` a real Laplace variable of density `e^(-|t|) / 2`: the lattice point nearest to the real
 /// number `x + scale L`, ties upward.
 ///
-/// `|L|` is a standard exponential variable, drawn by rejection from an envelope of `e^-t` that is
-/// constant on strips, of which digits are drawn as decisions need them.
+/// `|L|` is a standard exponential variable. It is drawn by rejection from an envelope of `e^-t`
+/// that is constant on strips, and its digits are drawn as decisions need them.
 ///
 /// # Exactness
 ///
-/// `x` and `scale` are the rational numbers the floats stand for, `L` is real, and the sum is real;
-/// it is rounded once, after the addition. The release is thus a function of the ideal Laplace
-/// mechanism's (Dwork, McSherry, Nissim, Smith 2006) and loses exactly as much privacy,
-/// `|x - x'| / scale`, for every lattice, with no term for floats (compare Mironov 2012, "On
+/// `x` and `scale` are the rational numbers that the floats represent, `L` is real, and the sum is
+/// real; it is rounded once, after the addition. The release is thus a function of the release of
+/// the ideal Laplace mechanism (Dwork, McSherry, Nissim, Smith 2006). For every lattice it loses
+/// exactly as much privacy, `|x - x'| / scale`, with no term for floats (compare Mironov 2012, "On
 /// significance of the least significant bits for differential privacy").
 ///
 /// A sum beyond the finite floats is clamped to `±f64::MAX`; zero is always `+0`; `k` is clamped to
-/// `[-1074, 1023]`. The value `x` must be finite. Scale 0 adds nothing and draws nothing; a
-/// negative scale means its magnitude, an infinite one or NaN some number above `f64::MAX`.
+/// `[-1074, 1023]`. The value `x` must be finite. Scale 0 adds nothing and draws nothing. A
+/// negative scale means its magnitude, and an infinite one or NaN means some number above
+/// `f64::MAX`.
 ///
 /// Cost: about 20 ns and two words, if `|x / 2^k| < 2^62` and `scale / 2^k < 2^57`, else some
 /// microseconds. Integers decide with probability `2^-57 scale / 2^k`, and in the tail, `2^-11`.

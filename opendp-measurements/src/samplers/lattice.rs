@@ -28,7 +28,7 @@ pub(super) fn clamp_exponent(k: i32) -> i32 {
     k.clamp(-1074, 1023)
 }
 
-/// Give the float nearest to `m 2^k`, ties to even, clamped to the finite range.
+/// Return the float nearest to `m 2^k`, ties to even, clamped to the finite range.
 ///
 /// Only the conversion of `m` rounds (to 53 bits). The product is then an integer of at most 53
 /// significant bits times `2^k`, `k >= -1074`, so it is representable unless it overflows.
@@ -37,10 +37,10 @@ pub(super) fn lattice_point(m: i64, k: i32) -> f64 {
     (m as f64 * power_of_two(k)).clamp(-f64::MAX, f64::MAX)
 }
 
-/// Give the float nearest to `m 2^k`, ties to even, clamped to the finite range.
+/// Return the float nearest to `m 2^k`, ties to even, clamped to the finite range.
 ///
-/// A longer `m` is first cut to its upper 62 bits, the last of which also collects, as a sticky
-/// bit, whether anything below was set. Rounding to 53 bits cannot tell the difference.
+/// A longer `m` is first cut to its upper 62 bits. The last of these also records, as a sticky bit,
+/// whether any lower bit was set. Rounding to 53 bits cannot tell the difference.
 pub(super) fn big_lattice_point(m: &IBig, k: i32) -> f64 {
     let (sign, magnitude) = m.clone().into_parts();
     let cut = magnitude.bit_len().saturating_sub(62);

@@ -1,12 +1,13 @@
-//! How well real noise, added to a number and rounded to a lattice, fits its distribution.
+//! A test of how well real noise, added to a number and rounded to a lattice, fits its
+//! distribution.
 
 use super::chi_square::chi_square;
 
 /// Test draws of `x + scale N` point by point against the integral of the density over each lattice
 /// cell, where `standard` is the distribution function of `N`.
 ///
-/// The cell of `m 2^k` reaches from `(m - 1/2) 2^k` to `(m + 1/2) 2^k`, whatever x is. If the
-/// lattice is finer than `scale / 8`, several of its points share a bucket.
+/// The cell of `m 2^k` reaches from `(m - 1/2) 2^k` to `(m + 1/2) 2^k`, for every x. If the lattice
+/// is finer than `scale / 8`, several of its points share a bucket.
 pub(super) fn fit(
     draws: &[f64],
     (x, scale, k): (f64, f64, i32),
@@ -33,7 +34,8 @@ pub(super) fn fit(
     chi_square(&observed, &expected)
 }
 
-/// Values, scales and lattice exponents: coarse and fine lattices, on and off which the value lies.
+/// Values, scales and lattice exponents: coarse and fine lattices, with the value on and off the
+/// lattice.
 pub(super) const CASES: [(f64, f64, i32); 6] = [
     (0.3, 1.0, 0),
     (-7.7, 2.5, -2),

@@ -1,4 +1,4 @@
-//! A float plus a random sign times a variable from strips, rounded to a lattice after the addition.
+//! A float plus a random sign times a variable from strips, rounded to a lattice after adding.
 
 use super::{
     exponential::LazyReal,
@@ -8,11 +8,12 @@ use super::{
 };
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// Draw the lattice point nearest to `x ± scale X`, ties upward, for `X` of the density of strips.
+/// Draw the lattice point nearest to `x ± scale X`, ties upward, where `X` has the density of the
+/// strips.
 ///
-/// Sign, point and `V` are drawn; then it is decided whether the point is accepted, by a comparison
-/// for most, else by floats, else in integers; then where the sum is, in fixed point or in integers.
-/// All decide the same on the same digits.
+/// Sign, point and `V` are drawn. Then it is decided whether the point is accepted: by one
+/// comparison in most cases, otherwise by floats, otherwise in integers. Then the sum is located,
+/// in fixed point or in integers. All of these decide the same on the same digits.
 #[inline]
 pub(super) fn on_lattice<S: RandomSource>(
     strips: &Strips,
@@ -43,7 +44,7 @@ pub(super) fn on_lattice<S: RandomSource>(
     }
 }
 
-/// Decide in integers what was left open: the acceptance, unless it is known, and the sum.
+/// Decide in integers what is still open: the acceptance, unless it is known, and the sum.
 #[cold]
 #[inline(never)]
 fn exactly<S: RandomSource>(

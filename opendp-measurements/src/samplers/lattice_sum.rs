@@ -1,6 +1,6 @@
 //! A float plus exact noise, rounded to a lattice after the addition.
 //!
-//! The noise is a scale times a real `±E` of which digits are drawn as a decision needs them.
+//! The noise is a scale times a real `±E`, whose digits are drawn as a decision needs them.
 
 use super::{
     dyadic::Dyadic,
@@ -10,7 +10,7 @@ use super::{
 use dashu_int::{IBig, UBig, ops::BitTest};
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// The real number `x / 2^k + 1/2 ± (scale / 2^k) E` but for `E`.
+/// The real number `x / 2^k + 1/2 ± (scale / 2^k) E`, without the value of `E`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sum {
     x: Dyadic,
@@ -20,21 +20,21 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    /// Take the terms apart; `k` is clamped to the exponents of finite floats.
+    /// Split the terms into parts; `k` is clamped to the exponents of finite floats.
     #[inline]
     pub(super) fn new(x: f64, scale: f64, k: i32, negative: bool) -> Self {
         Self { x: Dyadic::new(x), scale: Dyadic::new(scale), k: clamp_exponent(k), negative }
     }
 
-    /// Find the floor of the sum for all `E` from `n` to `n + 1` in units of `2^-61`, if it is the
-    /// same.
+    /// Find the floor of the sum if it is the same for all `E` from `n` to `n + 1` in units of
+    /// `2^-61`.
     ///
     /// # Bound
     ///
     /// The product of the scale with `n` is an exact integer of at most 117 bits, in units of
-    /// `2^(k - places)`, of which all but the lowest `cut` count; what is cut off is less than one
-    /// unit, and so is the rest of `x`. So all numbers of the sum lie between `low` and `high`. With
-    /// `places >= 56` the floor is below `2^62`.
+    /// `2^(k - places)`. Its lowest `cut` bits are cut off. The part that is cut off is less than
+    /// one unit, and so is the rest of `x`. So all numbers of the sum lie between `low` and `high`.
+    /// With `places >= 56` the floor is below `2^62`.
     #[inline]
     pub(super) fn fast_fixed(&self, n: u64) -> Option<i64> {
         let places = 61 + self.k - self.scale.exponent;
@@ -86,12 +86,12 @@ impl Sum {
     ) -> Result<f64, NoEntropy> {
         let shift = i64::from(self.scale.exponent - self.k);
         let places = i64::from(self.k - self.x.exponent);
-        // Digits that a decision will need are drawn at once.
+        // Draw the digits that a decision will need at once.
         let integer_bits = shift + self.scale.mantissa.bit_len() as i64;
         e.refine_to(integer_bits.clamp(0, 64) as usize + 8, source)?;
         loop {
             let precision = e.bits() + 8;
-            // In units of 2^-unit all terms are integers, so nothing below rounds but the floor.
+            // In units of 2^-unit all terms are integers, so only the floor below rounds.
             let unit = 1.max(places).max(precision as i64 - shift);
             let left = |n: IBig, count: i64| n << count.unsigned_abs() as usize;
             let centre = left(IBig::from(self.x.signed_mantissa()), unit - places)

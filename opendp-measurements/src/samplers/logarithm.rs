@@ -23,8 +23,8 @@
 /// Near `U = 1` the kernel is fed `2^64 - u` exactly, so `hi` keeps full relative precision and
 /// `lo` is smaller only by the width of the interval itself.
 ///
-/// Cost: about 6 ns in a stream of draws (25 ns of latency); straight-line code from 32 bits
-/// on, but for digit 0.
+/// Cost: about 6 ns in a stream of draws (25 ns of latency); straight-line code from 32 bits on,
+/// except for digit 0.
 #[inline]
 pub fn neg_ln(digit: u64, bits: u32) -> (f64, f64) {
     if bits >= 32 {
@@ -70,7 +70,7 @@ const SLACK: f64 = 6.0 * f64::EPSILON;
 /// The upper bits of ln 2, 17 fewer than fit, so that its product with |k| < 2^17 is exact.
 const LN2_HI: f64 = f64::from_bits(0x3fe6_2e42_fefa_0000);
 
-/// The rest of ln 2, within 2^-93.
+/// The remainder of ln 2, within 2^-93.
 const LN2_LO: f64 = f64::from_bits(0x3d7c_f79a_bc9e_3b3a);
 
 /// The integer nearest to `2^63 sqrt(2)`.

@@ -1,4 +1,4 @@
-//! The float logarithm against the big-integer one.
+//! Comparison of the float logarithm with the big-integer one.
 
 use super::{LazyExponential, dyadic::shift_floor, ln, neg_ln, score::Score};
 use dashu_int::{IBig, UBig};
@@ -7,7 +7,8 @@ use opendp_core::random::{RandomSource, Seeded};
 
 const PRECISION: usize = 300;
 
-/// Write a logarithm in units of `2^-PRECISION`: exact, for those here are 0 or above 2^-66.
+/// Write a logarithm in units of `2^-PRECISION`. This is exact: logarithms here are 0 or above
+/// 2^-66.
 fn fixed_point(x: f64) -> IBig {
     let (m, e) = x.dyadic();
     shift_floor(m, e + PRECISION as i64)
@@ -57,8 +58,8 @@ fn every_float_enclosure_holds_the_exact_logarithms_of_its_digit() {
         least_excess = least_excess.min(excess);
         most_excess = most_excess.max(excess);
     }
-    // The kernel's bound is 4 units of 2^-52 and 6 are added. What is seen is nearer to 6 than the
-    // 2 to 10 that are proven; a wrong coefficient would show.
+    // The kernel's bound is 4 units of 2^-52, and 6 are added. The observed excess is nearer to 6
+    // than the proven range of 2 to 10; a wrong coefficient would show.
     assert!(least_excess > 3.5 && most_excess < 8.5, "{least_excess} {most_excess}");
 }
 

@@ -12,15 +12,15 @@ use std::cmp::Ordering;
 ///
 /// # Exactness
 ///
-/// The threshold is `t + s L` for a real Laplace variable `L` of density `e^(-|z|) / 2`, the same
-/// one in all comparisons, and each number is `x + r K` for another one of its own; `t`, `s`, `x`
-/// and `r` are the rational numbers that they stand for. Digits of the two variables are drawn until
-/// it is known whether `x + r K` is at least `t + s L`. Those of `L` are kept. So all comparisons
-/// come out as those of real numbers would, and no sum is ever rounded. If there is any noise, ties
-/// have probability 0; without noise, they are comparisons of `x` with `t`.
+/// The threshold is `t + s L` for a real Laplace variable `L` of density `e^(-|z|) / 2`, which is
+/// the same in all comparisons. Each number is `x + r K` with a separate such variable `K`. `t`,
+/// `s`, `x` and `r` are the rational numbers that they represent. Digits of the two variables are
+/// drawn until it is known whether `x + r K` is at least `t + s L`. The digits of `L` are kept. So
+/// all comparisons have the results of real numbers, and no sum is ever rounded. If there is any
+/// noise, ties have probability 0; without noise, they are comparisons of `x` with `t`.
 ///
-/// The numbers must be finite. Of scales, 0 means no noise, for which nothing is drawn, a negative
-/// one its magnitude, an infinite one or NaN some number above `f64::MAX`.
+/// The numbers must be finite. A scale of 0 means no noise, and draws nothing. A negative scale
+/// means its magnitude, and an infinite one or NaN means some number above `f64::MAX`.
 ///
 /// Cost: about 20 ns and one word for a comparison, and some microseconds with probability of about
 /// `2^-50` times the size of the numbers in units of the scales.
@@ -63,16 +63,16 @@ impl<T: Score> NoisyThreshold<T> {
     }
 }
 
-/// A number exactly.
+/// Return a number exactly.
 fn of<T: Score>(number: T) -> Bound {
     let (mantissa, exponent) = number.dyadic();
     (Some(mantissa), exponent)
 }
 
 /// Decide whether a number with fresh noise is at least a threshold with the noise that is kept,
-/// whatever their type.
+/// for numbers of any type.
 ///
-/// Without noise it is `above`. Their difference is in the `gap`.
+/// Without noise the result is `above`. The difference of the two is in the `gap`.
 fn reaches<S: RandomSource>(
     kept: &mut Option<Laplace>,
     above: bool,
@@ -87,8 +87,8 @@ fn reaches<S: RandomSource>(
     }
     let near = |noise: &Option<Laplace>| noise.as_ref().map_or((0.0, 0.0), Laplace::near);
     let (fresh, old) = (near(&noise), near(kept));
-    // The neighbours of a correctly rounded result enclose the exact one. An infinite end minus
-    // an infinite end decides nothing.
+    // The neighbours of a correctly rounded result enclose the exact one. An infinite end minus an
+    // infinite end decides nothing.
     let low = ((gap.0 + fresh.0).next_down() - old.1).next_down();
     let high = ((gap.1 + fresh.1).next_up() - old.0).next_up();
     if 0.0 <= low {
@@ -125,7 +125,7 @@ fn decide<S: RandomSource>(
             (_, Some(Ordering::Less)) => return Ok(false),
             _ => {}
         }
-        // Whichever is known less well.
+        // Refine the variable that is known less precisely.
         let refined = match (fresh.as_mut(), kept.as_mut()) {
             (Some(one), Some(other)) if other.e.bits() < one.e.bits() => other,
             (Some(one), _) => one,
@@ -139,7 +139,7 @@ fn decide<S: RandomSource>(
 /// A number `m 2^e`; without `m`, an infinity.
 type Bound = (Option<IBig>, i64);
 
-/// Find the sign of the sum of some numbers minus that of others; `None` if one is infinite.
+/// Find the sign of the sum of some numbers minus the sum of others; `None` if one is infinite.
 fn sign(plus: [Bound; 2], minus: [Bound; 2]) -> Option<Ordering> {
     let unit = plus.iter().chain(&minus).map(|(_, exponent)| *exponent).min()?;
     let total = |bounds: [Bound; 2]| {
@@ -179,7 +179,7 @@ impl Laplace {
         let high = (self.scale * high).next_up();
         if self.negative { (-high, -low) } else { (low, high) }
     }
-    /// Enclose the noise in the digits so far.
+    /// Enclose the noise by the digits drawn so far.
     fn enclose(&self, precision: usize) -> (Bound, Bound) {
         let scale = Dyadic::new(self.scale);
         let (low, high) = self.e.enclose(precision);

@@ -12,23 +12,23 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// Choose the index that maximises `±scores[i] / scale + E_i`, with independent standard
 /// exponential variables `E_i`.
 ///
-/// The sign is `+` for [`Optimize::Max`] and `-` for [`Optimize::Min`]. No scores give `None`; a
-/// single one is chosen without a draw.
+/// The sign is `+` for [`Optimize::Max`] and `-` for [`Optimize::Min`]. An empty list gives `None`;
+/// a single score is chosen without a draw.
 ///
 /// This index has the distribution of the permute-and-flip mechanism of McKenna and Sheldon (2020):
 /// visit the candidates in random order and accept each with probability
-/// `exp(-(best - score) / scale)`. That both are one is a theorem of Ding et al. (2021, "The
-/// Permute-and-Flip Mechanism Is Identical to Report-Noisy-Max with Exponential Noise",
+/// `exp(-(best - score) / scale)`. Both distributions are the same by a theorem of Ding et al.
+/// (2021, "The Permute-and-Flip Mechanism Is Identical to Report-Noisy-Max with Exponential Noise",
 /// arXiv:2105.07260).
 ///
 /// # Exactness
 ///
 /// The race is decided by exact comparisons of real numbers whose digits are drawn lazily, so the
-/// probabilities are exactly those, whatever the magnitudes.
+/// probabilities are exactly those of the mechanism, for all magnitudes.
 ///
-/// Scores must be finite and so must the scale, above 0. Of the values that are not: a scale of 0
-/// means `5e-324`, a negative one its magnitude, NaN and infinity mean `f64::MAX`. NaN or infinite
-/// scores are read as numbers beyond `f64::MAX`; this call then still returns.
+/// Scores must be finite; the scale must be finite and above 0. Other values are read as follows: a
+/// scale of 0 means `5e-324`, a negative one means its magnitude, NaN and infinity mean `f64::MAX`.
+/// NaN or infinite scores are read as numbers beyond `f64::MAX`; this call then still returns.
 ///
 /// Cost: about a nanosecond per score, when there are many. Time depends on scores and choice.
 ///
@@ -47,10 +47,10 @@ pub fn permute_and_flip<T: Score, S: RandomSource>(
 /// Choose the indices of the `k` largest of the sums that [`permute_and_flip`] maximises, the
 /// largest first; all indices when there are fewer than `k`.
 ///
-/// From the second on this differs from choices by [`permute_and_flip`] among those left with fresh
-/// noise: the noise of those left is known to have lost, so that it is smaller, and a good score is
-/// more likely to be next. For scores 0, 0, -1, scale 1 and given that a 0 came first, the other 0
-/// is second with probability 0.860 instead of 0.816.
+/// From the second index on this differs from choices by [`permute_and_flip`] among the remaining
+/// candidates with fresh noise. The noise of the remaining candidates is known to have lost, so it
+/// is smaller, and a good score is more likely to be next. For scores 0, 0, -1, scale 1 and given
+/// that a 0 came first, the other 0 is second with probability 0.860 instead of 0.816.
 ///
 /// Cost: about twice that of one choice, while `k` is small.
 ///

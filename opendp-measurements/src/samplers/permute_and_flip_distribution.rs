@@ -3,7 +3,8 @@
 use super::{Optimize, Score, chi_square::chi_square, permute_and_flip};
 use opendp_core::random::{Failing, NoEntropy, Seeded, Tape};
 
-/// The probabilities of permute-and-flip, by the sum over the sets of candidates visited before.
+/// Compute the probabilities of permute-and-flip, by the sum over the sets of candidates visited
+/// before.
 ///
 /// `P[i] = a_i sum_S |S|! (n - 1 - |S|)! / n! prod_(j in S) (1 - a_j)`, `S` without `i`.
 pub(crate) fn probabilities(exponents: &[f64]) -> Vec<f64> {
@@ -91,9 +92,9 @@ fn equal_scores_are_chosen_equally_often() {
         right_and_not_wrong(&fits);
     }
 }
-/// The probability that one of `ahead` equal scores is chosen, with `behind` more that are lower by
-/// `gap` scales: of the latter as many as a binomial number are above them, and those are as likely
-/// to be chosen as any of the former.
+/// Return the probability that one of `ahead` equal scores is chosen, with `behind` more scores
+/// that are lower by `gap` scales. A binomial number of the lower scores are above the equal ones,
+/// and these are as likely to be chosen as any of the equal ones.
 fn of_the_first_class(ahead: f64, behind: i32, gap: f64) -> f64 {
     let p = (-gap).exp();
     let (mut probability, mut sum) = ((1.0 - p).powi(behind), 0.0);
@@ -106,7 +107,7 @@ fn of_the_first_class(ahead: f64, behind: i32, gap: f64) -> f64 {
 #[test]
 fn many_candidates_are_chosen_by_class() {
     fn check<const B: u32>((ahead, behind, gap): (usize, usize, f64), draws: u64, wrong: f64) {
-        // The good ones are spread over all blocks.
+        // The good scores are spread over all blocks.
         let n = ahead + behind;
         let scores: Vec<f64> =
             (0..n).map(|i| if i * ahead % n < ahead { 0.0 } else { -gap }).collect();
@@ -157,7 +158,7 @@ fn no_candidate_and_a_single_one_draw_nothing() {
     assert_eq!(permute_and_flip(&[3.0], 1.0, Optimize::Max, &mut source), Ok(Some(0)));
     assert_eq!(source.attempts(), 0);
     let mut tape = Tape::<64>::new(vec![1]);
-    // That many candidates have no digit that is rare takes one word, and their digits others.
+    // One word shows that three candidates have no rare digit; their digits take further words.
     assert_eq!(permute_and_flip(&[3.0, 1.0, 1.0], 1.0, Optimize::Max, &mut tape), Err(NoEntropy));
 }
 #[test]

@@ -11,11 +11,12 @@ use heats::{Candidate, Heats};
 use opendp_core::random::{NoEntropy, RandomSource};
 use std::cmp::Ordering;
 
-/// A noise that is a function of one standard exponential variable `E`, either increasing with it
-/// or decreasing.
+/// Noise that is a function of one standard exponential variable `E`, either increasing or
+/// decreasing.
 pub(super) trait Noise {
-    /// Give the first digit of `U`, `E = -ln U`, for a number that is the smaller the larger the noise
-    /// is: the digit itself, or `2^bits - 1` less it. The noise is at most `-ln(rarity / 2^bits)`.
+    /// Return a number computed from the first digit of `U`, where `E = -ln U`: the digit itself,
+    /// or `2^bits - 1` minus the digit. It is smaller for larger noise. The noise is at most
+    /// `-ln(rarity / 2^bits)`.
     fn digit(rarity: u64, bits: u32) -> u64;
     /// Bound the noise from above, for `E` between two floats.
     fn upper(e: (f64, f64)) -> f64;
@@ -28,23 +29,23 @@ pub(super) trait Noise {
 /// Find the indices of the `k` largest of `±scores[i] / scale` plus independent noise, exactly, the
 /// largest first; all indices when there are fewer.
 ///
-/// Scores and scale are the rational numbers they stand for, and the noise is real, its digits
-/// drawn lazily. Candidates are dropped only when an upper bound of theirs is below lower bounds of
-/// `k` others, and two are ordered only when their enclosures are apart, so the order is the true
-/// one; ties have probability 0, because the noise has a density.
+/// Scores and scale are the rational numbers that they represent, and the noise is real, with
+/// digits drawn lazily. A candidate is dropped only when its upper bound is below the lower bounds
+/// of `k` others. Two candidates are ordered only when their enclosures are disjoint, so the order
+/// is the true one. Ties have probability 0, because the noise has a density.
 ///
-/// 1. Scores are shifted by the best one, which changes no comparison. The bar is the `k`-th largest
-///    lower bound so far. Which candidates have first digits of rare noise is drawn as the gaps
-///    between them (see `Hits`); it bounds the noise of all others, so that most of these end by one
-///    comparison of scores, or by none, and without a draw. For the rest a rough bound comes first,
-///    and then the noise is enclosed in floats. Each float operation is correctly rounded, so the
-///    neighbours of its result enclose the exact one.
-/// 2. Those left are ranked by their enclosures. Where some overlap and one of them may be among
-///    the `k`, they draw further digits, and big integers enclose the same expressions ever closer,
-///    until all are apart.
+/// 1. Scores are shifted by the best one, which changes no comparison. The bar is the `k`-th
+///    largest lower bound so far. Candidates whose first digits give rare noise are found by
+///    drawing the gaps between them (see `Hits`). This bounds the noise of all others, so most of
+///    these are dropped by one comparison of scores or by none, and without a draw. For the rest a
+///    rough bound comes first, and then the noise is enclosed in floats. Each float operation is
+///    correctly rounded, so the neighbours of its result enclose the exact one.
+/// 2. The remaining candidates are ranked by their enclosures. If some overlap and one of them may
+///    be among the `k`, they draw further digits. Big integers enclose the same expressions ever
+///    closer, until all are disjoint.
 ///
-/// Of a scale that is not finite and positive: 0 means `5e-324`, a negative one its magnitude, NaN
-/// and infinity `f64::MAX`. A single candidate, and none, are chosen without a draw.
+/// A scale of 0 means `5e-324`, a negative one means its magnitude, NaN and infinity mean
+/// `f64::MAX`. With one candidate or none, nothing is drawn.
 pub(super) fn race<N: Noise, T: Score, S: RandomSource>(
     scores: &[T],
     k: usize,
@@ -66,7 +67,7 @@ pub(super) fn race<N: Noise, T: Score, S: RandomSource>(
     finish::<N, S>(&blocks, candidates, k, scale, source)
 }
 
-/// The rest of the race, for the few that are left, whatever the type of the scores.
+/// Finish the race for the few remaining candidates, for scores of any type.
 fn finish<N: Noise, S: RandomSource>(
     field: &dyn Field,
     mut candidates: Vec<Candidate>,
@@ -94,7 +95,7 @@ fn finish<N: Noise, S: RandomSource>(
     Ok(chosen)
 }
 
-/// Something whose value lies between two bounds.
+/// An item whose value lies between two bounds.
 struct Enclosed<I, B> {
     item: I,
     lower: B,
@@ -102,15 +103,15 @@ struct Enclosed<I, B> {
 }
 
 impl<I, B: PartialOrd> Enclosed<I, B> {
-    /// Whether the next in rank is not certainly below this one and all before it.
+    /// Whether the next item in rank may exceed this one or one before it.
     fn overlaps(&self, next: &Self) -> bool {
         !(next.upper < self.lower)
     }
 }
 
-/// Sort by upper bound, the highest first, and replace each lower bound by the least so far.
+/// Sort by upper bound, the highest first, and replace each lower bound by the smallest so far.
 ///
-/// So where one does not overlap the next, it and all before it are above all after it.
+/// So if an item does not overlap the next, it and all before it are above all after it.
 fn rank<I, B: PartialOrd + Clone>(list: &mut [Enclosed<I, B>]) {
     list.sort_by(|a, b| b.upper.partial_cmp(&a.upper).unwrap_or(Ordering::Equal));
     for i in 1..list.len() {
@@ -120,7 +121,7 @@ fn rank<I, B: PartialOrd + Clone>(list: &mut [Enclosed<I, B>]) {
     }
 }
 
-/// A candidate in the running after the first draws.
+/// A candidate that remains after the first draws.
 struct Survivor {
     index: usize,
     /// The distance to the best score, as integer and exponent.
@@ -177,9 +178,9 @@ enum Bound {
 }
 
 impl Survivor {
-    /// Enclose the noise less `distance / scale`, in units of `2^-precision`.
+    /// Enclose the noise minus `distance / scale`, in units of `2^-precision`.
     ///
-    /// The precision follows from the digits drawn.
+    /// The precision follows from the number of digits drawn.
     fn bounds<N: Noise>(&self, scale: f64) -> (Bound, Bound) {
         let precision = self.e.bits() + 8;
         let (lower, upper) = N::enclose(&self.e, precision);

@@ -1,11 +1,11 @@
-//! Scores that candidates are chosen by.
+//! Scores that a choice among candidates is based on.
 
 use super::{Optimize, dyadic::Dyadic};
 use dashu_int::IBig;
 
 /// Describe a score exactly, and the distance of two scores fast.
 pub trait Score: Copy + PartialOrd {
-    /// Give the integer `m` and exponent `e` with `self = m 2^e` exactly.
+    /// Return the integer `m` and exponent `e` with `self = m 2^e` exactly.
     fn dyadic(self) -> (IBig, i64);
 
     /// Enclose `|self - other|` between two floats, the lower one finite and not negative.
@@ -13,8 +13,8 @@ pub trait Score: Copy + PartialOrd {
     /// Both bounds are neighbours of the correctly rounded distance; the upper may be infinite.
     fn distance(self, other: Self) -> (f64, f64);
 
-    /// Find a score below, or above, this one that is at least so far from it, for a distance that is
-    /// not negative; `None` when there is none.
+    /// Find a score below, or above, this one that is at least `distance` away, for a distance that
+    /// is not negative; `None` when there is none.
     fn away(self, distance: f64, optimize: Optimize) -> Option<Self>;
 }
 
@@ -93,7 +93,7 @@ macro_rules! unsigned_scores {
 signed_scores!(i8: u8, i16: u16, i32: u32, i64: u64, i128: u128, isize: usize);
 unsigned_scores!(u8, u16, u32, u64, u128, usize);
 
-/// All distances of integers are below.
+/// All distances of integers are below this.
 const TWO_128: f64 = 18_446_744_073_709_551_616.0 * 18_446_744_073_709_551_616.0;
 
 /// Enclose a real number, not negative, by the neighbours of its correctly rounded float.
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    /// Whether a score at a distance is at least so far, and on the right side.
+    /// Whether a score at a distance is at least that far away, and on the right side.
     fn is_away<T: Score + std::fmt::Debug>(score: T, distance: f64) -> Result<(), TestCaseError> {
         for optimize in [Optimize::Max, Optimize::Min] {
             let Some(found) = score.away(distance, optimize) else { continue };
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(f64::MAX.away(f64::INFINITY, Optimize::Max), None);
         assert_eq!(f64::MIN.away(1e300, Optimize::Max), None);
         assert_eq!(f32::MIN.away(1.0, Optimize::Max), None);
-        // The control: the rounded difference is nearer than a distance can be.
+        // The control: the rounded difference is smaller than a distance can be.
         assert!(1.0 - 1e-20 == 1.0 && 1.0_f64.away(1e-20, Optimize::Max) < Some(1.0));
     }
 

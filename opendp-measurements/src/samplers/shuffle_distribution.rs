@@ -17,7 +17,7 @@ fn draws_are_uniform_whatever_the_size_of_a_word() {
         assert!(chi_square(&counts::<64>(bound, 100_000), &expected) < 1.0);
         assert!(chi_square(&counts::<4>(bound, 100_000), &expected) < 1.0);
     }
-    // The remainder of a word of 4 bits would prefer 0 and 1 of 7.
+    // The remainder of a 4-bit word divided by 7 would prefer 0 and 1.
     let mut biased = vec![0; 7];
     let mut source = Seeded::<4>::new(1);
     for _ in 0..100_000 {

@@ -18,11 +18,11 @@ use std::sync::LazyLock;
 /// point `x = (j + U) / 32` uniformly in its strip. Accepting it if a uniform `V` is below
 /// `f(x) / height_j`, `height_j = weight_j unit`, leaves a density proportional to `f` (von Neumann
 /// 1951; the strips are those of Marsaglia, Tsang 2000, "The ziggurat method"). The heights are
-/// above `f` in their strip; they are integers times a unit, so that nothing here is rounded.
+/// above `f` in their strip; they are integers times a unit, so nothing here is rounded.
 ///
-/// The tail is cut into strips of width 1, of which number `i` is drawn with probability
-/// `2^-(i + 1)`, so that its height is `unit weight / 32 / 2^(i + 1)`. It is above `f` in all of
-/// them if it is in the first, because `f(x + 1) < f(x) / 2` there.
+/// The tail is cut into strips of width 1. Strip `i` is drawn with probability `2^-(i + 1)`, so its
+/// height is `unit weight / 32 / 2^(i + 1)`. If the height is above `f` in the first strip, it is
+/// in all strips, because `f(x + 1) < f(x) / 2` there.
 ///
 /// The heights bound `f` not only in a strip but up to `reach / 32` outside of it, for points that
 /// are rounded before they are judged.
@@ -35,7 +35,7 @@ pub(super) struct Strips {
     unit: u64,
 }
 
-/// What is in the exponent of the density.
+/// The exponent of the density.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
     /// `z = x`.
@@ -44,8 +44,8 @@ enum Shape {
     HalfNormal,
 }
 
-/// Half of an urn of the alias method (Walker 1977): the entry that is drawn from it if 24 further
-/// bits are not below the threshold. Below, it is the entry of the same number.
+/// Half of an urn of the alias method (Walker 1977). If 24 further bits are below the threshold,
+/// the entry with the urn's own number is drawn; otherwise this entry is drawn.
 #[derive(Clone, Copy, Debug, Default)]
 struct Column {
     threshold: u32,
@@ -54,7 +54,7 @@ struct Column {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    /// Up to `2^-31` times this much, every `V` is accepted.
+    /// Up to `2^-31` times this value, every `V` is accepted.
     surely: u32,
     /// In units of `2^-32`, out of 1.
     weight: u32,
@@ -66,7 +66,7 @@ struct Entry {
 pub(super) static EXPONENTIAL: LazyLock<Strips> =
     LazyLock::new(|| Strips::new(Shape::Exponential, 0));
 
-/// The envelope of the half-normal density, for points that are judged as they are.
+/// The envelope of the half-normal density, for points that are tested without rounding.
 pub(super) static HALF_NORMAL: LazyLock<Strips> =
     LazyLock::new(|| Strips::new(Shape::HalfNormal, 0));
 
@@ -102,7 +102,7 @@ impl Strips {
         let room = (1_u128 << 32) - 512;
         let unit = highest.iter().sum::<u128>().div_ceil(room).next_multiple_of(1 << 14);
         let mut weights: Vec<u64> = highest.iter().map(|f| f.div_ceil(unit) as u64).collect();
-        // What is left over raises the first strip.
+        // The remainder raises the first strip.
         weights[0] += (1 << 32) - weights.iter().sum::<u64>();
         let mut entries = [Entry::default(); 256];
         for (j, (entry, weight)) in entries.iter_mut().zip(&weights).enumerate() {
@@ -135,7 +135,7 @@ impl Strips {
         let (number, rest) = ((index >> 24) as usize & 255, index as u32 & ((1 << 24) - 1));
         let Column { threshold, other } = self.columns[number];
         let other = usize::from(other);
-        // Which of the two is as good as random.
+        // Both are equally unpredictable for a branch.
         let entry = std::hint::select_unpredictable(rest < threshold, number, other);
         let surely = (v + 1) << (31 - bits) <= u64::from(self.entries[entry].surely);
         Ok(Pick { entry, negative, v, bits, surely })
@@ -143,8 +143,8 @@ impl Strips {
 
     /// Enclose `z` for `x` from `n` to `n + 1` in units of `2^-61`.
     ///
-    /// The ends are rounded outward to 53 bits at most; a square and its last product round by
-    /// `2^-53` each, so the factors of eight such units leave more than enough.
+    /// The ends are rounded outward to 53 bits at most. A square and its last product round by
+    /// `2^-53` each, so the factors of eight such units are more than enough.
     #[inline]
     pub(super) fn bounds(&self, n: u64) -> (f64, f64) {
         let unit = 0.5_f64.powi(50);
@@ -173,8 +173,8 @@ impl Strips {
     ///
     /// # Bound
     ///
-    /// It does if `-ln V > z + ln height`. Both terms of the sum are below 64 in magnitude, so it is
-    /// wrong by less than `2^-47`, and half of that for adding the slack.
+    /// `V` accepts if `-ln V > z + ln height`. Both terms of the sum are below 64 in magnitude, so
+    /// the sum is wrong by less than `2^-47`, and half of that for adding the slack.
     #[inline]
     pub(super) fn judge(&self, pick: &Pick, (least, most): (f64, f64)) -> Option<bool> {
         let (low, high) = neg_ln(pick.v, pick.bits);
@@ -188,7 +188,7 @@ impl Strips {
         (high <= least + ln_least - JUDGE_SLACK).then_some(false)
     }
 
-    /// Draw the strip of an entry, within the tail if it is that, and start its point.
+    /// Draw the strip of an entry (for the tail entry, one within the tail), and start its point.
     pub(super) fn strip<S: RandomSource>(
         &self,
         pick: &Pick,
@@ -212,8 +212,8 @@ const JUDGE_SLACK: f64 = 64.0 * f64::EPSILON;
 
 /// Fill 256 urns of `2^24` with the weights, whose sum is `2^32`.
 ///
-/// Each turn fills the urn of an entry that has not enough for it from one that has more; the sum
-/// of the weights that are left stays `2^24` times the number of urns that are left.
+/// Each turn fills the urn of an entry that has too little from one that has more. The sum of the
+/// remaining weights stays `2^24` times the number of remaining urns.
 fn columns(weights: &[u64]) -> [Column; 256] {
     const FULL: u64 = 1 << 24;
     let mut columns = [Column { threshold: FULL as u32, other: 0 }; 256];
@@ -228,7 +228,7 @@ fn columns(weights: &[u64]) -> [Column; 256] {
     columns
 }
 
-/// An entry that was drawn, with what was drawn along with it.
+/// An entry that was drawn, with the values drawn together with it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pick {
     entry: usize,
@@ -240,19 +240,19 @@ pub(super) struct Pick {
     pub(super) surely: bool,
 }
 impl Pick {
-    /// Give the least of the points that begin with a digit of 64 bits, in units of `2^-61`; the
-    /// largest is 1 more. Not for the tail, which is never sure.
+    /// Return the smallest of the points that begin with a digit of 64 bits, in units of `2^-61`;
+    /// the largest is 1 more. Not for the tail, which is never certain.
     #[inline]
     pub(super) fn point(&self, digit: u64) -> Option<u64> {
         (self.entry != TAIL).then_some((self.entry as u64) << 56 | digit >> 8)
     }
-    /// Take the first digit of `V` for further ones.
+    /// Return `V` with its first digit, for drawing further ones.
     pub(super) fn v(&self) -> LazyUniform {
         LazyUniform::from_first(self.v, self.bits)
     }
 }
 
-/// A point `x = (base + 2^wide U) / 32` of which digits are drawn as a decision needs them.
+/// A point `x = (base + 2^wide U) / 32`, whose digits are drawn as a decision needs them.
 #[derive(Clone, Debug)]
 pub(super) struct LazyPoint {
     base: u64,
@@ -263,11 +263,11 @@ pub(super) struct LazyPoint {
     uniform: LazyUniform,
 }
 impl LazyPoint {
-    /// Begin with a digit, already drawn.
+    /// Begin with a digit that is already drawn.
     pub(super) fn begin(&mut self, digit: u64, bits: u32) {
         self.uniform = LazyUniform::from_first(digit, bits);
     }
-    /// Give the least and the largest value in units of `2^-(bits + 5)`.
+    /// Return the smallest and the largest value in units of `2^-(bits + 5)`.
     fn ends(&self) -> (UBig, UBig) {
         let lo = (UBig::from(self.base) << self.bits()) + (self.uniform.numerator() << self.wide);
         let hi = &lo + (UBig::ONE << self.wide);
@@ -292,8 +292,8 @@ impl LazyReal for LazyPoint {
 ///
 /// `exponent` encloses `2^precision z`, and may draw digits of the point, which it is given.
 ///
-/// Terminates with probability 1 if those enclosures shrink to a point: so does that of `V`, which
-/// equals the quotient with probability 0.
+/// Terminates with probability 1 if those enclosures shrink to a point. The enclosure of `V` also
+/// shrinks to a point, which equals the quotient with probability 0.
 pub(super) fn accept<S: RandomSource>(
     point: &mut LazyPoint,
     mut v: LazyUniform,

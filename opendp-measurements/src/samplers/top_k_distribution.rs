@@ -4,7 +4,7 @@ use super::chi_square::chi_square;
 use super::{Optimize, exponential_top_k, gumbel_top_k, permute_and_flip_distribution};
 use opendp_core::random::{Failing, NoEntropy, RandomSource, Seeded, Tape};
 
-/// The probability of each outcome: the winners, the first first.
+/// The probability of each outcome. An outcome lists the winners in order.
 pub(crate) type Law = Vec<(Vec<usize>, f64)>;
 
 /// All orders of some of the items.
@@ -23,7 +23,7 @@ fn orders(items: &[usize], k: usize) -> Vec<Vec<usize>> {
     found
 }
 
-/// The law of choices one after the other, among those left, with fresh noise.
+/// Return the law of successive choices, among the remaining items, with fresh noise.
 pub(crate) fn peeled(exponents: &[f64], k: usize, one: impl Fn(&[f64]) -> Vec<f64>) -> Law {
     let n = exponents.len();
     let all: Vec<usize> = (0..n).collect();
@@ -40,12 +40,13 @@ pub(crate) fn peeled(exponents: &[f64], k: usize, one: impl Fn(&[f64]) -> Vec<f6
     orders(&all, k.min(n)).into_iter().map(|order| (order.clone(), probability(&order))).collect()
 }
 
-/// The law of the `k` largest `exponents[i] + E_i`, with one `E_i` each.
+/// Return the law of the `k` largest `exponents[i] + E_i`, with one `E_i` each.
 ///
-/// Think of `x_i = exponents[i]` as the time when `i` begins to wait, and of `x_i + E_i` as the time
-/// when it leaves; the winners are the last to leave. Cut time at the `x_i`, in increasing order.
-/// Whoever waits at the beginning of a span of length `t` leaves within it with probability
-/// `1 - e^-t`, all independently, and those who leave within one span do so in any order alike.
+/// Let item `i` begin to wait at time `x_i = exponents[i]`, and leave at time `x_i + E_i`. The
+/// winners are the last to leave. Cut time at the `x_i`, in increasing order. An item that waits at
+/// the beginning of a span of length `t` leaves within it with probability `1 - e^-t`,
+/// independently of the others. The items that leave within one span do so in uniformly random
+/// order.
 pub(crate) fn joint(exponents: &[f64], k: usize) -> Law {
     let n = exponents.len();
     let mut cuts = exponents.to_vec();
@@ -69,7 +70,8 @@ pub(crate) fn joint(exponents: &[f64], k: usize) -> Law {
             continue;
         }
         for (order, probability) in &mut law {
-            // The later the span, the better; within one, the next is any of those left in it.
+            // A later span is better; within one span, each remaining item is equally likely to be
+            // next.
             let (mut chance, mut left) = (all, (1_u32 << n) - 1);
             for chosen in order {
                 let among = || (0..n).filter(|i| left >> i & 1 == 1).map(leaves);
@@ -120,7 +122,7 @@ fn the_laws_are_distributions_and_agree_where_they_must() {
             assert!((law.iter().map(|(_, p)| p).sum::<f64>() - 1.0).abs() < 1e-12);
         }
     }
-    // One winner of the race with exponential noise is that of permute-and-flip.
+    // The single winner of the race with exponential noise has the law of permute-and-flip.
     let flipped = permute_and_flip_distribution::probabilities(&SCORES);
     for (order, p) in joint(&SCORES, 1) {
         assert!((p - flipped[order[0]]).abs() < 1e-12);
@@ -145,7 +147,7 @@ fn ordered_winners_have_the_probabilities_of_one_race() {
         assert!(fit(&exponential, &fresh) > 1.0, "fresh noise is another law");
     }
 }
-/// A race with Gumbel noise that is broken: it never draws a second digit.
+/// A broken race with Gumbel noise: it never draws a second digit.
 fn hasty<S: RandomSource>(
     scores: &[f64],
     k: usize,
@@ -182,7 +184,7 @@ fn forced_refinement_leaves_the_probabilities_alone() {
 }
 #[test]
 fn the_best_of_many_come_first_and_none_twice() {
-    // The noise of ten thousand is below 40 but for a probability of 1e-13.
+    // The noise of ten thousand is below 40 except with probability 1e-13.
     let scores: Vec<i64> = (0..10_000).map(|i| (i * 7919) % 10_000 * 50).collect();
     let mut source = Seeded::<64>::new(4);
     for k in [1, 10, 10_000, 20_000] {

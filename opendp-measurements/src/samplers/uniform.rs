@@ -1,4 +1,4 @@
-//! A uniform real number of which only the digits needed are ever drawn.
+//! A uniform real number whose digits are drawn only when needed.
 
 use dashu_int::UBig;
 use opendp_core::random::{NoEntropy, RandomSource};
@@ -47,7 +47,7 @@ impl LazyUniform {
         Ok(())
     }
 
-    /// Draw digits until there are at least so many bits.
+    /// Draw digits until there are at least `bits` bits.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl LazyUniform {
         Ok(())
     }
 
-    /// Give the lower bound `n` in units of `2^-bits`; the upper bound is `n + 1`.
+    /// Return the lower bound `n` in units of `2^-bits`; the upper bound is `n + 1`.
     pub fn numerator(&self) -> &UBig {
         &self.numerator
     }

@@ -16,7 +16,7 @@ fn below(a: f64, scale: f64) -> f64 {
     }
 }
 /// Integrate a function of the noise on the threshold, of scale `s`, over its density: the sum over
-/// cells of their exact probability, and the function in the middle.
+/// cells of their exact probability times the function in the middle.
 fn integral(s: f64, of: impl Fn(f64) -> f64) -> f64 {
     let reach = (40.0 * s * FINE).ceil() as i64;
     let point = |j: i64| {
@@ -36,7 +36,7 @@ fn law(answers: &[bool], values: &[f64], (s, r): (f64, f64)) -> f64 {
         answers.iter().zip(values).map(factor).product()
     })
 }
-/// All sequences of answers for `n` queries that may be given with a limit.
+/// List all sequences of answers for `n` queries that are possible with a limit.
 fn sequences(n: usize, limit: usize) -> Vec<Vec<bool>> {
     let mut all = vec![vec![]];
     let count = |answers: &[bool]| answers.iter().filter(|above| **above).count();
@@ -104,8 +104,8 @@ fn answers_have_the_probabilities_of_the_proof() {
     let claimed = |answers: &[bool]| law(answers, &values, (s, r));
     assert!(fit(&at_once, &claimed) < 1.0);
     assert!(fit(&in_turn, &claimed) < 1.0);
-    // Other laws do not fit: of half the noise on queries, and of a threshold with fresh noise for
-    // each query.
+    // Other laws do not fit: half the noise on queries, or fresh noise on the threshold for each
+    // query.
     assert!(1.0 < fit(&in_turn, &|answers| law(answers, &values, (s, r / 2.0))));
     let fresh = |answers: &[bool]| {
         let each = answers.iter().zip(values).map(|(above, q)| law(&[*above], &[q], (s, r)));
@@ -148,7 +148,7 @@ fn the_map_is_nearly_attained_by_many_queries() {
 }
 #[test]
 fn refutes_the_broken_versions_and_not_this_one() {
-    // Lyu, Su, Li 2017, Figure 1, all of them claiming epsilon 1 for sensitivity 1.
+    // Lyu, Su, Li 2017, Figure 1: all claim epsilon 1 for sensitivity 1.
     let loss = |answers: &[bool], x: &[f64], y: &[f64], noise| {
         (law(answers, x, noise) / law(answers, y, noise)).ln()
     };
@@ -167,7 +167,7 @@ fn refutes_the_broken_versions_and_not_this_one() {
     let (x, y) = ([0.0, 1.0], [1.0, 0.0]);
     assert_eq!(loss(&[false, true], &x, &y, (2.0, 0.0)), f64::INFINITY);
     assert!(loss(&[false, true], &x, &y, ours(1)) <= 1.0);
-    // And this one says so without noise.
+    // Without noise the map states this, too.
     assert_eq!(stated(1, (2.0, 0.0), false), f64::INFINITY);
     // Algorithm 6: there is no limit.
     let m = 10;
@@ -175,7 +175,7 @@ fn refutes_the_broken_versions_and_not_this_one() {
     let (x, y) = (steps(m, 0.0, m, 1.0), steps(m, 1.0, m, 0.0));
     assert!(4.0 < loss(&answers, &x, &y, (2.0, 2.0)));
     assert!(loss(&answers, &x, &y, ours(m)) <= 1.0 + 1e-9);
-    // Algorithm 3: the noisy number that was compared is released, here as 0.
+    // Algorithm 3: the compared noisy number is released, here as 0.
     let (m, noise) = (20, (2.0, 2.0));
     let value = |others: f64, last: f64| {
         let density = (-(0.0 - last).abs() / noise.1).exp() / (2.0 * noise.1);
@@ -215,7 +215,7 @@ fn a_budget_is_split_without_exceeding_it() {
             let above = make_above_threshold(vectors(monotonic), 0.0, limit, scales).unwrap();
             let loss = above.map(&sensitivity).unwrap();
             assert!(loss <= epsilon && epsilon * (1.0 - 1e-12) < loss, "{loss} of {epsilon}");
-            // The control: a bit less noise exceeds it.
+            // The control: slightly less noise exceeds it.
             let less = Scale::new(scales.1.value() * (1.0 - 1e-12)).unwrap();
             let above = make_above_threshold(vectors(monotonic), 0.0, limit, (scales.0, less));
             assert!(epsilon < above.unwrap().map(&sensitivity).unwrap());

@@ -15,7 +15,7 @@ fn laplace_tails_are_the_least_floats_above() {
     tight(laplacian_tail(scale(1.0), 0.0), 0.5);
     tight(laplacian_tail(scale(1.0), 4.0), 0.009_157_819_444_367_09);
     tight(laplacian_tail(scale(2.5), 10.0), 0.009_157_819_444_367_09);
-    // The values of the table for a threshold of 5, of which 1 is sensitivity, and one more step.
+    // Values for a threshold of 5 minus the sensitivity 1, and for one more step.
     tight(discrete_laplacian_tail(scale(1.0), 4.0), 0.013_389_804_932_698_453);
     tight(discrete_laplacian_tail(scale(1.0), 5.0), 0.004_925_833_956_035_729);
     tight(discrete_laplacian_tail(scale(1.0), 0.0), 0.731_058_578_630_004_9);
@@ -72,7 +72,7 @@ fn discrete_gaussian_tails_are_the_least_floats_above() {
     ] {
         tight(discrete_gaussian_tail(scale(s), m), up);
     }
-    // Integrated, with a stated slack.
+    // By integration, with a stated slack.
     for (s, m, up) in [
         (300.0, 0.0, 0.500_664_903_800_669_1),
         (300.0, 100.0, 0.370_070_428_704_285_8),

@@ -39,11 +39,11 @@ fn close(found: Result<(f64, f64)>, (loss, delta): (f64, f64), slack: f64) {
 
 #[test]
 fn gives_the_losses_of_the_test_vectors_at_the_tail_of_the_rule() {
-    // 47 and 48, where the incumbent has the tail one step too far out.
+    // The tail begins at 4; OpenDP begins it one step too far out.
     close(laplace(1.0, 5).map(&(1, 1, 1)), (1.0, 0.013_389_804_932_698_45), 1e-15);
     let p = 0.013_389_804_932_698_45;
     close(laplace(1.0, 5).map(&(2, 2, 1)), (2.0, p * (2.0 - p) * (1.0 - 1e-15)), 1e-14);
-    // 49 and 52: continuous noise, on a lattice so fine that half a step does not matter.
+    // Continuous noise, on a lattice so fine that half a step does not matter.
     let fine = laplace_f64(1.0, 5.0, None);
     close(fine.map(&(1, 1.0, 1.0)), (1.0, 0.009_157_819_444_367_09), 1e-11);
     close(fine.map(&(3, 2.0, 1.0)), (2.0, 0.027_222_629_388_718_66), 1e-11);
@@ -51,12 +51,12 @@ fn gives_the_losses_of_the_test_vectors_at_the_tail_of_the_rule() {
         let exact = (d - 10.0_f64).exp() / 2.0;
         close(laplace_f64(1.0, 10.0, None).map(&(1, d, d)), (d, exact * (1.0 - 1e-15)), 1e-11);
     }
-    // 53, corrected: exp(-(10 - d)) / (1 + 1 / e).
+    // The tail of the discrete distribution: exp(-(10 - d)) / (1 + 1 / e).
     for d in [1, 2, 3] {
         let exact = (f64::from(d) - 10.0).exp() / (1.0 + (-1.0_f64).exp());
         close(laplace(1.0, 10).map(&(1, d, d)), (f64::from(d), exact * (1.0 - 1e-15)), 1e-14);
     }
-    // 51, by the tail of the discrete distribution itself.
+    // The tail of the discrete Gaussian distribution.
     let exact = 1.028_054_299_771_316_6e-18;
     close(gaussian(1.0, 10).map(&(1, 1, 1)), (0.5, exact), 1e-15);
     close(gaussian(1.0, 10).map(&(4, 2, 1)), (2.0, 4.0 * exact), 1e-15);
@@ -89,7 +89,7 @@ fn each_bound_on_the_change_helps() {
     assert_eq!(release.map(&(9, 0.9, 0.9)), Ok((0.0, 0.0)));
     assert_eq!(release.map(&(2, 3.9, 1.9)).unwrap().0, 2.0);
     assert_eq!(release.map(&(2, f64::INFINITY, 1.0)).unwrap().0, 2.0);
-    // The Euclidean length of integers is none.
+    // The Euclidean length of integer changes is not an integer.
     let release: Release<2, u32, i32, f64, Concentrated> =
         make_gaussian_threshold(parts(), scale(1.0), 5, None).unwrap();
     assert_eq!(release.map(&(9, 1.5, 1.9)).unwrap().0, 1.125);
@@ -97,7 +97,7 @@ fn each_bound_on_the_change_helps() {
 #[test]
 fn refuses_distances_that_are_none_or_that_reach_the_threshold() {
     let release = laplace_f64(1.0, 5.0, None);
-    // 50.
+    // A change above the threshold is refused.
     let error = release.map(&(1, 6.0, 6.0)).unwrap_err();
     assert_eq!(error.kind(), "FailedMap");
     assert!(error.to_string().contains("threshold must not be smaller"), "{error}");
@@ -133,7 +133,7 @@ fn thresholds_of_integers_may_be_negative_and_of_floats_not() {
     }
 }
 
-/// How often a key is released that has this number, and six standard deviations.
+/// Return how often a key with this number is released, and six standard deviations.
 fn rate<const P: usize, V: Copy + Atom, Q: Distance + Number, MO: Measure>(
     release: &Release<P, u32, V, Q, MO>,
     number: V,
@@ -143,7 +143,7 @@ fn rate<const P: usize, V: Copy + Atom, Q: Distance + Number, MO: Measure>(
     let rate = release.invoke(&data).unwrap().len() as f64 / f64::from(keys);
     (rate, 6.0 * (rate * (1.0 - rate) / f64::from(keys)).sqrt())
 }
-/// Recipe 15: a key that one person has is released as often as delta says, and not more.
+/// A key of only one person is released as often as delta states, and not more often.
 #[test]
 fn singletons_are_released_no_more_often_than_delta() {
     for threshold in [4, 5, 6] {
@@ -151,7 +151,7 @@ fn singletons_are_released_no_more_often_than_delta() {
         let delta = release.map(&(1, 1, 1)).unwrap().1;
         let (rate, slack) = rate(&release, 1);
         assert!((rate - delta).abs() < slack, "{threshold}: {rate} for {delta}");
-        // The control is the tail for `>`, which the incumbent reports.
+        // The control is the tail for `>`, which OpenDP reports.
         let control = discrete_laplacian_tail(scale(1.0), f64::from(threshold)).unwrap();
         assert!(control < rate - slack, "{threshold}: {control} goes unnoticed");
     }
@@ -179,7 +179,8 @@ fn delta_covers_what_the_lattice_rounds_up() {
 #[test]
 fn draws_keep_to_the_map_where_keys_come_and_others_change() {
     let (x, y) = (HashMap::from([(1, 1), (2, 4)]), HashMap::from([(2, 3)]));
-    // By how many standard deviations the draws break the claim, at worst in both directions.
+    // Return by how many standard deviations the draws break the claim, at worst in both
+    // directions.
     let excess = |release: &Release<1, u32, i32, i32, Pure>, (epsilon, delta): (f64, f64)| {
         let draws = 100_000;
         let often = |data: &HashMap<u32, i32>| {
@@ -204,7 +205,7 @@ fn draws_keep_to_the_map_where_keys_come_and_others_change() {
 }
 #[test]
 fn a_key_of_the_number_zero_is_one_that_is_not_there() {
-    // Wide noise would carry many across a threshold of 1.
+    // Wide noise would move many keys across a threshold of 1.
     let data: HashMap<u32, i32> = (0..1000).map(|key| (key, 0)).collect();
     assert!(laplace(10.0, 1).invoke(&data).unwrap().is_empty());
     let ones: HashMap<u32, i32> = (0..1000).map(|key| (key, 1)).collect();

@@ -1,4 +1,4 @@
-//! The crate as a program sees it: through the registry, by documents alone.
+//! The crate as a program sees it: through the registry, using only documents.
 #![allow(clippy::unwrap_used, reason = "tests fail by a panic")]
 
 use custom_mechanism::{EdgeDistance, Graph, GraphDomain, make_edge_count};

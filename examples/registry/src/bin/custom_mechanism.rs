@@ -19,7 +19,7 @@ use serde_json::json;
 
 const NODES: u32 = 60;
 
-/// A hundred releases of a noisy count, whose losses are told in the third party's measure.
+/// A hundred releases of a noisy count, with losses in the third party's measure.
 const HUNDRED: &str = r#"{
     "space": {"domain": {"acme::graph_domain": {"nodes": 60}}, "metric": "acme::edge_distance"},
     "chain": [{"acme::repeat": {
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 fn tour() -> Result<Vec<String>> {
     let mut text = Vec::new();
     let mut say = |line: &str| text.push(line.to_owned());
-    // Who is whose friend, of people in a ring: each knows the next four.
+    // Friendships of people in a ring: each person knows the next four.
     let friends = Graph::new((0..NODES).flat_map(|u| (1..=4).map(move |k| (u, (u + k) % NODES))));
     let graphs = Space::new(GraphDomain::new(NODES)?, EdgeDistance)?;
 

@@ -1,4 +1,4 @@
-//! A tour of the registry: a mechanism from a text alone, and what can be asked of it.
+//! A tour of the registry: a mechanism built from text alone, and its properties.
 //!
 //! ```text
 //! cargo run -p example-registry --bin registry_tour
@@ -14,11 +14,11 @@ use opendp_examples::terminal;
 use opendp_registry::{Addition, Document, Registry};
 use serde_json::json;
 
-// A crate that is linked but never named registers nothing.
+// A crate that is linked but never named in code registers nothing.
 use opendp_measurements as _;
 use opendp_transformations as _;
 
-/// The private sum of incomes, in thousands. The scale of the noise is left open.
+/// The private sum of incomes, in thousands. The scale of the noise is a free parameter.
 const SUM: &str = r#"{
     "space": {
         "domain": {"vector_domain": {"atom_domain": {"T": "f64", "nan": false}}},
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 fn tour() -> Result<Vec<String>> {
     let mut text = Vec::new();
     let mut say = |line: &str| text.push(line.to_owned());
-    // A registry of this program's own, since the tour adds to it at the end.
+    // A separate registry for this program, since the tour adds to it at the end.
     let registry = Registry::new();
     registry.expecting(&["make_clamp", "make_sum", "make_laplace"])?;
 

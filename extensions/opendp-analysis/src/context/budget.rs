@@ -1,4 +1,4 @@
-//! How much may be lost, and in which measure.
+//! Privacy budgets, and the measures that they can be in.
 
 use std::any::TypeId;
 
@@ -18,21 +18,21 @@ use opendp_transformations::Norm;
 
 /// A privacy measure in which a [`Context`](crate::Context) keeps a budget.
 ///
-/// This is the seam for further ones: a measure says which mechanisms it has
-/// ([`Base`](Accounted::Base)), and how their losses are losses of its own.
+/// Implement it to support another measure: it names the mechanisms of the measure
+/// ([`Base`](Accounted::Base)), and converts their losses to its own.
 ///
-/// An implementation claims that a mechanism of the loss `d` in the base has the loss `lift(d)`.
+/// An implementation claims that a mechanism with loss `d` in the base has loss `lift(d)`.
 pub trait Accounted: Measure + Default {
-    /// The measure of mechanisms without a delta.
+    /// The measure of the mechanisms, which has no delta.
     type Base: SelectionMeasure
         + Default
         + NoiseMeasure<AtomDomain<i64>, AbsoluteDistance<i64>>
         + NoiseMeasure<VectorDomain<AtomDomain<i64>>, Self::Norm>;
-    /// The norm in which noise on several counts is measured.
+    /// The norm that bounds changes of several counts.
     type Norm: Norm + Metric<Distance = i64> + MetricOn<VectorDomain<AtomDomain<i64>>>;
-    /// What the parts of a loss are called.
+    /// The names of the parts of a loss.
     const PARTS: &'static [&'static str];
-    /// What the noise of the base is called.
+    /// The name of the base's noise.
     const NOISE: &'static str;
     /// Convert a loss, rounding up.
     ///
@@ -44,10 +44,10 @@ pub trait Accounted: Measure + Default {
     /// # Errors
     /// Those of the conversion.
     fn lift_exact(loss: Vec<Exact>) -> Result<Vec<Exact>>;
-    /// Convert a loss of epsilon and delta, where the measure has both.
+    /// Convert a loss of epsilon and delta, if the measure has both.
     ///
     /// # Errors
-    /// `NotImplemented` where it has not.
+    /// `NotImplemented` if the measure does not have both.
     fn lift_approximate(loss: (f64, f64)) -> Result<Self::Distance> {
         let _ = loss;
         Err(Error::NotImplemented("this budget has no delta".into()))
@@ -95,15 +95,15 @@ impl Accounted for Approximate<MaxDivergence> {
     }
 }
 
-/// A budget that Gaussian noise can be paid from.
+/// A budget that can pay for Gaussian noise.
 #[diagnostic::on_unimplemented(
     message = "Gaussian noise takes a budget with a rho, or with an epsilon and a delta",
     note = "make it with `Budget::rho(0.5)` or `Budget::epsilon_delta(1.0, 1e-6)`"
 )]
 pub trait WithGaussian: Accounted {
-    /// Whether each query takes a delta, all of its share: it gets the noise whose epsilon at this
-    /// delta is its share of epsilon. The shares add up (Dwork, Rothblum, Vadhan 2010, basic
-    /// composition; for questions in view of answers: Rogers, Roth, Ullman, Vadhan 2016).
+    /// Whether each query takes all the delta of its share. Then it gets the noise whose epsilon at
+    /// this delta is its share of epsilon. The shares add up (Dwork, Rothblum, Vadhan 2010, basic
+    /// composition; for questions that depend on answers: Rogers, Roth, Ullman, Vadhan 2016).
     const TAKES_DELTA: bool;
 }
 impl WithGaussian for ZeroConcentratedDivergence {
@@ -113,7 +113,7 @@ impl WithGaussian for Approximate<MaxDivergence> {
     const TAKES_DELTA: bool = true;
 }
 
-/// A budget that has a delta, from which keys that are not public can be paid.
+/// A budget with a delta, which can pay for keys that are not public.
 #[diagnostic::on_unimplemented(
     message = "to count by keys that are not public takes a budget with a delta",
     note = "make it with `Budget::epsilon_delta(1.0, 1e-6)`, or list the keys: `.histogram(keys)`"
@@ -121,10 +121,10 @@ impl WithGaussian for Approximate<MaxDivergence> {
 pub trait WithDelta: Accounted<Base = MaxDivergence> + ThresholdMeasure<1> {}
 impl WithDelta for Approximate<MaxDivergence> {}
 
-/// A number that the noise of a measure can be added to.
+/// A number type that the noise of a measure can be added to.
 #[diagnostic::on_unimplemented(message = "there is no noise for `{Self}` under this budget")]
 pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
-    /// Make the measurement that adds it.
+    /// Make the measurement that adds the noise.
     ///
     /// # Errors
     /// Those of [`make_noise`].
@@ -132,7 +132,7 @@ pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
         space: Space<AtomDomain<Self>, AbsoluteDistance<Self>>,
         scale: Scale,
     ) -> Result<Measurement<AtomDomain<Self>, AbsoluteDistance<Self>, MO::Base, Self>>;
-    /// Make the measurement that adds Gaussian noise, for its loss at a delta.
+    /// Make the measurement that adds Gaussian noise, with its loss at a fixed delta.
     ///
     /// # Errors
     /// Those of [`make_gaussian_in`] and [`make_fix_delta`].
@@ -143,7 +143,7 @@ pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
     ) -> Result<
         Measurement<AtomDomain<Self>, AbsoluteDistance<Self>, Approximate<MaxDivergence>, Self>,
     >;
-    /// The distribution of the noise.
+    /// Return the distribution of the noise.
     fn noise(scale: Scale, gaussian: bool) -> Noise;
 }
 impl<N, MO> Noisy<MO> for N
@@ -182,9 +182,9 @@ where
     }
 }
 
-/// How much may be lost: by all queries of a context together, or by one of them.
+/// How much all queries of a context together, or one of them, may lose.
 ///
-/// Amounts are taken as they are written: 0.3 has room for three tenths.
+/// Amounts are exact decimals: a budget of 0.3 has room for exactly three tenths.
 ///
 /// ```
 /// # use opendp_analysis::Budget;

@@ -1,4 +1,5 @@
-//! Chains from a column to what is measured of it, and measurements of a column as ones of a table.
+//! Chains from a column to a statistic of its rows, and measurements of a column applied to a
+//! table.
 
 use opendp_core::arith::Exact;
 use opendp_core::{
@@ -20,7 +21,7 @@ pub(super) type Total<T, TO> =
     Transformation<Column<T>, SymmetricDistance, AtomDomain<TO>, AbsoluteDistance<TO>>;
 pub(super) type OfColumn<T, MO, TO> = Measurement<Column<T>, SymmetricDistance, MO, TO>;
 
-/// The steps from a column to the rows that a statistic is of.
+/// The steps from a column to the rows of a statistic.
 #[derive(Clone)]
 pub(super) enum Chain<T: Atom> {
     Start(ColumnSpace<T>),
@@ -79,11 +80,12 @@ pub(super) fn sized<T: Atom>(what: &str, chain: &Chain<T>) -> Result<()> {
         "a {what} needs a known number of rows: add `.resize(n)` or ask for count and sum"
     )))
 }
-/// See counts as scores.
+/// Treat counts as scores.
 ///
 /// # Proof
-/// The range of changes is at most the sum of their magnitudes: if the largest and the least have
-/// one sign, the range is at most the larger magnitude, and else it is the sum of the two.
+/// The range of changes is at most the sum of their magnitudes. If the largest and the smallest
+/// change have the same sign, the range is at most the larger magnitude. Otherwise it is the sum of
+/// the two magnitudes.
 pub(super) fn as_scores(
     counts: Space<Column<i64>, L1Distance<i64>>,
 ) -> Result<Transformation<Column<i64>, L1Distance<i64>, Column<i64>, RangeDistance<i64>>> {
@@ -92,7 +94,7 @@ pub(super) fn as_scores(
     Ok(Transformation::new(counts, scores, same, StabilityMap::new(|d_in| Ok(*d_in))))
 }
 
-/// See counts under another norm as ones under the L2 norm, which is at most as large.
+/// Treat counts under another norm as counts under the L2 norm, which is at most as large.
 pub(super) fn as_euclidean<M>(
     counts: Space<Column<i64>, M>,
 ) -> Result<Transformation<Column<i64>, M, Column<i64>, L2Distance<i64>>>
@@ -104,7 +106,7 @@ where
     Ok(Transformation::new(counts, euclidean, same, StabilityMap::new(|d_in| Ok(*d_in))))
 }
 
-/// Make a measurement of tables from one of rows, which the rows of a [`Source`] keep 1-stable.
+/// Make a measurement of tables from one of rows. [`Source`] computes the rows 1-stably.
 pub(super) fn of_table<D, MB, MO, TO>(
     space: &Space<TableDomain, SymmetricDistance>,
     release: Measurement<D, SymmetricDistance, MB, TO>,

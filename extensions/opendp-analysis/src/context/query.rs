@@ -1,4 +1,4 @@
-//! The beginning of a query: what it may cost, and which rows it is about.
+//! The start of a query: what it may cost, and which rows it uses.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use super::report::ErrorIn;
 use super::table::Source;
 use super::{Accounted, Budget, Context, Noisy, Rows, Statistic};
 
-/// The beginning of a query: what it may cost, and which rows it is about.
+/// The start of a query: what it may cost, and which rows it uses.
 pub struct Query<'c, MO: Accounted> {
     pub(super) context: &'c Context<MO>,
     wanted: Option<Vec<Exact>>,
@@ -28,26 +28,27 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         let source = Source::default();
         Query { context, wanted: None, title: None, source, failed: None, about: String::new() }
     }
-    /// Say what it may cost, where the budget is spent as you go.
+    /// Set what the query may cost, if the budget is spent as you go.
     #[must_use]
     pub fn spending(mut self, share: Budget<MO>) -> Self {
         self.wanted = Some(share.parts);
         self
     }
-    /// Say how it is called in reports.
+    /// Set the title of the query in reports.
     #[must_use]
     pub fn named(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
-    /// Keep the rows for which a column says so. `keep` must be a function of its argument alone.
+    /// Keep the rows for which `keep` of a column's value is `true`. `keep` must be a function of
+    /// its argument alone.
     #[must_use]
     pub fn filter<T: Atom>(
         mut self,
         column: &str,
         keep: impl Fn(&T) -> bool + Send + Sync + 'static,
     ) -> Self {
-        // A wrong name or type is known before anything is spent.
+        // Detect a wrong name or type before anything is spent.
         let wrong = self.context.table().rows::<T>(column).err();
         self.failed = self.failed.or(wrong);
         self.source.keep(column, keep);

@@ -14,9 +14,10 @@ use super::{Accounted, Context, TableDomain};
 
 /// A measurement of a table.
 pub(crate) type OfTable<MO, TO> = Measurement<TableDomain, SymmetricDistance, MO, TO>;
-/// Makes the measurement of a query from its free parameters.
+/// Make the measurement of a query from its free parameters.
 pub(crate) type Build<MO, TO> = Box<dyn Fn(Dials) -> Result<OfTable<MO, TO>> + Send + Sync>;
-/// Bounds the error of answers from the scale of noise, where the measurement does not.
+/// Bound the error of answers from the scale of noise, for measurements that do not do so
+/// themselves.
 pub(crate) type Bound = Box<dyn Fn(Scale, f64) -> Result<f64> + Send + Sync>;
 
 /// The free parameters of a query.
@@ -24,7 +25,7 @@ pub(crate) type Bound = Box<dyn Fn(Scale, f64) -> Result<f64> + Send + Sync>;
 pub(crate) struct Dials {
     pub(crate) scale: Scale,
     pub(crate) threshold: i64,
-    /// The delta that Gaussian noise takes, under a budget that has one.
+    /// The delta that Gaussian noise uses, if the budget has one.
     pub(crate) delta: Option<f64>,
 }
 /// A threshold that hides all keys, and costs no delta.
@@ -37,9 +38,9 @@ pub(crate) struct Plan<'c, MO: Accounted, TO: Carrier> {
     pub(crate) words: String,
     pub(crate) mechanism: &'static str,
     pub(crate) error_in: ErrorIn,
-    /// Whether there is a threshold to be found, too.
+    /// Whether to find a threshold, too.
     pub(crate) threshold: bool,
-    /// The distribution of the noise on each number, where that is what it is.
+    /// The distribution of the noise on each number, if the answer is a number with noise.
     pub(crate) noise: Option<fn(Scale, bool) -> Noise>,
     pub(crate) bound: Option<Bound>,
     pub(crate) build: Result<Build<MO, TO>>,
@@ -60,7 +61,7 @@ impl<'c, MO: Accounted, TO: Carrier> Plan<'c, MO, TO> {
         let scale =
             if enough(0.0)? { 0.0 } else { binary_search(enough, None).map_err(too_small)? };
         let mut dials = Dials { scale: Scale::new(scale)?, threshold: HIGH, delta: None };
-        // Where the account has to round the loss, a little more noise makes up for it.
+        // If the account rounds the loss up, increase the noise a little to compensate.
         for _ in 0..64 {
             if self.context.would_admit(&loss(dials)?) {
                 break;
@@ -96,7 +97,7 @@ impl<'c, MO: Accounted, TO: Carrier> Plan<'c, MO, TO> {
             Ok(Dials { scale: Scale::new(scale)?, threshold: HIGH, delta: Some(delta) })
         };
         let loss = |scale| build(dials(scale)?)?.exact_map(&self.context.unit().distance());
-        // Noise may be so small that its loss is no number.
+        // For very small noise the loss may not be a number.
         let fits = |scale: f64| {
             loss(scale).is_ok_and(|loss| loss.iter().zip(&share).all(|(loss, share)| loss <= share))
         };
@@ -125,7 +126,7 @@ impl<'c, MO: Accounted, TO: Carrier> Plan<'c, MO, TO> {
             question.noise = noise;
         })
     }
-    /// Take the noise that the analyst says, if it fits the share.
+    /// Use the noise scale that the analyst gives, if it fits the share.
     pub(crate) fn of_scale(self, scale: f64) -> Result<Question<'c, MO, TO>> {
         let (build, share) = (self.build?, self.share?);
         let mut dials = Dials { scale: Scale::new(scale)?, threshold: HIGH, delta: None };
@@ -133,7 +134,7 @@ impl<'c, MO: Accounted, TO: Carrier> Plan<'c, MO, TO> {
         let fits = |loss: &[Exact]| loss.iter().zip(&share).all(|(loss, share)| loss <= share);
         if self.threshold {
             let enough = |threshold| Ok(fits(&loss(Dials { threshold, ..dials })?));
-            // Where none is enough, the highest is refused below.
+            // If no threshold is high enough, the check below refuses the highest one.
             dials.threshold = least_threshold(enough).unwrap_or(HIGH);
         }
         let cost = loss(dials)?;
@@ -179,7 +180,7 @@ pub(crate) fn show<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> 
     named.collect::<Vec<_>>().join(", ")
 }
 
-/// A question that is ready to be asked: its noise fits its share of the budget, and nothing has
+/// A question that is ready to be asked. Its noise fits its share of the budget, and nothing has
 /// been spent.
 pub struct Question<'c, MO: Accounted, TO: Carrier> {
     context: &'c Context<MO>,
@@ -218,32 +219,32 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
         finish(&mut question);
         Ok(question)
     }
-    /// The scale of the noise.
+    /// Return the scale of the noise.
     pub fn scale(&self) -> f64 {
         self.scale.value()
     }
-    /// The threshold that the noisy count of a key must reach, where there is one.
+    /// Return the threshold that the noisy count of a key must reach, if there is one.
     pub fn threshold(&self) -> Option<i64> {
         self.threshold
     }
-    /// What an answer costs, rounded up.
+    /// Return what an answer costs, rounded up.
     ///
     /// # Errors
     /// Those of the map.
     pub fn loss(&self) -> Result<MO::Distance> {
         self.measurement.map(&self.context.unit().distance())
     }
-    /// What an answer costs, exactly, part by part.
+    /// Return what an answer costs, exactly, part by part.
     pub fn exact_loss(&self) -> &[Exact] {
         &self.exact
     }
-    /// The measurement itself, for whoever wants to look inside.
+    /// Return the measurement itself, for inspection.
     pub fn measurement(&self) -> &OfTable<MO, TO> {
         &self.measurement
     }
-    /// Bound how far the answer will be from the truth, except with probability `alpha`: each number
-    /// for itself, if there are several; for a quantile in ranks, beyond what the best candidate
-    /// misses. This costs nothing.
+    /// Bound the distance of the answer from the truth, except with probability `alpha`. If there
+    /// are several numbers, the bound is for each one separately. For a quantile it is in ranks, in
+    /// addition to the error of the best candidate. This costs nothing.
     ///
     /// # Errors
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when no bound is known.
@@ -262,11 +263,11 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
             Error::NotImplemented(format!("no bound on the error is known for: {}", self.words))
         })
     }
-    /// Spend what it costs, and then answer.
+    /// Spend what the answer costs, then answer.
     ///
     /// # Errors
-    /// * `BudgetExceeded` when it no longer fits the budget: nothing is run, and nothing spent
-    /// * those of the [`Journal`](super::Journal), and `NoEntropy`: nothing is released, and the
+    /// * `BudgetExceeded` when it no longer fits the budget: nothing is run, and nothing is spent
+    /// * those of the [`Journal`](super::Journal), and `NoEntropy`: nothing is released, but the
     ///   charge stays
     pub fn release(self) -> Result<Answer<MO, TO>> {
         let accuracy = self.accuracy(Context::<MO>::ALPHA).ok();
@@ -282,7 +283,7 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
         })?;
         let value = self.measurement.invoke(self.context.table())?;
         let noise = self.noise.map(|noise| noise(self.scale, self.mechanism == "Gaussian"));
-        // Except with probability 1, the error is what rounding adds.
+        // At `alpha` = 1 the bound contains only the error of rounding.
         let slack = self.measurement.accuracy(1.0).ok().and_then(|bounds| bounds.first().copied());
         let noise = noise.zip(slack.flatten()).map(|(noise, slack)| noise.and_at_most(slack));
         let estimates = Arc::new(OnceLock::new());
@@ -299,21 +300,21 @@ impl<MO: Accounted, TO: Carrier> fmt::Debug for Question<'_, MO, TO> {
     }
 }
 
-/// An answer that has been released, and paid for.
+/// An answer that has been released and paid for.
 #[derive(Clone, Debug)]
 pub struct Answer<MO: Accounted, TO: Carrier> {
     /// What was released.
     pub value: TO,
-    /// How far it is from the truth, except with probability [`Context::ALPHA`], if a bound is
-    /// known; see [`Question::accuracy`].
+    /// A bound on the distance from the truth, except with probability [`Context::ALPHA`], if one
+    /// is known; see [`Question::accuracy`].
     pub accuracy: Option<f64>,
     measurement: OfTable<MO, TO>,
     noise: Option<Noise>,
-    /// Made once, so that the noise of a number is the same one wherever it goes.
+    /// Made once, so every copy of an estimate shares the same noise.
     estimates: Arc<OnceLock<Vec<Estimate>>>,
 }
 impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
-    /// Put the numbers, each between two floats, together with their noises.
+    /// Combine the numbers, each given as an interval of floats, with their noise.
     fn estimates_of(&self, numbers: &[(f64, f64)]) -> Result<&[Estimate]> {
         let Some(noise) = self.noise else {
             return Err(Error::NotImplemented(
@@ -325,7 +326,7 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
         }
         let made = numbers.iter().map(|(low, high)| {
             let value = low + (high - low) / 2.0;
-            // A float that was released stands for the numbers that round to it.
+            // A released float represents all numbers that round to it.
             let rounding = high.inf_sub(value)?.max(value.inf_sub(*low)?);
             let rounding = noise.slack().inf_add(rounding)?;
             Ok(Estimate::released(value, noise.and_at_most(rounding)))
@@ -335,7 +336,7 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
     }
 }
 impl<MO: Accounted, TO: Released<Intervals = (f64, f64)>> Answer<MO, TO> {
-    /// Take the number together with its noise, to compute with: sums, differences, multiples and
+    /// Return the number together with its noise, for computing: sums, differences, multiples and
     /// quotients of answers have intervals, too.
     ///
     /// ```
@@ -359,7 +360,7 @@ impl<MO: Accounted, TO: Released<Intervals = (f64, f64)>> Answer<MO, TO> {
     }
 }
 impl<MO: Accounted, TO: Released<Intervals = Vec<(f64, f64)>>> Answer<MO, TO> {
-    /// Take the numbers together with their noises, to compute with.
+    /// Return the numbers together with their noise, for computing.
     ///
     /// # Errors
     /// `NotImplemented` when they were chosen among candidates.
@@ -368,9 +369,9 @@ impl<MO: Accounted, TO: Released<Intervals = Vec<(f64, f64)>>> Answer<MO, TO> {
     }
 }
 impl<MO: Accounted, TO: Released> Answer<MO, TO> {
-    /// Put an interval around the number that holds the true one except with probability `alpha`;
-    /// around several, intervals that all do. Only the noise is counted, and not what clamping has
-    /// changed.
+    /// Return an interval that contains the true number except with probability `alpha`. For
+    /// several numbers, all intervals hold together. Only the noise is counted, and not what
+    /// clamping has changed.
     ///
     /// # Errors
     /// Those of [`confidence_interval`].

@@ -1,4 +1,4 @@
-//! What was spent on what.
+//! Reports of what was spent on each release.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,32 +9,32 @@ use serde_json::{Value as Json, json};
 
 use super::{Accounted, Context, PrivacyUnit};
 
-/// What the error of an answer is counted in.
+/// The unit of an answer's error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ErrorIn {
-    /// In the unit of the answer.
+    /// The unit of the answer itself.
     Value,
-    /// In ranks: how many rows a candidate for a quantile is off.
+    /// Ranks: by how many rows a quantile candidate is off.
     Ranks,
-    /// In rows: how many fewer a chosen category has than a better one that was not.
+    /// Rows: how many fewer rows a chosen category has than a better one that was not chosen.
     Counts,
 }
-/// One release, as it stands in a [`Report`] and is given to a [`Journal`].
+/// One release, as listed in a [`Report`] and passed to a [`Journal`].
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// What was asked.
     pub query: String,
     /// What kind of noise was added.
     pub mechanism: String,
-    /// Its scale.
+    /// The scale of the noise.
     pub scale: f64,
-    /// The threshold for keys, where there is one.
+    /// The threshold for keys, if there is one.
     pub threshold: Option<i64>,
     /// The exact loss, part by part.
     pub loss: Vec<Exact>,
-    /// How far from the truth an answer may be, except with probability [`Context::ALPHA`].
+    /// A bound on the distance from the truth, except with probability [`Context::ALPHA`].
     pub accuracy: Option<f64>,
-    /// What that is counted in.
+    /// The unit of `accuracy`.
     pub error_in: ErrorIn,
     /// What was left of the budget afterwards, part by part.
     pub left: Vec<Exact>,
@@ -42,18 +42,18 @@ pub struct Entry {
 
 /// Keeps a record of releases that outlives the process.
 pub trait Journal: Send + Sync {
-    /// Write down a release. It has been charged, and has not been run; it will be only if this
-    /// succeeds. Others wait meanwhile, so that the journal has the order of the account; it must
-    /// not ask anything of the context itself.
+    /// Write a release down. It has been charged but not run; it is run only if this succeeds.
+    /// Other releases wait meanwhile, so the journal has the order of the account. It must not call
+    /// the context itself.
     ///
     /// # Errors
     /// When it could not be written. Nothing is released then.
     fn record(&self, entry: &Entry) -> Result<()>;
 }
 
-/// What was spent on what.
+/// What was spent on each release.
 ///
-/// It prints as a table, and is written as JSON.
+/// It prints as a table, and converts to JSON.
 #[derive(Clone, Debug)]
 pub struct Report<MO> {
     pub(crate) unit: PrivacyUnit,
@@ -64,15 +64,15 @@ pub struct Report<MO> {
     pub(crate) measure: PhantomData<fn() -> MO>,
 }
 impl<MO: Accounted> Report<MO> {
-    /// The releases, in the order in which they were made.
+    /// Return the releases, in the order in which they were made.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
-    /// The exact total of all losses, part by part.
+    /// Return the exact total of all losses, part by part.
     pub fn exact_total(&self) -> &[Exact] {
         &self.total
     }
-    /// Write as JSON. Losses are rounded up, and what is left is rounded down.
+    /// Convert to JSON. Losses are rounded up, and the rest of the budget is rounded down.
     pub fn to_json(&self) -> Json {
         let entry = |entry: &Entry| {
             json!({
@@ -104,7 +104,7 @@ fn parts<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> Json {
     let named = MO::PARTS.iter().zip(parts);
     Json::Object(named.map(|(name, part)| ((*name).to_owned(), float(part).to_json())).collect())
 }
-/// Round for people, to about four digits.
+/// Round for display, to about four digits.
 fn short(value: f64) -> String {
     if value == 0.0 || (1e-3..1e7).contains(&value.abs()) {
         let digits = if value.abs() < 1.0 { 5 } else { 2 };

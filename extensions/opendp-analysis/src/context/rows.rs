@@ -1,4 +1,4 @@
-//! The rows of a column, and the statistics of them.
+//! The rows of a column, and their statistics.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -26,9 +26,9 @@ use super::report::ErrorIn;
 use super::{Accounted, Choice, Noisy, Query, Statistic, WithDelta};
 use crate::make_private_quantile;
 
-/// The rows of a column, on their way to a statistic.
+/// The rows of a column, before a statistic of them is chosen.
 ///
-/// Steps do not fail: what is wrong with one is told when the noise is solved for.
+/// Steps do not fail. The error of a step is returned when the noise is solved for.
 pub struct Rows<'c, MO: Accounted, T: Atom> {
     query: Query<'c, MO>,
     name: String,
@@ -42,17 +42,17 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         self.chain = self.chain.and_then(|chain| next(&self.name, &chain));
         self
     }
-    /// Put a value in the place of those that are missing, which are NaN.
+    /// Replace missing values (NaN) by a value.
     #[must_use]
     pub fn impute(self, value: T) -> Self {
         self.step(|_, chain| chain.step(|rows| make_impute_constant(rows, value)))
     }
-    /// Keep the rows that fit. `keep` must be a function of its argument alone.
+    /// Keep the rows for which `keep` is `true`. It must be a function of its argument alone.
     #[must_use]
     pub fn filter(self, keep: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
         self.step(|_, chain| chain.step(|rows| make_filter(rows, keep)))
     }
-    /// Move values into bounds, which must not be taken from the data.
+    /// Clamp values to bounds. The bounds must not be taken from the data.
     #[must_use]
     pub fn clamp(self, lower: T, upper: T) -> Self
     where
@@ -68,8 +68,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             chain.step(|rows| make_clamp(rows, Bounds::new(lower, upper)?))
         })
     }
-    /// Bring the rows to a known number: leave some out, or fill up with zeros, which are moved into
-    /// the bounds. The number must not be taken from the data.
+    /// Bring the rows to a known number: drop rows, or add zeros, which are clamped to the bounds.
+    /// The number must not be taken from the data.
     #[must_use]
     pub fn resize(self, size: usize) -> Self {
         self.step(|_, chain| {
@@ -77,7 +77,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             chain.step(|rows| make_resize(rows, size, filler))
         })
     }
-    /// Bring the rows to a known number, as [`resize`](Rows::resize), and fill up with this value.
+    /// Bring the rows to a known number, as [`resize`](Rows::resize) does, but add this value.
     #[must_use]
     pub fn resize_with(self, size: usize, filler: T) -> Self {
         self.step(|_, chain| chain.step(|rows| make_resize(rows, size, filler)))
@@ -86,7 +86,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     pub fn count(self) -> Statistic<'c, MO, i64> {
         self.number("count", |_, chain| chain.total(make_count))
     }
-    /// Add the rows up. This needs bounds.
+    /// Sum the rows. This needs bounds.
     pub fn sum(self) -> Statistic<'c, MO, T::Total>
     where
         T: Summand,
@@ -120,7 +120,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             chain.total(|rows| make_sized_bounded_variance(rows, None, None, 1))
         })
     }
-    /// Count the rows of each category, and last those of none. The categories are public.
+    /// Count the rows of each category, then those of no category. The categories are public.
     pub fn histogram(self, categories: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
     where
         T: Key,
@@ -129,8 +129,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             chain.total(|rows| make_count_by_categories(rows, categories, true))
         })
     }
-    /// Count the rows between edges: below the first, from each to the next, and from the last on.
-    /// The edges are public.
+    /// Count the rows between edges: below the first edge, between each pair of adjacent edges, and
+    /// from the last edge up. The edges are public.
     pub fn histogram_between(self, edges: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
     where
         T: Number,
@@ -142,8 +142,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                 .then(|bin| make_count_by_categories(bin, bins, false))
         })
     }
-    /// Count the rows of each key, without a list of keys: those of which few people speak are left
-    /// out. This takes a budget with a delta.
+    /// Count the rows of each key, without a list of keys. Keys that few people have are left out.
+    /// This takes a budget with a delta.
     pub fn count_by(self) -> Statistic<'c, MO, HashMap<T, i64>>
     where
         T: Key,
@@ -217,7 +217,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     {
         self.quantile(0.5, candidates)
     }
-    /// Choose the `k` categories with the most rows, the first one first. The categories are public.
+    /// Choose the `k` categories with the most rows, in descending order. The categories are
+    /// public.
     pub fn top_k(self, k: usize, categories: Vec<T>) -> Choice<'c, MO, Vec<T>>
     where
         T: Key,
@@ -246,10 +247,11 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                 }))
             }))
         };
-        // With exponential noise, all of it is below `scale ln(n / alpha)` except with probability
-        // alpha, and then none that was chosen can be farther below one that was not. With Gumbel
-        // noise the race is `k` choices one after the other (Durfee, Rogers 2019, Lemma 4.2), and
-        // each is farther below the best that is left with probability `n exp(-t / scale)` at most.
+        // With exponential noise, all noise is below `scale ln(n / alpha)` except with probability
+        // alpha. Then no chosen category is farther than this below one that was not chosen. With
+        // Gumbel noise the race is `k` successive choices (Durfee, Rogers 2019, Lemma 4.2). Each
+        // choice is farther than `t` below the best remaining one with probability at most
+        // `n exp(-t / scale)`.
         let chances = choices.saturating_mul(if MO::NOISE == "Laplace" { 1 } else { k.max(1) });
         let mut plan = self.plan(&format!("top {k}"), "selection", build);
         plan.error_in = ErrorIn::Counts;

@@ -1,11 +1,11 @@
-//! How a budget is divided among queries.
+//! Ways to divide a budget among queries.
 
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
 
-/// How a budget is divided among queries.
+/// A way to divide a budget among queries.
 ///
-/// Shares are shares of what is left: what a query did not use falls to those after it.
+/// Shares are shares of the remaining budget: what one query does not use is left for the next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split(Kind);
 #[derive(Clone, Debug, PartialEq)]
@@ -17,15 +17,15 @@ impl Split {
     /// Divide the budget evenly over `queries`.
     ///
     /// # Errors
-    /// `Argument` for no queries.
+    /// `Argument` when `queries` is zero.
     pub fn evenly(queries: usize) -> Result<Self> {
         Split::by_weights(&vec![1.0; queries])
     }
-    /// Divide the budget in proportion to weights, one for each query, in the order in which they
-    /// will be asked.
+    /// Divide the budget in proportion to weights. There is one weight for each query, in the order
+    /// in which the queries are asked.
     ///
     /// # Errors
-    /// `Argument` for no weights, and for one that is not positive and finite.
+    /// `Argument` when there are no weights, or one is not positive and finite.
     pub fn by_weights(weights: &[f64]) -> Result<Self> {
         if weights.is_empty() {
             return Err(Error::argument("split", "expected at least one query, found none"));
@@ -36,18 +36,18 @@ impl Split {
         }
         Ok(Split(Kind::Weights(weights.iter().map(|w| Exact::written(*w)).collect::<Result<_>>()?)))
     }
-    /// Let each query say what it may cost.
+    /// Let each query set what it may cost.
     pub fn as_you_go() -> Self {
         Split(Kind::AsYouGo)
     }
-    /// How many queries there will be, if that is known.
+    /// Return the number of queries, if it is known.
     pub fn queries(&self) -> Option<usize> {
         match &self.0 {
             Kind::Weights(weights) => Some(weights.len()),
             Kind::AsYouGo => None,
         }
     }
-    /// Find the share of the next query, after `asked` of them.
+    /// Find the share of the next query, after `asked` queries.
     pub(crate) fn share(
         &self,
         asked: usize,
@@ -58,7 +58,7 @@ impl Split {
             (Kind::Weights(weights), None) => {
                 let rest = weights.get(asked..).unwrap_or_default();
                 let Some(weight) = rest.first() else { return Err(self.over()) };
-                // The last one gets all that is left, without a rounding.
+                // The last query gets all that is left, without rounding.
                 let sum = rest.iter().fold(Exact::ZERO, |sum, weight| sum.plus(weight));
                 Ok(left.iter().map(|part| part.times(weight).over(&sum)).collect())
             }

@@ -1,4 +1,4 @@
-//! Statistics that want noise.
+//! Statistics that need noise.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use opendp_core::{Carrier, MaxDivergence, Result};
 use super::question::{Plan, Question};
 use super::{Accounted, WithGaussian};
 
-/// A statistic that takes noise.
+/// A statistic that needs noise.
 pub struct Statistic<'c, MO: Accounted, TO: Carrier>(Plan<'c, MO, TO>);
 impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     pub(super) fn new(plan: Plan<'c, MO, TO>) -> Self {
         Statistic(plan)
     }
-    /// Find the least noise that fits the query's share of the budget, of the kind that the budget
-    /// is measured for.
+    /// Find the least noise that fits the query's share of the budget, of the kind that the
+    /// budget's measure uses.
     ///
     /// # Errors
-    /// What is wrong with the steps before; `BudgetExceeded` when nothing is left.
+    /// Those of the steps before; `BudgetExceeded` when nothing is left.
     pub fn noise(self) -> Result<Question<'c, MO, TO>> {
         self.0.solve()
     }
-    /// Take noise of a scale, if it fits the query's share of the budget.
+    /// Use noise of a given scale, if it fits the query's share of the budget.
     ///
     /// # Errors
     /// Those of [`noise`](Statistic::noise); `BudgetExceeded` when it does not fit.
@@ -40,9 +40,9 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     }
     /// Find the least Gaussian noise that fits the query's share of the budget.
     ///
-    /// Under an epsilon and a delta, it is the noise whose epsilon, at the query's share of delta, is
-    /// its share of epsilon, to four digits: exactly accounted for single numbers, and by
-    /// zero-concentrated privacy for several integers.
+    /// Under an epsilon and a delta, the noise is such that its epsilon, at the query's share of
+    /// delta, is the query's share of epsilon, to four digits. The accounting is exact for single
+    /// numbers, and uses zero-concentrated privacy for several integers.
     ///
     /// # Errors
     /// Those of [`noise`](Statistic::noise); `BudgetExceeded` when no delta is left.
@@ -62,7 +62,7 @@ impl<'c, MO: Accounted, TO: Carrier> Choice<'c, MO, TO> {
     /// Find the least noise on the scores that fits the query's share of the budget.
     ///
     /// # Errors
-    /// What is wrong with the steps before; `BudgetExceeded` when nothing is left.
+    /// Those of the steps before; `BudgetExceeded` when nothing is left.
     pub fn choose(self) -> Result<Question<'c, MO, TO>> {
         self.0.solve()
     }

@@ -43,7 +43,8 @@ impl Table {
     /// Add a column.
     ///
     /// # Errors
-    /// `Argument` when there is one of this name, or the number of rows is not that of the others.
+    /// `Argument` when the name is already used, or the number of rows differs from that of the
+    /// others.
     pub fn with<T: Atom>(mut self, name: &str, rows: Vec<T>) -> Result<Self> {
         if self.columns().any(|known| known == name) {
             return Err(Error::argument(name, "the table has a column of this name already"));
@@ -56,10 +57,10 @@ impl Table {
         self.columns.push(Column { name, holds, size, rows: Arc::new(rows) });
         Ok(self)
     }
-    /// Add a column that arrives in chunks, such as one of a file.
+    /// Add a column that arrives in chunks, such as one read from a file.
     ///
     /// # Errors
-    /// Those of the chunks, and of [`with`](Table::with).
+    /// Those of the chunks, and those of [`with`](Table::with).
     pub fn with_chunks<T: Atom>(
         self,
         name: &str,
@@ -84,7 +85,7 @@ impl Table {
         let rows = self.rows::<T>(from)?.iter().map(row).collect();
         self.with(name, rows)
     }
-    /// The names of the columns.
+    /// Return the names of the columns.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|column| column.name.as_str())
     }
@@ -106,13 +107,13 @@ impl Table {
         })
     }
 }
-/// Shows the columns, and never what is in them.
+/// Prints the column names, and never their values.
 impl fmt::Debug for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Table").field("columns", &self.columns().collect::<Vec<_>>()).finish()
     }
 }
-/// A table is not written to documents.
+/// A table cannot be written to documents.
 impl Codec for Table {
     fn to_json(&self) -> Json {
         json!(Self::type_name().to_string())
@@ -122,7 +123,7 @@ impl Codec for Table {
     }
 }
 
-/// The set of tables of the same columns, maybe of a known number of rows.
+/// The set of tables with the same columns, and optionally a known number of rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableDomain {
     columns: Vec<(String, String)>,
@@ -138,7 +139,8 @@ fn header(table: &Table) -> Vec<(String, String)> {
 }
 impl Domain for TableDomain {
     type Carrier = Table;
-    /// A table is made of columns of one length, so that only the header and the size are left.
+    /// The columns of a table all have the same length, so only the header and the size are
+    /// checked.
     fn member(&self, table: &Table) -> bool {
         self.size.is_none_or(|size| size == table.size()) && header(table) == self.columns
     }
@@ -146,19 +148,19 @@ impl Domain for TableDomain {
         json!({"table_domain": {"columns": self.columns, "size": self.size}})
     }
 }
-/// Tables differ by the rows that one holds and the other does not.
+/// The distance of two tables is the number of rows that only one of them holds.
 impl MetricOn<TableDomain> for SymmetricDistance {}
 named!(Table as "Table", TableDomain as "TableDomain");
 carrier!(Table);
 
-/// Decides which rows a query is about.
+/// Decides which rows a query uses.
 type Keep = Arc<dyn Fn(&Table, &mut [bool]) -> Result<()> + Send + Sync>;
 
-/// Where the rows of a query come from: those of a column, or of no column, that filters keep.
+/// Where the rows of a query come from: a column, or the bare records, after filters.
 ///
 /// # Proof
-/// Filters and columns look at one record at a time. So a record more in the table is a row more
-/// here, or none: tables at symmetric distance `d` give rows at symmetric distance `d` at most.
+/// Filters and columns look at one record at a time. So one more record in the table gives at most
+/// one more row here: tables at symmetric distance `d` give rows at symmetric distance at most `d`.
 #[derive(Clone, Default)]
 pub(crate) struct Source {
     filters: Vec<Keep>,
@@ -180,7 +182,7 @@ impl Source {
     pub(crate) fn take(&mut self, column: &str) {
         self.column = column.to_owned();
     }
-    /// The domain of the rows.
+    /// Return the domain of the rows.
     pub(crate) fn domain<T: Atom>(&self, table: &TableDomain) -> VectorDomain<AtomDomain<T>> {
         let rows = VectorDomain::new(AtomDomain::default());
         match table.size {
@@ -188,7 +190,7 @@ impl Source {
             _ => rows,
         }
     }
-    /// The rows of a column.
+    /// Return the rows of a column.
     #[allow(clippy::owned_cow, reason = "functions take whole vectors")]
     pub(crate) fn rows<'a, T: Atom>(&self, table: &'a Table) -> Result<Cow<'a, Vec<T>>> {
         let rows = table.rows::<T>(&self.column)?;
@@ -198,7 +200,7 @@ impl Source {
         let kept = rows.iter().zip(self.kept(table)?).filter(|(_, kept)| *kept);
         Ok(Cow::Owned(kept.map(|(row, _)| row.clone()).collect()))
     }
-    /// One row for each record that is kept.
+    /// Return one row for each record that is kept.
     pub(crate) fn records(&self, table: &Table) -> Result<Vec<bool>> {
         let mut kept = self.kept(table)?;
         kept.retain(|kept| *kept);

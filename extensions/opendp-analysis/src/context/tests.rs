@@ -5,8 +5,8 @@ use opendp_measurements::accuracy::Estimate;
 
 use super::*;
 
-/// A thousand rows: ages from 0 to 99, ten each; incomes of a hundred times that, and one city in
-/// twenty rows that is not Lyon.
+/// A thousand rows: ages from 0 to 99, ten rows each; incomes of a hundred times the age; every
+/// twentieth city is not Lyon.
 fn table() -> Table {
     let ages: Vec<i64> = (0..1000).map(|i| i % 100).collect();
     let city = |i: i64| if i % 20 == 0 { "Lille" } else { "Lyon" }.to_owned();
@@ -102,7 +102,7 @@ fn the_threshold_is_the_least_that_fits() {
     let question = context.query().column::<String>("city").count_by().laplace().unwrap();
     let (epsilon, delta) = question.loss().unwrap();
     assert!(0.999_999 < epsilon && epsilon <= 1.0);
-    // One less would cost exp(1 / scale) as much.
+    // A threshold one lower would cost exp(1 / scale) times as much delta.
     assert!(delta <= 1e-6 && 1e-6 < 1.01 * delta * (1.0 / question.scale()).exp(), "{delta}");
     let same = context.query().column::<String>("city").count_by();
     let same = same.noise_of_scale(question.scale()).unwrap();
@@ -266,9 +266,9 @@ fn a_public_number_of_rows_needs_no_resizing() {
     let (budget, split) = (Budget::rho(0.5).unwrap(), Split::evenly(1).unwrap());
     let context = Context::new(table(), unit, budget, split).unwrap();
     let question = incomes(&context).mean().gaussian().unwrap();
-    // One of a thousand values moves by 9900.3 at most.
+    // One of a thousand values changes by at most 9900.3.
     assert!((question.scale() - 9.9003).abs() < 1e-6, "{}", question.scale());
-    // How many of them are adults is not public.
+    // The number of adults is not public.
     let adults = context.query().filter("age", |age: &i64| 18 <= *age).column::<f64>("income");
     let error = adults.impute(0.0).clamp(0.0, 1.0).mean().gaussian().unwrap_err().to_string();
     assert!(error.contains("known number of rows"), "{error}");
@@ -285,7 +285,7 @@ fn accuracy_is_kept_as_often_as_promised() {
         };
         (0..4000).filter(miss).count()
     };
-    // 400 are expected at most; six standard deviations are 114.
+    // At most 400 misses are expected; six standard deviations are 114.
     assert!(missed(bound) < 514);
     assert!(514 < missed(bound / 2.0), "the control: half of the bound is not enough");
     let candidates: Vec<i64> = (0..100).collect();
@@ -303,7 +303,7 @@ fn accuracy_is_kept_as_often_as_promised() {
 }
 #[test]
 fn chosen_categories_are_as_good_as_promised() {
-    // Two categories have ten rows, and the others none: to choose another is to miss by ten.
+    // Two categories have ten rows and the others none, so choosing another one misses by ten.
     let categories = || [5, 6].into_iter().chain(100..118).collect::<Vec<i64>>();
     fn look<MO: Accounted>(budget: Budget<MO>, categories: Vec<i64>) -> (f64, usize) {
         let context = context(Ok(budget), Split::evenly(1));
@@ -313,7 +313,7 @@ fn chosen_categories_are_as_good_as_promised() {
         let missed = (0..2000).filter(|_: &i32| chosen().iter().any(|age| 100 <= *age));
         (question.accuracy(0.1).unwrap(), missed.count())
     }
-    // Of 2000 draws 200 may miss, and six standard deviations are 80.
+    // Of 2000 draws 200 may miss; six standard deviations are 80.
     let at = |amount| look(Budget::epsilon(amount).unwrap(), categories());
     let epsilon = 10.0 * at(10.0).0 / 9.99;
     let (bound, missed) = at(epsilon);
@@ -335,7 +335,7 @@ fn chosen_categories_are_as_good_as_promised() {
 fn gaussian_noise_spends_an_epsilon_and_a_delta() {
     use opendp_measurements::accounting::gaussian_delta;
     let context = context(Budget::epsilon_delta(1.5, 3e-6), Split::evenly(3));
-    // A number: the least noise there is, to four digits.
+    // A number: the least noise, to four digits.
     let sum = || incomes(&context).sum();
     let most = sum().laplace().unwrap().scale() * 0.5;
     let question = sum().gaussian().unwrap();
@@ -345,7 +345,7 @@ fn gaussian_noise_spends_an_epsilon_and_a_delta() {
     assert!(exact(question.scale()).upper <= 1e-6 * (1.0 + 1e-9));
     assert!(1e-6 < exact(question.scale() * 0.999).lower, "less noise would not do");
     question.release().unwrap();
-    // Integers: much the same.
+    // Integers: almost the same.
     let question = context.query().count().gaussian().unwrap();
     assert!(gaussian_delta(4.0 / question.scale(), 0.5).unwrap().lower < 1.01e-6);
     assert!(1e-6 < gaussian_delta(4.0 / (question.scale() * 0.98), 0.5).unwrap().lower);
@@ -376,11 +376,11 @@ fn what_is_computed_from_answers_has_an_interval() {
     let adults = Estimate::sum(&cells[18..100]).unwrap();
     let (low, high) = adults.interval(1e-9).unwrap();
     assert!(low <= 820.0 && 820.0 <= high);
-    // Far less than all the intervals of the cells added up.
+    // Far less than the sum of all the cells' intervals.
     let one = cells[20].accuracy(0.05).unwrap();
     assert!(adults.accuracy(0.05).unwrap() < 0.3 * 82.0 * one);
     assert_eq!(one, answer.accuracy.unwrap());
-    // The same noise, wherever it goes.
+    // The noise stays the same in every copy.
     let nothing = cells[3].minus(&answer.estimates().unwrap()[3]).unwrap();
     assert_eq!(nothing.accuracy(0.05), Ok(0.0));
     let copy = answer.clone();
@@ -394,7 +394,7 @@ fn what_is_computed_from_answers_has_an_interval() {
     );
 }
 
-/// A journal that has room for so many entries.
+/// A journal with room for this many entries.
 struct Pages(Arc<AtomicUsize>, usize);
 impl Journal for Pages {
     fn record(&self, entry: &Entry) -> Result<()> {

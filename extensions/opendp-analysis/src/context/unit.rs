@@ -1,10 +1,10 @@
-//! Whom a guarantee is about.
+//! Privacy units: the person that a guarantee protects.
 
 use std::fmt;
 
 use opendp_core::{Error, Result};
 
-/// How much of a table one person may account for.
+/// How many rows of a table one person may contribute.
 ///
 /// ```
 /// # use opendp_analysis::PrivacyUnit;
@@ -19,19 +19,19 @@ pub struct PrivacyUnit {
     replaced: bool,
 }
 impl PrivacyUnit {
-    /// Protect a person who adds or removes at most so many rows. The number of rows of the table is
+    /// Protect a person who adds or removes at most `rows` rows. The number of rows of the table is
     /// private.
     ///
     /// # Errors
-    /// `Argument` for no rows: nobody would be protected.
+    /// `Argument` when `rows` is zero, which would protect no one.
     pub fn person(rows: u32) -> Result<Self> {
         PrivacyUnit { rows, replaced: false }.checked()
     }
-    /// Protect what a person says in at most so many rows. The number of rows of the table is
+    /// Protect the values of a person in at most `rows` rows. The number of rows of the table is
     /// public.
     ///
     /// # Errors
-    /// `Argument` for no rows, or for more than a distance counts.
+    /// `Argument` when `rows` is zero, or too large for a distance.
     pub fn answers_of_person(rows: u32) -> Result<Self> {
         PrivacyUnit { rows, replaced: true }.checked()
     }
@@ -39,7 +39,8 @@ impl PrivacyUnit {
     pub fn size_is_public(&self) -> bool {
         self.replaced
     }
-    /// The symmetric distance of neighbouring tables. A replaced row is one removed and one added.
+    /// Return the symmetric distance of neighbouring tables. A replaced row is one removed and one
+    /// added.
     pub fn distance(&self) -> u32 {
         if self.replaced { self.rows.saturating_mul(2) } else { self.rows }
     }

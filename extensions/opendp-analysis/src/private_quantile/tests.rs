@@ -29,11 +29,11 @@ const GRID: [i32; 5] = [0, 25, 50, 75, 100];
 
 #[test]
 fn costs_what_the_catalogue_lists() {
-    // Test vector 59.
+    // At scale 1 the loss of the median is `d`, or `2 floor(d / 2)` when the size is known.
     let median = |size| quantile::<SymmetricDistance, _>((size, MaxDivergence), &GRID, (1, 2), 1.0);
     assert_eq!([0, 1, 2].map(|d| median(None).map(&d).unwrap()), [0.0, 1.0, 2.0]);
     assert_eq!([1, 2, 3, 4].map(|d| median(Some(9)).map(&d).unwrap()), [0.0, 2.0, 2.0, 4.0]);
-    // As OpenDP 0.16 gives it for the quartile of ten at scale 2.
+    // The value of OpenDP 0.16 for the quartile of ten at scale 2.
     let concentrated = (Some(10), ZeroConcentratedDivergence);
     let quartile = quantile::<SymmetricDistance, _>(concentrated, &GRID, (1, 4), 2.0);
     assert_eq!(quartile.map(&2), Ok(0.125));
@@ -56,14 +56,15 @@ fn releases_the_quantile_itself_without_noise_whatever_the_order_of_candidates()
         };
         assert_eq!([(0, 1), (1, 4), (1, 2), (3, 4), (1, 1)].map(at), GRID);
     }
-    // All candidates score alike on no data, and the last of them is released.
+    // Without data all candidates have the same score, and the last one is released.
     let none = quantile::<SymmetricDistance, _>((None, MaxDivergence), &GRID, (1, 2), 0.0);
     assert_eq!(none.invoke(&vec![]), Ok(100));
 }
 #[test]
 fn the_noise_is_in_units_of_rows() {
-    // Four rows of 0: the candidates 0 and 1 are 0 and 4 a rows from the a-quantile, and 4 (1 - a)
-    // rows for 1. By permute-and-flip the worse of two that are g scales apart has exp(-g) / 2.
+    // With four rows of 0, candidate 0 is 0 rows from the a-quantile, and candidate 1 is 4 (1 - a)
+    // rows. By permute-and-flip the worse of two that are g scales apart has probability exp(-g)
+    // / 2.
     fn worse<MO: SelectionMeasure>(measure: MO, alpha: (u64, u64), scale: f64) -> f64 {
         let made = quantile::<SymmetricDistance, _>((None, measure), &[0, 1], alpha, scale);
         let draws = 40_000;

@@ -1,14 +1,14 @@
 //! The ledger in a file: sealed lines, one after the other, and nothing beside it.
 //!
-//! A spend is a line that is appended and synced. All of it is in one inode and all locks are those
-//! of the inode, so that two names of one file (a hard link, or a file that is mounted at two places)
-//! are one ledger, also after a crash: there is no log beside a name that the other name lacks.
+//! A spend is a line that is appended and synced. All data are in one inode, and all locks are
+//! locks of this inode. So two names of one file (a hard link, or a file that is mounted at two
+//! places) are one ledger, also after a crash: no name has a log that the other name lacks.
 //!
 //! | what happens | what the next one finds |
 //! |---|---|
 //! | killed while a line was written | the part of a line after the mark: it is cut off |
 //! | killed, or no power, after it was written | a whole line after the mark: it counts |
-//! | anything before the mark is damaged or cut off | a seal that does not fit: nothing is released |
+//! | the part before the mark is damaged or cut | a seal that does not fit: nothing is released |
 
 mod disk;
 mod layout;
@@ -37,11 +37,11 @@ pub(crate) struct LogFile {
 struct Writer {
     disk: Disk,
     header: Header,
-    /// After a sync that failed nobody knows what is on the disk.
+    /// Whether a sync failed. Then the content of the disk is unknown.
     lost: bool,
 }
 
-/// What to do about the file.
+/// How to open the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Create,
@@ -49,7 +49,7 @@ pub(crate) enum Mode {
     Read,
 }
 
-/// Open the file, whichever version it has.
+/// Open the file, of any version.
 pub(crate) fn open(path: &Path, mode: Mode) -> Result<Box<dyn Store>> {
     if mode != Mode::Create && !path.is_file() {
         return Err(Error::NotFound(format!("there is no ledger at {}", path.display())));
@@ -92,7 +92,7 @@ impl LogFile {
         Ok(LogFile { view: Mutex::new(view), writer: Some(Mutex::new(writer)) })
     }
 }
-/// Open the file, and make it first if there is none.
+/// Open the file, and create it first if there is none.
 fn create(path: &Path) -> Result<Disk> {
     let Some(mut disk) = Disk::create(path)? else { return Disk::open(path, true) };
     disk.locked(true, |disk| {
@@ -142,18 +142,19 @@ impl Store for LogFile {
             let Some(pending) = rows.pending.filter(|pending| !pending.lines.is_empty()) else {
                 return Ok(());
             };
-            // Others may look while this waits for the disk. They see the lines when the mark does.
+            // Others may read while this waits for the disk. They see the lines when they see the
+            // mark.
             drop(view);
             append(disk, *header, &pending, lost)
         })?;
         view().refresh(false)
     }
 }
-/// Make lines durable, and then count them.
+/// Make lines durable, then count them in the mark.
 fn append(disk: &mut Disk, header: Header, pending: &Pending, lost: &mut bool) -> Result<()> {
     let Pending { from, lines, mark, .. } = pending;
     if let Err(error) = disk.write(*from, lines) {
-        // What was written of them would be cut off by the next writer.
+        // The next writer would cut off the part of them that was written.
         *lost = disk.cut(*from).is_err();
         return Err(error);
     }
@@ -162,7 +163,7 @@ fn append(disk: &mut Disk, header: Header, pending: &Pending, lost: &mut bool) -
         let _ = disk.cut(*from);
         return Err(error);
     }
-    // They are on the disk. Without the mark the next writer finds them there, and writes it.
+    // The lines are on the disk. Without the mark the next writer finds them, and writes the mark.
     let _ = disk.write(header.mark, &mark.write());
     Ok(())
 }

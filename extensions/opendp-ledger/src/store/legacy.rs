@@ -1,4 +1,4 @@
-//! The tables of version 1, which were kept by SQLite. They are read, and no longer written.
+//! The tables of version 1, in SQLite. They are read, and no longer written.
 
 use std::{
     path::{Path, PathBuf},
@@ -32,11 +32,11 @@ pub(crate) struct Legacy {
     connection: Mutex<Connection>,
 }
 impl Legacy {
-    /// Open a file to look at it.
+    /// Open a file for reading.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        // Reading a write-ahead log takes a file beside it. Where no log is left over, the file alone
-        // is the whole truth, and nothing is left beside it.
+        // Reading a write-ahead log creates a file beside it. If no log is left over, read the file
+        // alone, and leave nothing beside it.
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
         let empty = std::fs::metadata(&log).map_or(true, |log| log.len() == 0);
@@ -50,12 +50,13 @@ impl Legacy {
         };
         Legacy::of(path, opened)
     }
-    /// Open a file to make another of it, when nobody else has it open.
+    /// Open a file to convert it, when no other process has it open.
     pub(crate) fn open_alone(path: &Path) -> Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let legacy = Legacy::of(path, Connection::open_with_flags(path, flags))?;
         let connection = legacy.connection();
-        // This writes the log into the file and removes it, which takes that nobody else is there.
+        // This writes the log into the file and removes it, which requires that no other process is
+        // there.
         let mode = connection
             .pragma_update_and_check(None, "journal_mode", "DELETE", |row| row.get::<_, String>(0))
             .and_then(|mode| connection.execute_batch("BEGIN EXCLUSIVE").map(|()| mode))
@@ -90,7 +91,7 @@ impl Legacy {
     fn connection(&self) -> std::sync::MutexGuard<'_, Connection> {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// Look at the tables, within the transaction that there is.
+    /// Read the tables, within the current transaction.
     pub(crate) fn look(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()> {
         work(&mut Rows { connection: &self.connection(), path: &self.path })
     }
@@ -188,7 +189,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
     })
 }
 
-/// Say what is wrong with the file.
+/// Report what is wrong with the file.
 #[cold]
 fn fault(path: &Path, error: &rusqlite::Error) -> Error {
     let what = match error.sqlite_error_code() {

@@ -9,7 +9,7 @@ use super::{Store, Tables};
 use crate::record::{AccountRow, EntryRow};
 use crate::{Account, Entry};
 
-/// Writers take turns by this lock of the database: "opendpLe".
+/// The lock of the database by which writers take turns: "opendpLe".
 const TURN: i64 = 0x6f70_656e_6470_4c65;
 
 /// The tables.
@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS spend (
 ALTER TABLE budget ADD COLUMN IF NOT EXISTS terms TEXT NOT NULL DEFAULT '';
 ALTER TABLE spend ADD COLUMN IF NOT EXISTS source TEXT NOT NULL DEFAULT '';
 ";
-/// Whether they lack what this version needs.
+/// Whether the tables lack what this version needs.
 const OLD: &str = "SELECT count(*) < 2 FROM pg_attribute WHERE NOT attisdropped \
     AND (attrelid = to_regclass('budget') AND attname = 'terms' \
     OR attrelid = to_regclass('spend') AND attname = 'source')";
@@ -73,7 +73,7 @@ impl Postgres {
 }
 fn client(parameters: &str) -> Result<Client> {
     let mut client = Client::connect(parameters, NoTls).map_err(|error| fault(&error))?;
-    // A commit has reached the disk when it returns, whatever the server's default.
+    // A commit is on the disk when it returns, independently of the server's default.
     client.batch_execute("SET synchronous_commit = on").map_err(|error| fault(&error))?;
     let row = client.query_one("SHOW fsync", &[]).map_err(|error| fault(&error))?;
     match row.try_get::<_, &str>(0) {
@@ -116,7 +116,7 @@ impl Store for Postgres {
     }
     fn write(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()> {
         transaction(&self.writer, &self.parameters, false, &mut |transaction| {
-            // Statements after this see what the writer before has committed.
+            // Statements after this see the commits of the writer before.
             turn(transaction)?;
             work(&mut Rows { transaction })
         })
@@ -241,7 +241,7 @@ fn entry(row: &Row) -> Result<EntryRow, postgres::Error> {
     })
 }
 
-/// Say what is wrong with the server, without the parameters, which may hold a password.
+/// Report what is wrong with the server, without the parameters, which may hold a password.
 #[cold]
 fn fault(error: &postgres::Error) -> Error {
     let what = match error.as_db_error() {

@@ -1,4 +1,4 @@
-//! What a budget is: its amount, its unit, its clock; and what an id stands for.
+//! The properties of a budget: its amount, its unit, its clock; and the meaning of an id.
 
 use std::{
     sync::{
@@ -36,7 +36,7 @@ fn an_amount_that_cannot_be_read_back_is_refused() {
     }
     let pair = Loss::epsilon_delta("1", "1e-4096").unwrap();
     assert!(ledger.create("long", &pair).is_err());
-    // Neither does a loss get there.
+    // A loss that is too long is refused, too.
     let spend = |loss: &str| {
         let request = Request::of_loss(loss, epsilon(loss));
         ledger.release("large", &request, || Ok(1))
@@ -64,13 +64,13 @@ fn a_budget_has_room_for_the_loss_it_names() {
     let measure = Approximate(MaxDivergence);
     for delta in ["1e-4", "1e-5", "1e-6", "1e-7", "1e-8", "1e-9", "1e-10", "1e-12", "0.1", "0.3"] {
         ledger.create(delta, &Loss::epsilon_delta("1", delta).unwrap()).unwrap();
-        // The float that a map gives, and once more a hair.
+        // The float that a map gives, and then a tiny loss more.
         let float: f64 = delta.parse().unwrap();
         let request = Request::of_loss("a", measure.account(&(0.5, float)).unwrap());
         ledger.release(delta, &request, || Ok(1)).unwrap();
         let hair = Request::of_loss("b", measure.account(&(0.5, 5e-324)).unwrap());
         let more = ledger.release(delta, &hair, || Ok(1));
-        // Where the float is below the decimal, what is between them is left.
+        // If the float is below the decimal, the difference is left.
         let exact = Loss::epsilon_delta("1", delta).unwrap().parts()[1].clone();
         let below = opendp_core::arith::Exact::from_f64(float).unwrap() < exact;
         assert_eq!(more.is_ok(), below, "{delta}");
@@ -161,7 +161,7 @@ fn an_id_stands_for_its_data_and_columns() {
         assert_eq!(error.kind(), "Argument");
         assert!(error.to_string().contains("another data or column"), "{error}");
     }
-    // So does an id whose data nobody wrote down.
+    // The same holds for an id whose data were not recorded.
     let open = Request::of_loss("open", epsilon("0.1"));
     ledger.release("b", &open, || Ok(1)).unwrap();
     let request = open.source(&json!({"data": "people.csv"}));
@@ -179,7 +179,7 @@ fn a_reader_leaves_nothing_behind_that_blocks_a_writer() {
     for reader in &readers {
         assert_eq!(reader.remaining("b").unwrap(), epsilon("0.9"));
     }
-    // As if they were killed.
+    // As if the readers were killed.
     readers.into_iter().for_each(std::mem::forget);
     spend("2").unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);

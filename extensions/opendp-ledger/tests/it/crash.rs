@@ -20,18 +20,19 @@ use opendp_ledger::{Ledger, Loss, Notion, Request};
 const PROCESSES: usize = 8;
 const SIGKILL: i32 = 9;
 const KILLS: usize = 200;
-/// Where processes are killed, the budget outlasts them: there is room for so many releases.
+/// The budget of the tests with kills: large enough that it outlasts them.
 const AMPLE: usize = 1_000_000;
-/// After the last kill all but so many places are taken at once, so that the rest can be exhausted.
+/// After the last kill all but this many places are taken at once, so that the rest can be
+/// exhausted.
 const REST: usize = 300;
-/// Without kills, the budget has room for all that is asked for: so many ids.
+/// The number of ids without kills: the budget has room for all of them.
 const CALM_IDS: usize = 200;
-/// A process that was started again asks for the last so many ids of its lane again.
+/// The number of last ids of its lane that a restarted process asks for again.
 const AGAIN: usize = 10;
-/// After a refusal a process asks for so many more, which must be refused, too.
+/// The number of further requests of a process after a refusal. They must be refused, too.
 const IN_VAIN: usize = 25;
 
-/// Not a test by itself: a process that asks for releases, and tells which it was given.
+/// Not a test by itself: a process that asks for releases, and reports the ones it gets.
 #[test]
 fn helper_spender() {
     let Ok(path) = std::env::var("LEDGER_SPENDER") else { return };
@@ -39,8 +40,8 @@ fn helper_spender() {
     let (lane, broken) = (number("LEDGER_LANE"), number("LEDGER_BROKEN") == 1);
     let ids = number("LEDGER_IDS");
     let ledger = Ledger::open_existing(&path).unwrap();
-    // Two processes share a lane of ids. After a restart the last ones are asked for again. Where the
-    // control releases first, each has its own, so that nothing but a kill can show it.
+    // Two processes share a lane of ids. After a restart the last ones are asked for again. When
+    // the control releases first, each process has its own lane, so only a kill can show the fault.
     let (first, step) = match broken {
         true => (lane, PROCESSES),
         false => (lane / 2, PROCESSES / 2),
@@ -49,7 +50,7 @@ fn helper_spender() {
     let mut refused = 0;
     for i in (first..ids).step_by(step) {
         let id = format!("r{i}");
-        // Every process computes something else, and each time again.
+        // Every process computes a different value, and a new one each time.
         let value = (std::process::id() as u64) << 20 | i as u64;
         let say = |value: u64, age: &str| {
             let mut out = std::io::stdout().lock();
@@ -59,7 +60,7 @@ fn helper_spender() {
         let request = Request::of_loss(&id, Loss::epsilon("0.1").unwrap());
         let granted = ledger.release("b", &request, || {
             if broken {
-                // A ledger that lets the release out first.
+                // A ledger that returns the release first.
                 say(value, "new");
             }
             Ok(value)
@@ -79,10 +80,10 @@ fn helper_spender() {
     println!("\ndone");
 }
 
-/// The releases that were told, and the highest id of each process.
+/// The releases that were reported, and the highest id of each process.
 type Told = Arc<Mutex<(Vec<(String, u64)>, [usize; PROCESSES])>>;
 
-/// A process that spends, and what it says.
+/// A process that spends, and its output.
 struct Spender {
     child: Child,
     /// Whether it was charged for a release since it was started.
@@ -124,13 +125,13 @@ impl Spender {
         });
         Spender { child, spending, reader }
     }
-    /// Kill it, and tell whether that is what it died of.
+    /// Kill the process, and report whether the kill ended it.
     fn kill(&mut self) -> bool {
         self.child.kill().unwrap();
         self.child.wait().unwrap().signal() == Some(SIGKILL)
     }
 }
-/// Take all that is left but for some places, while others spend.
+/// Take all remaining places except some, while others spend.
 fn take_all_but(places: usize, ledger: &Ledger) {
     let rest: Exact = format!("{}", places as f64 / 10.0).parse().unwrap();
     for attempt in 0..100 {
@@ -145,7 +146,7 @@ fn take_all_but(places: usize, ledger: &Ledger) {
     panic!("the others were always faster");
 }
 
-/// Let processes spend, kill `kills` of them, and tell what is wrong with what was released.
+/// Let processes spend, kill `kills` of them, and report what is wrong with the releases.
 fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("storm.ledger");
@@ -155,7 +156,7 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     let told = Told::default();
     let start = |lane| Spender::start(&path, lane, (broken, ids), &told);
     let mut running: Vec<Spender> = (0..PROCESSES).map(start).collect();
-    // Any source of numbers will do that visits many instants.
+    // Any source of numbers that visits many instants is good enough.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ u64::from(std::process::id());
     let mut random = |below: u64| {
         state ^= state << 13;
@@ -166,7 +167,7 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     let mut readers = Vec::new();
     for _ in 0..kills {
         let lane = random(PROCESSES as u64) as usize;
-        // Only one that spends is killed, at any instant of its next few spends.
+        // Only a process that spends is killed, at any instant of its next few spends.
         let mut patience = 60_000;
         while !running[lane].spending.load(Ordering::SeqCst) {
             patience -= 1;
@@ -186,7 +187,7 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
             );
             take_all_but(REST, &ledger);
         }
-        // Every request is made again to the end, as a careful caller does.
+        // Every request is repeated to the end, as a careful caller does.
         for mut spender in running {
             assert!(spender.child.wait().unwrap().success());
             assert!(
@@ -208,7 +209,7 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     let history = ledger.history("b").unwrap();
     let mut wrong = Vec::new();
     let account = ledger.account("b").unwrap();
-    // The history was checked to add up to what is spent, exactly.
+    // The history was checked: its exact sum is the amount spent.
     if account.total.parts() < account.spent.parts() {
         wrong.push("more was spent than the budget".to_owned());
     }
@@ -236,13 +237,13 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
 fn no_kill_loses_a_spend_or_charges_twice() {
     let (wrong, spends) = storm(KILLS, false);
     assert!(wrong.is_empty(), "{wrong:?}");
-    // Each that was killed had been charged for a release.
+    // Each killed process had been charged for a release.
     assert!(KILLS + 1 < spends, "{spends}");
     println!("{KILLS} kills among {spends} spends");
 }
 #[test]
 fn the_storm_finds_a_ledger_that_releases_first() {
-    // Without a kill nobody can tell the two apart.
+    // Without a kill the two cannot be told apart.
     assert_eq!(storm(0, true).0, Vec::<String>::new());
     assert!(!storm(20, true).0.is_empty());
 }

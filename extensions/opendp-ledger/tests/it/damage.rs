@@ -1,4 +1,4 @@
-//! Damage anywhere: whatever is in the folder of a ledger, changed or cut off.
+//! Damage anywhere: every file in the folder of a ledger, changed or cut off.
 
 use std::path::{Path, PathBuf};
 
@@ -26,14 +26,14 @@ fn spent(releases: i32) -> (TempDir, Vec<(String, Vec<u8>)>) {
     drop(ledger);
     (folder, files)
 }
-/// Put files in a folder where there were others.
+/// Put files in a folder that had others.
 fn place(folder: &Path, files: &[(String, Vec<u8>)], changed: usize, bytes: &[u8]) -> PathBuf {
     for (at, (name, whole)) in files.iter().enumerate() {
         std::fs::write(folder.join(name), if at == changed { bytes } else { whole }).unwrap();
     }
     folder.join("l")
 }
-/// Ask for each release again, and tell whether any was drawn anew, or any spend was lost.
+/// Ask for each release again, and report whether any was drawn anew, or any spend was lost.
 fn lost(path: &Path, releases: i32) -> Result<bool> {
     let ledger = Ledger::open_existing(path)?;
     for i in 0..releases {
@@ -130,7 +130,7 @@ fn the_part_of_a_line_that_a_crash_leaves_is_cut_off_and_a_whole_line_counts() {
         let retry = ledger.release("b", &request("3"), || Ok(1003)).unwrap();
         assert_eq!(retry.repeated(), whole, "{kept} bytes");
         assert_eq!(ledger.history("b").unwrap().len(), 4);
-        // What does not follow is nothing, however whole it is.
+        // A line that does not follow counts as nothing, even if it is whole.
         let other = [&before[..], &after[before.len()..]].concat();
         std::fs::write(&path, other).unwrap();
         assert_eq!(Ledger::open_existing(&path).unwrap().history("b").unwrap().len(), 3);

@@ -58,7 +58,7 @@ fn damage_is_noticed_wherever_it_is() {
     let damaged = folder.path().join("damaged");
     let mut noticed = 0;
     for at in 0..whole.len() {
-        // One bit of each byte that holds something; of the empty parts, a few.
+        // One bit of each byte that is not zero; of the empty parts, a few.
         if whole[at] == 0 && at % 257 != 0 {
             continue;
         }
@@ -68,7 +68,7 @@ fn damage_is_noticed_wherever_it_is() {
         for beside in ["damaged-wal", "damaged-shm"] {
             let _ = std::fs::remove_file(folder.path().join(beside));
         }
-        // Whatever happens, no more is ever left than is left.
+        // In every case, the rest of the budget never grows.
         let outcome = Ledger::open_existing(&damaged).and_then(|ledger| {
             ledger.export()?;
             spend(&ledger, "second")?;
@@ -133,7 +133,7 @@ fn a_read_only_file_releases_nothing() {
     allow(&path, 0o444);
     for folder_mode in [0o555, 0o777] {
         allow(folder.path(), folder_mode);
-        // The superuser may write anything, so that another user tries.
+        // The superuser may write anything, so another user tries.
         let program = folder.path().with_extension("program");
         std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
         allow(&program, 0o755);
@@ -207,7 +207,7 @@ fn a_file_that_may_not_grow_releases_nothing() {
     let granted = said.lines().find_map(|line| line.strip_prefix("granted ")).unwrap();
     let granted: usize = granted.split(':').next().unwrap().parse().unwrap();
     assert!(5 < granted && granted < 500, "{said}");
-    // All that was released is there, and nothing else; with room again it goes on.
+    // All releases are there, and nothing else; with room again it continues.
     let ledger = Ledger::open_existing(&path).unwrap();
     assert_eq!(ledger.history("b").unwrap().len(), 1 + granted);
     let request = Request::of_loss(&format!("r{granted}"), Loss::epsilon("0.0001").unwrap());

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 fn request(id: &str) -> Request {
     Request::of_loss(id, Loss::epsilon("0.01").unwrap())
 }
-/// A release by a process of its own would not differ: each opening has its own lock.
+/// A release by a separate process would not differ: each opening has its own lock.
 fn spend(path: &Path, id: &str) -> Result<bool> {
     let ledger = Ledger::open(path)?;
     Ok(!ledger.release("b", &request(id), || Ok(7))?.repeated())
@@ -50,7 +50,7 @@ impl Drop for Mounted {
 fn a_hard_link_never_overspends() {
     for round in 0..25 {
         let (folder, path) = ledger("0.03");
-        // Somebody has it open, also while the link is made.
+        // A process has it open, also while the link is made.
         let open = Ledger::open(&path).unwrap();
         open.release("b", &request("0"), || Ok(7)).unwrap();
         let link = folder.path().join("link");
@@ -60,7 +60,7 @@ fn a_hard_link_never_overspends() {
             assert!(error.contains("more than one name (a hard link)"), "{round}: {error}");
         }
         assert!(open.release("b", &request("1"), || Ok(7)).is_err());
-        // The name that stays leads to everything, whichever it is.
+        // The name that stays leads to everything, for either of the two names.
         let (stays, goes) = if round % 2 == 0 { (&path, &link) } else { (&link, &path) };
         std::fs::remove_file(goes).unwrap();
         assert!(spend(stays, "1").unwrap() && spend(stays, "2").unwrap());
@@ -169,10 +169,11 @@ fn the_control_a_database_has_another_log_for_each_name_and_drops_what_was_damag
     first.pragma_update_and_check(None, "wal_checkpoint", "TRUNCATE", |_| Ok(())).unwrap();
     first.execute_batch("INSERT INTO spend VALUES (1)").unwrap();
     assert_eq!(spent(&first), 1);
-    // What another name leads to: the same file, and no log. (One process would share its memory.)
+    // The state under the other name: the same file, and no log. (One process would share its
+    // memory.)
     std::fs::copy(&path, &other).unwrap();
     assert_eq!(spent(&open(&other)), 0, "a spend under the first name is not seen");
-    // A change in the log, and the spend was never made.
+    // A change in the log makes the spend disappear.
     let copy = folder.path().join("copy");
     std::fs::copy(&path, &copy).unwrap();
     let mut log = std::fs::read(folder.path().join("d-wal")).unwrap();

@@ -1,4 +1,5 @@
-//! The same on a server, which the test starts on loopback. Without one, it says so, loudly.
+//! The same on a server, which the test starts on loopback. Without a server the test says so
+//! clearly.
 
 use std::{
     net::TcpListener,
@@ -17,7 +18,7 @@ struct Server {
 fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    // Debian keeps them out of the way.
+    // Debian keeps the programs outside the usual path.
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     folders.extend(versions.map(|version| version.path().join("bin")));
     folders.into_iter().map(|folder| folder.join(name)).find(|program| program.is_file())

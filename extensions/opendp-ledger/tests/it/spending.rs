@@ -46,10 +46,10 @@ fn ten_tenths_exhaust_one_and_the_eleventh_is_refused() {
     assert!(!computed.get(), "the data are not touched");
     let least = Request::of_loss("r11", epsilon("1e-300"));
     assert_eq!(refused(ledger.release("b", &least, || Ok(0))), "BudgetExceeded");
-    // Nothing costs nothing.
+    // A loss of zero costs nothing.
     ledger.release("b", &Request::of_loss("r12", epsilon("0")), || Ok(0)).unwrap();
     assert_eq!(ledger.history("b").unwrap().len(), 11);
-    // A mechanism is charged the tenth that it loses, and not the float above it.
+    // A mechanism is charged its exact loss of a tenth, and not the float above it.
     let (mechanism, _folder) = self::ledger(epsilon("1"));
     let release = |i: i32| {
         let request = Request::new(&format!("r{i}"), &laplace(10.0), &1).unwrap();
@@ -74,7 +74,7 @@ fn the_same_id_is_one_charge_and_one_release() {
     let first = ledger.release("b", &request, || laplace.invoke(&1_000_000)).unwrap();
     assert!(!first.repeated());
     let value: i64 = first.value().unwrap();
-    // Also when somebody else asks, after a restart, or when nothing else is left.
+    // Also when another caller asks, after a restart, or when nothing else is left.
     ledger.release("b", &Request::of_loss("rest", epsilon("0.5")), || Ok(0)).unwrap();
     let again = Ledger::open_existing(folder.path().join("test.ledger")).unwrap();
     for ledger in [&ledger, &again] {

@@ -1,4 +1,4 @@
-//! Against laws that are convolved exactly.
+//! Comparison with laws that are convolved exactly.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ fn exact(law: &Law, square: i64, scale: f64, epsilon: f64) -> f64 {
     };
     law.iter().map(one).sum()
 }
-/// All shifts of a square, by their numbers in descending order.
+/// All shifts of a square, with their numbers in descending order.
 fn shifts(square: i64, most: i64) -> Vec<Vec<i64>> {
     if square == 0 {
         return vec![Vec::new()];
@@ -85,7 +85,8 @@ fn every_single_shift_is_too_little_where_there_are_several() {
     let (square, scale) = (4, 3.0);
     let laws: Vec<Law> = shifts(square, 4).iter().map(|shift| projected(shift, scale)).collect();
     assert_eq!(laws.len(), 2);
-    // At a loss of both lattices one of them is the worse, and at one of the finer lattice the other.
+    // At a loss of both lattices one of them is worse, and at a loss of the finer lattice the other
+    // is.
     let at = |u: f64| (square as f64 + 2.0 * u) / (2.0 * scale * scale);
     let worse = |u: f64| {
         let [one, two] = [&laws[0], &laws[1]].map(|law| exact(law, square, scale, at(u)));
@@ -125,7 +126,7 @@ fn equal_releases_of_integers_are_joined_to_what_they_lose() {
         }
     }
 }
-/// The sum of a few releases of small noise is not nearly discrete Gaussian.
+/// The sum of a few releases of small noise is far from discrete Gaussian.
 #[test]
 fn releases_of_little_noise_are_not_joined() {
     let joins = |scale: f64| joined(1, scale, 1, 10).unwrap().is_some();

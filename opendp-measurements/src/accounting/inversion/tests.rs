@@ -23,7 +23,7 @@ fn pairs() -> Vec<Arc<dyn DominatingPair>> {
         Arc::new(sampled(2.5, 0.999, true)),
     ]
 }
-/// The same without a transform, so that it is composed on a grid.
+/// The same pair without a transform, so it is composed on a grid.
 #[derive(Debug)]
 struct OnGrid(Arc<dyn DominatingPair>);
 impl DominatingPair for OnGrid {
@@ -40,7 +40,8 @@ impl DominatingPair for OnGrid {
         Some(Arc::new(OnGrid(self.0.reverse()?)))
     }
 }
-/// The mean of `e^(z x)` by its definition, on buckets so narrow that where in them does not count.
+/// The mean of `e^(z x)` by its definition, on buckets so narrow that the place in them is
+/// negligible.
 fn by_definition(pair: &dyn DominatingPair, z: Complex) -> Complex {
     let (low, high) = pair.range(1e-40);
     let grid = Grid::covering((high - low) / 60_000.0, low, high);
@@ -49,7 +50,7 @@ fn by_definition(pair: &dyn DominatingPair, z: Complex) -> Complex {
     for (i, (p, q)) in buckets.p.iter().zip(&buckets.q).enumerate() {
         if *p > 0.0 {
             let middle = grid.edge(i) + grid.step / 2.0;
-            // The mean loss of the bucket, or nearly: a loss of the mean ratio.
+            // Approximately the mean loss of the bucket: a loss of the mean ratio.
             let x = if *q > 1e-290 { (p / q).ln() } else { middle };
             let x = if (x - middle).abs() < grid.step { x } else { middle };
             total += *p * (z * x).exp();
@@ -88,7 +89,7 @@ fn transforms_are_those_of_the_definition() {
         }
     }
 }
-/// A sum over outputs is the same, up to what it says of itself, when its terms are closer.
+/// A sum over outputs agrees with one of closer terms, within its own error bound.
 #[test]
 fn sums_of_different_steps_agree() {
     let mut wrong = 0;
@@ -120,7 +121,7 @@ fn sums_of_different_steps_agree() {
 }
 #[test]
 fn envelopes_are_above_all_higher_waves() {
-    // Of the last, most of the mass has losses that differ by less than floats do.
+    // In the last one, most of the mass has losses closer together than floats are.
     let wide: [Arc<dyn DominatingPair>; 2] =
         [Arc::new(sampled(7.0, 0.01, true)), Arc::new(sampled(7.0, 1e-6, false))];
     let mut seen = 0;

@@ -8,7 +8,7 @@ use super::*;
 
 const EPSILONS: [f64; 5] = [0.0, 0.1, 0.4, 1.0, 2.5];
 
-/// What plain integration may be off by.
+/// The largest error of plain integration.
 const SLACK: f64 = 2e-5;
 
 fn of(pair: impl DominatingPair + 'static, count: u64) -> Account {
@@ -81,7 +81,7 @@ fn profile(loss: &DiscreteLoss, epsilon: f64) -> f64 {
     let finite = masses.map(|(i, mass)| mass * (1.0 - (epsilon - loss.loss(i)).exp()).max(0.0));
     loss.infinite + finite.sum::<f64>()
 }
-/// Whether a pair bounds divergences at all epsilons, and by how much at most it exceeds one.
+/// Whether a pair bounds divergences at all epsilons, and the largest excess over one of them.
 fn bounds(pair: impl DominatingPair, exact: [f64; 5]) -> (bool, f64) {
     let (low, high) = pair.range(1e-12);
     let grid = Grid::covering(1e-3, low, high);
@@ -176,12 +176,12 @@ fn bounds_vectors_at_any_angle() {
     for cosine in [-0.8f64, 0.0, 0.5] {
         let exact = at_angle(cosine, rate, 0.8);
         let replaced = (2.0 - 2.0 * cosine).sqrt();
-        // As far apart as they are, and as far apart as two vectors can be.
+        // At their own distance, and at the largest possible distance.
         for width in [replaced, 2.0] {
             let pair = ReplacedPair::poisson_gaussian(1.25, width * 1.25, rate).unwrap();
             assert!(bounds(pair, exact).0, "{cosine} {width} {exact:?}");
         }
-        // Nearer than they are.
+        // At a smaller distance.
         let pair = ReplacedPair::poisson_gaussian(1.25, 0.9 * replaced * 1.25, rate).unwrap();
         assert!(!bounds(pair, exact).0 || cosine > 0.0, "{cosine} {exact:?}");
     }

@@ -13,7 +13,7 @@ fn term(noise: fn(Scale) -> Noise, s: f64) -> Term {
 fn weight(numerator: i64, denominator: i64) -> Weight {
     Weight::new(numerator, denominator).unwrap()
 }
-/// The root of a decreasing function.
+/// Find the root of a decreasing function.
 fn root(tail: impl Fn(f64) -> f64, alpha: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1e6);
     for _ in 0..200 {
@@ -22,7 +22,7 @@ fn root(tail: impl Fn(f64) -> f64, alpha: f64) -> f64 {
     }
     high
 }
-/// Whether a bound is one, and close to the exact value.
+/// Return whether a bound holds and is close to the exact value.
 fn certain(found: f64, exact: f64, by: f64) -> bool {
     exact * (1.0 - 1e-12) <= found && found <= exact * (1.0 + by)
 }
@@ -36,7 +36,7 @@ fn two_laplaces_have_the_tail_of_the_closed_form() {
         for s in [1.0, 0.3, 1e-60, 7e80] {
             let found = sum_of(&[term(Noise::laplace, s).times(2)], alpha).unwrap();
             assert!(certain(found, exact * s, 5e-4), "{alpha} {s}: {found} {}", exact * s);
-            // The check has teeth: the quantile of one noise with twice the scale is none.
+            // The check can fail: the quantile of one noise with twice the scale is not a bound.
             assert!(!certain(root(|t| (-t / 2.0).exp(), alpha) * s, exact * s, 5e-4));
         }
     }
@@ -62,7 +62,7 @@ fn gaussians_add_up_to_a_gaussian() {
     }
     let many = [term(Noise::gaussian, 1.0).times(10_000)];
     assert!(certain(sum_of(&many, 0.05).unwrap(), 195.996_398_454_005, 1e-12));
-    // Together with other noise, integers or not.
+    // Combined with other noise, integers or not.
     for other in [Noise::laplace, Noise::discrete_laplace] {
         let both = [term(other, 1e-3), many[0]];
         assert!(certain(sum_of(&both, 0.05).unwrap(), 195.996_398, 4e-3));
@@ -168,16 +168,17 @@ fn noises_that_are_cut_off_may_all_be_on_one_side() {
     for alpha in [0.5, 0.05, 1e-4, 1e-8] {
         let (found, exact) = (sum_of(&terms, alpha).unwrap(), cut_exactly(10, alpha));
         assert!((found - exact).abs() < 1e-9, "{alpha}: {found} {exact}");
-        // Without the cut it is far less, and the union bound is far more.
+        // Without the cut it is much smaller, and the union bound is much larger.
         assert!(alpha < 0.01 || sum_of(&uncut, alpha).unwrap() < 0.9 * exact);
         assert!(found < 0.8 * together(&terms, alpha).unwrap(), "{alpha}: {found}");
     }
-    // One release has the quantiles of its noise, and the largest of all has those of all.
+    // One release has the quantiles of its noise, and the largest of all releases those of all
+    // noises.
     let one = sum_of(&[cut], 0.05).unwrap();
     assert_eq!(one, Noise::discrete_laplace(scale(5.0)).quantile(0.05).unwrap());
     let largest = [uncut[0], cut.times(10)].map(|term| largest_of(&[term], 0.05).unwrap());
     assert_eq!(largest[0], largest[1]);
-    // Real noise of the same scale, with other noise that is not cut off, and very many.
+    // Real noise of the same scale, with other noise that is not cut off, and very many terms.
     let real = |noise: Noise| {
         let cut = Term::new(noise.cut_off()).times(3000);
         sum_of(&[cut, term(Noise::laplace, 200.0).times(3)], 0.05).unwrap()
@@ -200,7 +201,7 @@ fn small_scales_leave_nothing() {
     let nothing = term(Noise::laplace, 0.0).times(7);
     assert_eq!(sum_of(&[nothing, nothing], 0.01), Ok(0.0));
     assert_eq!(sum_of(&[], 0.01), Ok(0.0));
-    // What rounding adds is never forgotten.
+    // The error of rounding is always included.
     let rounded = Term::new(Noise::laplace(scale(0.0)).and_at_most(0.25)).weighted(-3).times(2);
     assert_eq!(sum_of(&[rounded, nothing], 0.01), Ok(1.5));
 }
@@ -256,7 +257,7 @@ fn drawn_sums_are_beyond_the_bound_as_often_as_it_says() {
         // Six standard deviations.
         let slack = 6.0 * (alpha / 1e5_f64).sqrt();
         assert!(beyond(t) <= alpha + slack, "{alpha}: {}", beyond(t));
-        // The least one, and so the next smaller one is no bound.
+        // The least bound, so the next smaller number is not a bound.
         assert!(alpha - slack < beyond(t - 0.5), "{alpha}: {}", beyond(t - 0.5));
         assert!(alpha + slack < beyond(0.8 * t), "{alpha}: {}", beyond(0.8 * t));
     }
@@ -270,7 +271,7 @@ fn the_largest_of_independent_noises_has_the_product_of_their_chances() {
         let found = largest_of(&terms, alpha).unwrap();
         assert!((found / exact - 1.0).abs() < 1e-6, "{alpha}: {found} {exact}");
     }
-    // Of integers the least one. P[|Z| > t] = 2 q^(t + 1) / (1 + q).
+    // The least bound for integers. P[|Z| > t] = 2 q^(t + 1) / (1 + q).
     let one = |t: i32| 2.0 * (-f64::from(t + 1) / 10.0).exp() / (1.0 + (-0.1_f64).exp());
     let exact = (0..).find(|t| 1.0 - (1.0 - one(*t)).powi(100) <= 0.05).unwrap();
     let counts = [term(Noise::discrete_laplace, 10.0).times(100)];

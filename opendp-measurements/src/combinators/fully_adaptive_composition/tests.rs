@@ -18,7 +18,7 @@ fn costing<MO: Measure>(measure: MO, loss: MO::Distance) -> Measurement<Numbers,
     Measurement::new(numbers(), measure, Function::map(|_| Ok(0)), map)
 }
 
-/// Recipe 19: what an odometer must report after k equal questions.
+/// Check the report of an odometer after each of k equal questions.
 fn sound(epsilon: f64, delta: f64, report: impl Fn(u32) -> (f64, f64)) -> bool {
     let exact = |x: f64| Exact::from_f64(x).unwrap();
     let (mut before, mut none_failed) = ((0.0, 0.0), 1.0_f64);
@@ -44,7 +44,8 @@ fn a_thousand_equal_questions_are_reported_soundly() {
             session.ask(&question).unwrap();
             session.loss(&1).unwrap()
         }));
-        // The controls: a delta that stays behind, and one that falls.
+        // The controls: a delta that is too small, one that falls, and an epsilon that is too
+        // large.
         assert!(!sound(epsilon, delta, |k| (f64::from(k) * epsilon, delta)));
         assert!(!sound(epsilon, delta, |k| (epsilon, 1.0 / f64::from(k))));
         assert!(!sound(epsilon, delta, |k| (f64::from(k + 1) * epsilon, 1.0)));

@@ -8,19 +8,19 @@ use opendp_core::{
 
 use super::profile::grouped;
 
-/// How a loss grows with the number of steps, of which there is at least one.
+/// How a loss grows with the number of steps, which is at least one.
 #[derive(Debug)]
 pub enum Growth<MO: Measure> {
-    /// The [parts](Measure::parts) of the loss of a step give those of the loss of all.
+    /// The [parts](Measure::parts) of the loss of a step determine those of the loss of all steps.
     Parts(fn(Vec<Exact>, u32) -> Vec<Exact>),
-    /// The loss of a step gives the loss of all, rounded up.
+    /// The loss of a step determines the loss of all steps, rounded up.
     Whole(fn(&MO::Distance, u32) -> Result<MO::Distance>),
 }
 
-/// A measure in which the loss over a path of steps is known from the loss of each.
+/// A measure in which the loss over a path of steps is known from the loss of each step.
 ///
-/// An implementation claims: if any two neighbours among some distributions are at most a loss
-/// apart, in both directions, the first and the last are at most the grown one apart.
+/// An implementation claims: if any two neighbours in a sequence of distributions are at most a
+/// loss apart, in both directions, the first and the last are at most the grown loss apart.
 pub trait GroupMeasure: Measure {
     /// How a loss grows.
     fn growth() -> Growth<Self>;
@@ -61,7 +61,7 @@ impl GroupMeasure for SmoothedMaxDivergence {
         Growth::Whole(|profile, steps| Ok(grouped(profile, steps)))
     }
 }
-/// It is a loss as any other, of a mechanism on populations.
+/// It is a loss like any other, of a mechanism on populations.
 impl<M: GroupMeasure + Default> GroupMeasure for Sampled<M> {
     fn growth() -> Growth<Self> {
         Growth::Whole(|loss, steps| match M::growth() {
@@ -82,7 +82,7 @@ fn all_times(parts: Vec<Exact>, factor: &Exact) -> Vec<Exact> {
     parts.into_iter().map(|part| part.times(factor)).collect()
 }
 /// Compute `delta (1 + e^epsilon + ... + e^((steps - 1) epsilon))`, rounded up, and at most 1. The
-/// quotient `(e^(k epsilon) - 1) / (e^epsilon - 1)` that the sum is grows with epsilon.
+/// sum equals `(e^(k epsilon) - 1) / (e^epsilon - 1)` and grows with epsilon.
 pub(super) fn grown_delta(epsilon: f64, delta: &Exact, steps: u32) -> Exact {
     if delta.is_zero() {
         return Exact::ZERO;
@@ -94,12 +94,12 @@ pub(super) fn grown_delta(epsilon: f64, delta: &Exact, steps: u32) -> Exact {
             epsilon.inf_mul(k).and_then(|all| all.inf_exp_m1()?.inf_div(epsilon.neg_inf_exp_m1()?))
         }
     };
-    // What fits no float makes more than 1 of every delta but the tiniest.
+    // If the sum does not fit a float, the result exceeds 1 unless delta is tiny.
     let grown = sum.and_then(Exact::from_f64).map_or(1.0, |sum| delta.times(&sum).to_f64_up());
     Exact::from_f64(grown.min(1.0)).unwrap_or(Exact::INFINITY)
 }
 
-/// The most orders at which a curve is evaluated.
+/// The largest number of orders at which a curve is evaluated.
 const MOST_ORDERS: u32 = 1024;
 
 /// Compute the sum over `i < k` of `k a / (k a - i) r(k a - i)`, rounded up.
@@ -109,7 +109,8 @@ fn grown_divergence(curve: &RenyiCurve, order: f64, steps: u32) -> Result<f64> {
     }
     let k = f64::from(steps);
     let (Ok(above), Ok(below)) = (order.inf_mul(k), order.neg_inf_mul(k)) else {
-        // Orders beyond the floats: the divergence of infinite order is the largest, and adds up.
+        // For orders beyond the floats, the divergence of infinite order is the largest, and adds
+        // up.
         let most = curve.epsilon(f64::INFINITY)?;
         return if most.is_finite() { most.inf_mul(k) } else { Ok(most) };
     };

@@ -10,19 +10,19 @@ use opendp_core::{
 
 /// A metric in which members at a distance are joined by paths of members.
 ///
-/// An implementation claims: where [`unit`](PathMetric::unit) succeeds, and
-/// [`path`](PathMetric::path) gives `(k, step)` for a distance, any two members of the domain at most
-/// so far apart are `z_0` and `z_k` of some members `z_0, ..., z_k` with `z_i` and `z_(i+1)` at most
-/// `step` apart. It is not enough that distances can be divided: between data sets of three records
-/// there is none that is one record added or removed away from both.
+/// An implementation claims: if [`unit`](PathMetric::unit) succeeds, and [`path`](PathMetric::path)
+/// returns `(k, step)` for a distance, then any two members of the domain within this distance are
+/// `z_0` and `z_k` of some members `z_0, ..., z_k` with `z_i` and `z_(i+1)` at most `step` apart.
+/// It is not enough that distances can be divided: no data set of three records is one record added
+/// or removed away from two others of three records.
 pub trait PathMetric: Metric {
-    /// How long the shortest step is between members of a domain that are not equal.
+    /// Return the length of the shortest step between different members of a domain.
     ///
     /// # Errors
-    /// `NotImplemented` when the claim is not made of this domain.
+    /// `NotImplemented` when the claim is not made for this domain.
     fn unit<D: Domain>(&self, domain: &D) -> Result<NonZeroU32>;
-    /// Divide a distance into `most` steps at most: how many there are, and how long each is. A
-    /// longer distance gives neither fewer nor shorter steps, and there is at least one.
+    /// Divide a distance into at most `most` steps, and return their number and their length. A
+    /// longer distance gives neither fewer nor shorter steps, and there is at least one step.
     ///
     /// # Errors
     /// As [`unit`](PathMetric::unit).
@@ -34,15 +34,15 @@ pub trait PathMetric: Metric {
     ) -> Result<(u32, Self::Distance)>;
 }
 
-/// Divide a number of records into steps of whole units. Distances in between two multiples of the
+/// Divide a number of records into steps of whole units. Distances between two multiples of the
 /// unit do not occur.
 fn divide(unit: NonZeroU32, d_in: u32, most: u32) -> (u32, u32) {
     let (units, most) = (d_in / unit, most.max(1));
     (units.clamp(1, most), units.div_ceil(most) * unit.get())
 }
-/// A metric that counts records. From one multiset to another, and from one sequence to another, the
-/// records that only the first has are taken out, and then those that only the second has are put
-/// in, one by one. Where the number of records is fixed, one is put in for each that is taken out.
+/// A metric that counts records. To go from one multiset to another, or from one sequence to
+/// another, remove the records that only the first has, and then insert those that only the second
+/// has, one by one. Where the number of records is fixed, insert one for each that is removed.
 macro_rules! counting {
     ($($metric:ident $sized:literal),*) => {$(
         impl PathMetric for $metric {
@@ -62,7 +62,7 @@ macro_rules! counting {
 counting! {
     SymmetricDistance false, InsertDeleteDistance false, ChangeOneDistance true, HammingDistance true
 }
-/// All members that are not equal are at distance 1, which is one step.
+/// Different members are at distance 1, which is one step.
 impl PathMetric for DiscreteDistance {
     fn unit<D: Domain>(&self, _: &D) -> Result<NonZeroU32> {
         Ok(NonZeroU32::MIN)
@@ -71,7 +71,7 @@ impl PathMetric for DiscreteDistance {
         Ok((1, (*d_in).min(1)))
     }
 }
-/// One of those above, if its type is one of theirs.
+/// One of the metrics above, behind an erased type.
 macro_rules! erased {
     ($($metric:ident)*) => {
         impl PathMetric for AnyMetric {
@@ -128,7 +128,7 @@ mod tests {
             }
         }
     }
-    /// Whether any two of some members are joined by the path that is claimed.
+    /// Return whether the claimed path joins any two of some members.
     fn joined<M>(metric: M, members: &[Vec<u8>], unit: u32) -> bool
     where
         M: PathMetric<Distance = u32> + DistanceOn<VectorDomain<AtomDomain<u8>>>,

@@ -1,7 +1,7 @@
 //! How privacy profiles grow with the number of steps.
 //!
 //! Every way to divide epsilon among the steps gives a bound. A table of the profile finds a good
-//! one, in plain floats; what it comes to is then computed from bounds alone, rounding up.
+//! way, in plain floats; its bound is then computed from certain bounds alone, rounding up.
 
 use std::sync::OnceLock;
 
@@ -12,17 +12,18 @@ use super::growth::grown_delta;
 use crate::accounting::elementary::exp;
 use crate::accounting::{CurvePair, profile_of};
 
-/// The points of a table above 0, and as many below. A power of two, so that sums of them are exact.
+/// The number of points of a table above 0, and below. A power of two, so that their sums are
+/// exact.
 const POINTS: i32 = 256;
-/// A table ends where delta is no larger, or falls no further before the largest epsilon.
+/// A table ends where delta is at most this, or decreases no more before the largest epsilon.
 const NEGLIGIBLE: f64 = 1e-24;
 const LARGEST: f64 = 512.0;
-/// More steps than these are all taken with the same epsilon.
+/// Above this number of steps, all steps get the same epsilon.
 const MOST_STEPS: u32 = 1024;
-/// Where a profile that is only a curve is cut off.
+/// The delta at which a profile that is only a curve is cut off.
 const REACH: f64 = 1e-18;
 
-/// The profile between the ends of a path of steps of a profile.
+/// Compute the profile between the ends of a path of steps, from the profile of a step.
 pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
     if steps <= 1 {
         return profile.clone();
@@ -35,7 +36,7 @@ pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
             return all;
         }
         let table = table.get_or_init(|| Table::new(&profile));
-        // A profile that does not fall further has nothing to gain from more.
+        // A larger epsilon does not help where the profile decreases no more.
         let epsilon = epsilon.min(table.end * f64::from(steps));
         table.divided(epsilon, steps).iter().fold(all.min(same(epsilon)), |least, way| {
             let found = table.add_up(way, epsilon, &profile).unwrap_or(1.0);
@@ -51,8 +52,8 @@ pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
     profile_of(pair).with_delta(move |epsilon| curve.delta(epsilon))
 }
 
-/// Bound delta at an epsilon, which may be negative: then the complements of events are what the
-/// profile speaks of.
+/// Bound delta at an epsilon. If epsilon is negative, the profile is used for the complements of
+/// events.
 fn bound(profile: &PrivacyProfile, epsilon: f64) -> Result<f64> {
     if 0.0 <= epsilon {
         return profile.delta(epsilon);
@@ -60,7 +61,7 @@ fn bound(profile: &PrivacyProfile, epsilon: f64) -> Result<f64> {
     let rest = 1.0.neg_inf_sub(profile.delta(-epsilon)?)?;
     1.0.inf_sub(epsilon.neg_inf_exp()?.neg_inf_mul(rest)?)
 }
-/// Bound delta over steps that have the same epsilon each.
+/// Bound delta over steps with the same epsilon each.
 fn same_steps(profile: &PrivacyProfile, steps: u32, epsilon: f64) -> Result<f64> {
     let share = match epsilon.is_finite() {
         true => epsilon.neg_inf_div(f64::from(steps))?,
@@ -70,7 +71,8 @@ fn same_steps(profile: &PrivacyProfile, steps: u32, epsilon: f64) -> Result<f64>
     Ok(grown_delta(share, &delta, steps).to_f64_up())
 }
 
-/// A way to divide epsilon: the places in a table of all steps but the last, which takes the rest.
+/// A way to divide epsilon: the places in a table of all steps except the last, which takes the
+/// rest.
 type Way = Vec<usize>;
 
 /// One point of a profile.
@@ -86,7 +88,7 @@ struct Table {
     /// The largest epsilon, a power of two.
     end: f64,
     points: Vec<Point>,
-    /// The probability of an event at which a point and the next give the same bound on it.
+    /// The probability of an event for which a point and the next one give the same bound.
     falls: Vec<f64>,
 }
 impl Table {
@@ -100,7 +102,7 @@ impl Table {
         let points: Vec<Point> = (-POINTS..=POINTS)
             .map(|place| {
                 let epsilon = f64::from(place) * gap;
-                // A ratio that is not known makes what is computed with it NaN, or an error.
+                // An unknown ratio makes every result from it NaN, or an error.
                 let ratio = epsilon.inf_exp().unwrap_or(f64::INFINITY);
                 Point { epsilon, ratio, delta: at(epsilon) }
             })
@@ -109,8 +111,9 @@ impl Table {
         let falls = points.iter().zip(points.iter().skip(1)).map(fall).collect();
         Table { end, points, falls }
     }
-    /// Go back from an event that has a probability after the last step: each step takes the point
-    /// that gives the least bound on the probability before it. Calls with the place of each point.
+    /// Go back from an event with a given probability after the last step: each step takes the
+    /// point with the least bound on the probability before it. Call `visit` with the place of each
+    /// point.
     fn walk(&self, mut probability: f64, steps: u32, mut visit: impl FnMut(usize)) -> f64 {
         let mut total = 0.0;
         for _ in 0..steps {
@@ -122,7 +125,7 @@ impl Table {
         }
         total
     }
-    /// Find ways whose epsilons are about the given one: just below, and just above.
+    /// Find ways whose epsilons add up to about the given one: just below, and just above.
     fn divided(&self, epsilon: f64, steps: u32) -> [Way; 2] {
         let (mut low, mut high) = (-690.0, 0.0);
         for _ in 0..50 {

@@ -1,4 +1,4 @@
-//! What groups lose, against the exact laws of small mechanisms.
+//! The loss of groups, against the exact laws of small mechanisms.
 
 use opendp_core::{
     AbsoluteDistance, AtomDomain, ChangeOneDistance, DiscreteDistance, Function, HammingDistance,
@@ -13,7 +13,7 @@ use crate::{Scale, make_laplace};
 type Rows = VectorDomain<AtomDomain<bool>>;
 type Told<MI, MO> = Measurement<Rows, MI, MO, i32>;
 
-/// A measurement of which a loss is told at the distance of neighbours, and no more.
+/// A measurement that states its loss only at the distance of neighbours.
 fn told<MI, MO>(metric: MI, measure: MO, size: Option<usize>, loss: MO::Distance) -> Told<MI, MO>
 where
     MI: MetricOn<Rows> + opendp_core::Metric<Distance = u32>,
@@ -28,7 +28,7 @@ where
     });
     Measurement::new(space, measure, Function::map(|_: &Vec<bool>| Ok(0)), map)
 }
-/// Nothing is lost at distance 0; no test looks at more than that it is no error.
+/// The loss at distance 0; tests only check that it is not an error.
 fn measure_zero<Q: Clone>(loss: &Q) -> Result<Q> {
     Ok(loss.clone())
 }
@@ -37,8 +37,8 @@ fn grown<MO: GroupMeasure>(measure: MO, loss: MO::Distance, steps: u32) -> MO::D
     make_group_privacy(one, steps).unwrap().map(&steps).unwrap()
 }
 
-/// Two-sided geometric noise, cut off at the ends: the law of the release on each of 6 data sets in a
-/// row. Neighbours have the loss epsilon, and the first and the last five times that.
+/// Two-sided geometric noise, cut off at the ends: the law of the release on each of 6 data sets in
+/// a row. Neighbours have the loss epsilon, and the first and the last have five times this loss.
 fn geometric(epsilon: f64) -> Vec<Vec<f64>> {
     let (ratio, ends) = ((-epsilon).exp(), 0..=5_i32);
     let law = |true_count: i32| {
@@ -60,7 +60,7 @@ fn gaussian(s: f64) -> Vec<Vec<f64>> {
     };
     (0..=5).map(law).collect()
 }
-/// An event of two, whose probability grows as much as a loss of (epsilon, delta) allows.
+/// One of two events, whose probability grows as much as a loss of (epsilon, delta) permits.
 fn leaking(epsilon: f64, delta: f64) -> Vec<Vec<f64>> {
     let mut p = 1e-3;
     let mut laws = vec![vec![p, 1.0 - p]];
@@ -70,7 +70,7 @@ fn leaking(epsilon: f64, delta: f64) -> Vec<Vec<f64>> {
     }
     laws
 }
-/// The largest of a divergence between laws that are so many steps apart, in both directions.
+/// The largest divergence between laws that are `steps` steps apart, in both directions.
 fn apart(laws: &[Vec<f64>], steps: usize, divergence: impl Fn(&[f64], &[f64]) -> f64) -> f64 {
     let pairs = laws.iter().zip(laws.iter().skip(steps));
     pairs.map(|(p, q)| divergence(p, q).max(divergence(q, p))).fold(0.0, f64::max)
@@ -97,7 +97,7 @@ fn a_pure_loss_adds_up_and_is_reached() {
             let bound = grown(MaxDivergence, epsilon, steps);
             let exact = apart(&laws, steps as usize, pure);
             assert!(exact <= bound + 1e-9 && bound <= exact + 1e-9, "{steps}: {exact} {bound}");
-            // The control: one step less is too little.
+            // The control: one step fewer is too little.
             assert!(bound - epsilon < exact - 1e-3);
         }
     }
@@ -111,7 +111,7 @@ fn a_concentrated_loss_grows_as_the_square() {
         for order in ORDERS {
             let exact = apart(&laws, steps as usize, renyi(order));
             assert!(exact <= order * bound * (1.0 + 1e-9) + 1e-12, "{steps} {order}");
-            // The control: a loss that grows as the number of steps is too small.
+            // The control: a loss that is linear in the number of steps is too small.
             assert!(order * f64::from(steps) / 32.0 < exact - 1e-3, "{steps} {order}");
         }
     }
@@ -154,7 +154,7 @@ fn renyi_divergences_at_larger_orders_bound_those_of_groups() {
             }
         }
     }
-    // It is reached by Gaussian noise, for which the sum of divergences at one order is too small.
+    // Gaussian noise attains it; for this noise the sum of divergences at one order is too small.
     let line = RenyiCurve::new(|order| Ok(order / 32.0));
     for steps in [2, 5, 1024, 5000] {
         let bound = grown(RenyiDivergence, line.clone(), steps);
@@ -213,7 +213,7 @@ fn profiles_of_small_mechanisms_grow_no_less_than_those_of_groups() {
             }
         }
     }
-    // A pair keeps what it is at its multiple, and nothing is lost of what composes tightly.
+    // A pair keeps its value at its multiple, and a tightly composing profile loses nothing.
     let pair = grown(SmoothedMaxDivergence, profile_of_private(0.5, 1e-6).unwrap(), 3);
     let (_, delta) = grown(Approximate(MaxDivergence), (0.5, 1e-6), 3);
     assert!(pair.delta(1.5).unwrap() <= delta * (1.0 + 1e-12));
@@ -251,7 +251,7 @@ fn a_distance_is_divided_and_never_loses_less_than_a_shorter_one() {
     let four = make_group_privacy(one, 4).unwrap();
     assert_eq!([1, 2, 3, 4].map(|d| four.map(&d).unwrap()), [0.25, 0.5, 0.75, 1.0]);
     assert_eq!(four.map(&5).unwrap_err().kind(), "FailedMap");
-    // A map that takes more: seven records are four steps of at most two.
+    // A map that accepts larger distances: seven records are four steps of at most two.
     let any = |_: &u32| Ok(0.25);
     let measure = MaxDivergence;
     let any = four.with_loss(measure, PrivacyMap::new(any));
@@ -263,7 +263,8 @@ fn a_distance_is_divided_and_never_loses_less_than_a_shorter_one() {
     let curve = make_group_privacy(curve, 2).unwrap();
     assert_eq!(curve.exact_map(&2).unwrap().len(), RenyiDivergence.parts().unwrap());
 }
-/// Data sets of one public size have no neighbours at distance 1, so that a map may say anything there.
+/// Data sets of one public size have no neighbours at distance 1, so a map may have any value
+/// there.
 #[test]
 fn a_public_size_makes_a_step_a_replaced_record() {
     let rows = VectorDomain::new(AtomDomain::<bool>::default()).with_size(3);

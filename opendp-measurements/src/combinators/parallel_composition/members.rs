@@ -1,4 +1,4 @@
-//! The members of a parallel composition as an argument: their types are checked, and not recovered.
+//! The members of a parallel composition as an argument: their types are checked but not restored.
 
 use std::marker::PhantomData;
 
@@ -8,7 +8,7 @@ use opendp_core::{
     VectorDomain,
 };
 
-/// Measurements of rows, one for each part, whose types have been checked.
+/// Measurements of rows, one for each part, with checked types.
 pub(super) struct Members<E, M, MO, TO> {
     pub(super) members: Vec<AnyMeasurement>,
     types: PhantomData<fn() -> (E, M, MO, TO)>,
@@ -67,7 +67,7 @@ fn members_of(
     }
     Ok(members)
 }
-/// The type that the first member has.
+/// Return the type of the first member.
 fn first(arg: &Arg) -> Option<TypeName> {
     let Arg::List(items) = arg else { return None };
     let Arg::Made(Constructed::Measurement(made)) = items.first()? else { return None };

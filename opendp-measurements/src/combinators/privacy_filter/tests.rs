@@ -33,12 +33,12 @@ fn session(budget: f64) -> Talk<MaxDivergence> {
 fn laplace(scale: f64) -> Question<MaxDivergence, i32> {
     make_laplace(numbers(), Scale::new(scale).unwrap(), None).unwrap()
 }
-/// A question with a loss of our choice, which says 0.
+/// A question with a given loss, which answers 0.
 fn costing<MO: Measure>(measure: MO, loss: MO::Distance) -> Question<MO, i32> {
     let map = PrivacyMap::new(move |_| Ok(loss.clone()));
     Measurement::new(numbers(), measure, Function::map(|_| Ok(0)), map)
 }
-/// A question with an exact loss of our choice.
+/// A question with a given exact loss.
 fn costing_exactly(loss: Exact) -> Question<MaxDivergence, i32> {
     let up = loss.to_f64_up();
     let map = PrivacyMap::new(move |_| Ok(up)).with_exact(move |_| Ok(vec![loss.clone()]));
@@ -59,9 +59,9 @@ fn ten_tenths_exhaust_one_and_an_eleventh_is_refused() {
     assert_eq!((session.left().unwrap(), session.loss(&1).unwrap()), (0.0, 1.0));
     refused(session.ask(&laplace(10.0)));
     refused(session.ask(&laplace(1e300)));
-    // What loses nothing is free.
+    // A question that loses nothing is free.
     session.ask(&costing(MaxDivergence, 0.0)).unwrap();
-    // The control: the same losses as floats are more than one, and nine of them fit.
+    // The control: as floats the same losses exceed one, and only nine of them fit.
     let floats = self::session(1.0);
     let fit = (0..11).filter(|_| floats.ask(&costing(MaxDivergence, 0.1)).is_ok()).count();
     assert_eq!(fit, 9);
@@ -90,7 +90,7 @@ fn compositions_and_gaussians_are_exact_too() {
     session(1.0).ask(&both).unwrap();
     let eighth: Question<ZeroConcentratedDivergence, i32> =
         make_gaussian(numbers(), Scale::new(5.0).unwrap(), None).unwrap();
-    // Each loses 1/50, which is no float.
+    // Each loses 1/50, which is not a float.
     let session = filter(ZeroConcentratedDivergence, 0.1).invoke(&7).unwrap();
     for _ in 0..5 {
         session.ask(&eighth).unwrap();
@@ -155,7 +155,7 @@ fn nothing_comes_back_when_the_entropy_ends() {
     }
     refused(session.ask(&broken));
     assert_eq!(attempts.load(Ordering::SeqCst), 2, "what is refused does not run");
-    // The control: a map that fails is no question, and is not charged.
+    // The control: a question whose map fails is not charged.
     let fresh = self::session(1.0);
     let map = PrivacyMap::new(|_| Err(Error::FailedMap("no".into())));
     let unknown = Measurement::new(numbers(), MaxDivergence, Function::map(|_| Ok(0)), map);
@@ -212,7 +212,7 @@ fn a_conversation_is_charged_in_full_when_it_begins() {
     let inner = filter(MaxDivergence, 0.25);
     let sibling = session.ask(&inner).unwrap();
     assert_eq!(session.left().unwrap(), 0.0);
-    // Pure differential privacy lets them be interleaved.
+    // Pure differential privacy allows interleaving.
     for _ in 0..2 {
         child.ask(&laplace(4.0)).unwrap();
         sibling.ask(&laplace(8.0)).unwrap();
@@ -222,7 +222,7 @@ fn a_conversation_is_charged_in_full_when_it_begins() {
     refused(sibling.ask(&laplace(8.0)));
 }
 
-/// A question that opens a conversation of two more, of which the answers are conversations.
+/// A question that opens a conversation of two more, whose answers are conversations.
 fn nest<MO: Measure>(measure: MO, loss: MO::Distance, depth: u32) -> Question<MO, AnyValue> {
     fn level(depth: u32) -> AnyValue {
         match depth {
@@ -255,7 +255,7 @@ fn siblings_are_sequential_where_nothing_better_is_proved() {
         assert!(error.to_string().starts_with("a later query has begun"), "{error}");
     }
     assert!(step(&step(&sibling).unwrap()).is_ok());
-    // A conversation inside of a conversation falls silent with it.
+    // A conversation inside a conversation ends with it.
     let inner = filter(measure, (0.5, 0.0));
     let inner = session.ask(&inner).unwrap();
     let deep = inner.ask(&question).unwrap();
@@ -292,11 +292,11 @@ fn erased_questions_are_answered_too() {
     let opened = filter.invoke(&AnyValue::new(7)).unwrap();
     opened.downcast_ref::<Talk<MaxDivergence>>().unwrap().ask(&laplace(2.0)).unwrap();
 }
-/// What threads have done with a budget of 100 twentieths.
+/// The spending of threads from a budget of 100 twentieths.
 struct Spending {
-    /// The questions that were answered by the session itself.
+    /// The number of questions that the session itself answered.
     answered: usize,
-    /// The filters of four twentieths that it opened, with the questions that each answered.
+    /// The filters of four twentieths that it opened, each with its number of answered questions.
     opened: Vec<(Talk<MaxDivergence>, usize)>,
 }
 impl Spending {
@@ -304,8 +304,8 @@ impl Spending {
         self.answered + 4 * self.opened.len()
     }
 }
-/// Let 16 threads spend: by questions of their own, through inner filters that they open, and
-/// through those that other threads have opened.
+/// Let 16 threads spend: by their own questions, through inner filters that they open, and through
+/// filters that other threads opened.
 fn spend(session: &Talk<MaxDivergence>, seed: u64) -> Spending {
     let unit = 0.05;
     let answered = AtomicUsize::new(0);
@@ -365,7 +365,7 @@ fn threads_never_overspend_through_nested_conversations() {
         }
     }
 }
-/// An allowance that looks at what is left, and charges later.
+/// An allowance that checks the remaining budget first, and charges later.
 struct Late(AtomicUsize);
 impl Allowance<Change, MaxDivergence> for Late {
     fn charge(&self, map: &PrivacyMap<Change, MaxDivergence>) -> Result<()> {
@@ -397,7 +397,7 @@ const ROUNDS: u64 = 100;
 const STEPS: u64 = 64;
 #[test]
 fn a_question_takes_as_long_after_many_as_after_few() {
-    // What it has to do with: the size of the account, which does not grow.
+    // The time depends on the size of the account, which does not grow.
     let account = |questions: u32| {
         let session = session(1e9);
         for i in 0..questions {

@@ -14,8 +14,8 @@ type Scored<MO> = Measurement<Numbers, AbsoluteDistance<i32>, MO, (f64, i32)>;
 fn numbers() -> Space<Numbers, AbsoluteDistance<i32>> {
     Space::new(AtomDomain::default(), AbsoluteDistance::new()).unwrap()
 }
-/// How often, of 64, a round gives NaN, a low score, and two scores that pass. The most that two
-/// of them differ by is a factor of 2.
+/// How often, of 64, a round gives NaN, a low score, and two scores that pass. Corresponding counts
+/// differ by a factor of at most 2.
 const COUNTS: [[u64; 4]; 2] = [[24, 24, 2, 14], [18, 17, 1, 28]];
 const SCORES: [f64; 4] = [f64::NAN, 1.0, 2.0, f64::INFINITY];
 
@@ -32,8 +32,8 @@ fn round<MO: Measure<Distance: Clone>>(measure: MO, loss: MO::Distance) -> Score
     });
     Measurement::new(numbers(), measure, function, PrivacyMap::new(move |_| Ok(loss.clone())))
 }
-/// The probabilities of the passing outcomes, and of nothing in the last place, added up round by
-/// round, when after `k` rounds another one follows with probability `goes_on`.
+/// The probabilities of the passing outcomes, and in the last place of the empty release, summed
+/// over the rounds; after `k` rounds another one follows with probability `goes_on`.
 fn law(round: &[f64], passing: usize, goes_on: f64) -> Vec<f64> {
     let (fails, passes) = round.split_at(round.len() - passing);
     let fail: f64 = fails.iter().sum();
@@ -51,7 +51,7 @@ fn law(round: &[f64], passing: usize, goes_on: f64) -> Vec<f64> {
 fn of_64(counts: [u64; 4]) -> Vec<f64> {
     counts.iter().map(|count| *count as f64 / 64.0).collect()
 }
-/// The rate that the incumbent passes on where a scale is expected.
+/// The rate that OpenDP passes where a scale is expected.
 fn inverted(g: f64) -> f64 {
     (1.0 / (1.0 - g).ln()).exp()
 }
@@ -150,7 +150,7 @@ fn the_delta_bounds_the_exact_one_for_all_small_mechanisms() {
             }
         }
     }
-    // The bound is attained by some, and the delta of one round is far from enough.
+    // Some mechanisms attain the bound, and the delta of one round is far too small.
     assert!(0.9 < tightest && 2.0 < of_one, "{tightest} {of_one}");
 }
 #[test]

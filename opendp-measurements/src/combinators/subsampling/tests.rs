@@ -11,7 +11,7 @@ type Bits = VectorDomain<AtomDomain<i32>>;
 fn bits() -> Bits {
     VectorDomain::new(AtomDomain::default())
 }
-/// The sum, which a row moves by one, and one replaced by two.
+/// The sum, which an added row changes by one, and a replaced row by two.
 struct Total;
 impl Fold<Vec<i32>, i32> for Total {
     type State = i64;
@@ -134,7 +134,7 @@ fn two_poisson_samples_compose_direction_by_direction_to_the_exact_divergence() 
         let (bound, exact) = (profile.delta(epsilon).unwrap(), either(&p, &q, epsilon));
         assert!(exact <= bound + 1e-12, "{epsilon}: {exact} > {bound}");
         assert!(bound <= exact * 1.001 + 1e-9, "{epsilon}: {exact} is far below {bound}");
-        // What one direction alone says is too little.
+        // The loss of one direction alone is too small.
         let less = divergence(&p, &q, epsilon).min(divergence(&q, &p, epsilon));
         assert!(less < 0.999 * exact, "{epsilon}: {less} {exact}");
     }
@@ -165,7 +165,7 @@ fn poisson_samples_of_data_of_one_size_bound_replaced_records_exactly() {
         }
     }
     assert!(refused > 20, "{refused}");
-    // The worst pair has nothing else in it: it is attained, in one release and in two.
+    // Without any other records the worst pair is attained, in one release and in two.
     let both = make_composition(vec![sampled.clone(); 2]).unwrap().map(&2).unwrap();
     let (one, two) = (poisson(&[1], rate), poisson(&[-1], rate));
     let alone = sampled.map(&2).unwrap();
@@ -184,7 +184,7 @@ fn poisson_samples_of_data_of_one_size_bound_replaced_records_exactly() {
             twice <= found + 1e-12 && found <= twice * 1.001 + 1e-7,
             "{epsilon}: {twice} {found}"
         );
-        // One record added is too little, and two added or removed are too much.
+        // One added record loses too little, and two added or removed records lose too much.
         let [less, more] = [1, 2].map(|d_in| added.map(&d_in).unwrap().delta(epsilon).unwrap());
         tight += u32::from(less < exact && exact * 1.01 < more);
     }
@@ -208,7 +208,7 @@ fn pure_losses_of_a_replaced_record_are_those_of_the_worst_pair() {
     let pairs = <Approximate<MaxDivergence> as AmplifiableMeasure>::amplified_by_replacement;
     let (epsilon, delta) = pairs(0.3, &(1.0, 1e-6), &(2.0, 2e-6)).unwrap();
     assert!(epsilon == found && (delta - 6e-7).abs() < 1e-18, "{epsilon} {delta}");
-    // Without more knowledge of the added record it counts like the replaced one.
+    // If nothing more is known of the added record, it counts like the replaced one.
     let (epsilon, _) = pairs(0.3, &(f64::INFINITY, 0.0), &(2.0, 0.0)).unwrap();
     assert!((epsilon - (0.3 * 2_f64.exp_m1()).ln_1p()).abs() < 1e-12);
 }
@@ -255,7 +255,7 @@ fn pure_losses_shrink_by_the_formula_and_groups_cost_at_most_their_number() {
     assert_eq!(pure(1.0).map(&3).unwrap(), 3.0);
     let three = ((1.0 - 0.9_f64.powi(3)) * 3_f64.exp_m1()).ln_1p();
     assert!(near(pure(0.1).map(&3).unwrap(), three.min(3.0 * one)));
-    // Whatever the rate is, its loss at two records is at least that of the worst pair.
+    // At every rate, the loss at two records is at least that of the worst pair.
     for rate in [0.01, 0.5, 0.99] {
         let (x, y) = (poisson(&[1, 1], rate), poisson(&[], rate));
         let exact = x.iter().zip(&y).map(|(p, q)| (p / q).ln().abs()).fold(0.0, f64::max);
@@ -422,7 +422,7 @@ fn a_loss_to_the_order_of_records_is_not_hidden_by_a_sample() {
         |d| PrivacyProfile::from_points(vec![(f64::from(d), 1e-6)]),
     );
 }
-/// Its map was `(0, 1e-6)` at 0 and `(1.04, 1e-8)` at 1, where the data may also be at distance 0.
+/// The map was `(0, 1e-6)` at 0 and `(1.04, 1e-8)` at 1, where the data may also be at distance 0.
 #[test]
 fn a_delta_that_is_lost_at_distance_0_is_refused() {
     let counts = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
@@ -439,7 +439,7 @@ fn a_delta_that_is_lost_at_distance_0_is_refused() {
     assert_eq!(early.map(&0).unwrap(), (0.0, 1e-6));
     let error = make_poisson_subsampling(early, 0.01, None).unwrap_err();
     assert!(error.kind() == "MakeMeasurement" && error.to_string().contains("distance 0"));
-    // The control: a delta that is fixed after sampling is one for every distance.
+    // The control: a delta that is fixed after sampling holds at every distance.
     let sampled = make_poisson_subsampling(profile, 0.01, None).unwrap();
     let late = crate::make_fix_delta(sampled, 1e-8).unwrap();
     let losses = [0, 1, 2].map(|d| late.map(&d).unwrap());

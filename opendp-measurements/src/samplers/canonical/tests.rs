@@ -25,13 +25,13 @@ impl Floats {
         let inside = self.end.is_none_or(|(k, theta)| y.abs() < f64::from(k) - 0.5 + theta);
         if inside { self.density * self.b.powf(m) } else { 0.0 }
     }
-    /// Breakpoints of the density.
+    /// Return the breakpoints of the density.
     fn breaks(&self) -> Vec<f64> {
         let (k, end) = self.end.map_or((200, 200.0), |(k, theta)| (k, f64::from(k) - 0.5 + theta));
         let steps = (0..k).map(|m| f64::from(m) + 0.5).chain([end]);
         steps.flat_map(|y| [-y, y]).collect()
     }
-    /// The integral of a function that is constant between some points.
+    /// Return the integral of a function that is constant between some points.
     fn integral(mut points: Vec<f64>, f: impl Fn(f64) -> f64) -> f64 {
         points.sort_by(f64::total_cmp);
         points.windows(2).map(|p| (p[1] - p[0]) * f((p[0] + p[1]) / 2.0)).sum()
@@ -40,7 +40,7 @@ impl Floats {
         let points = self.breaks().into_iter().filter(|x| *x < y).chain([y]).collect();
         Self::integral(points, |x| self.at(x))
     }
-    /// The hockey-stick divergence of the noise from itself moved by a shift.
+    /// Return the hockey-stick divergence of the noise from itself moved by a shift.
     fn divergence(&self, epsilon: f64, shift: f64) -> f64 {
         let breaks = self.breaks();
         let moved = breaks.iter().map(|y| y + shift);
@@ -77,7 +77,7 @@ fn the_density_sums_to_one_and_its_hockey_stick_is_delta() {
             largest = largest.max(divergence);
         }
         assert!(delta - tolerance <= largest, "{epsilon} {delta}: {largest}");
-        // A larger shift, a smaller epsilon, or an end a little earlier break the guarantee.
+        // A larger shift, a smaller epsilon, or an end a little earlier breaks the guarantee.
         if delta < 1.0 {
             assert!(noise.divergence(epsilon, 1.1) > delta + tolerance);
         }
@@ -126,7 +126,7 @@ fn draws_have_the_density_and_a_wrong_one_is_noticed() {
     fn fit(sample: &[f64], (epsilon, delta): (f64, f64)) -> f64 {
         let noise = Floats::new(epsilon, delta);
         let end = noise.end.map_or(12.0, |(k, theta)| f64::from(k) - 0.5 + theta);
-        // Bins that cut steps apart, and two more for what is beyond.
+        // Bins that cut steps apart, and two more for values beyond.
         let bins = 61;
         let edge = |i: usize| end * (2.0 * i as f64 / bins as f64 - 1.0);
         let mut counts = vec![0; bins + 2];

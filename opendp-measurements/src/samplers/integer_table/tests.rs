@@ -2,7 +2,7 @@ use super::*;
 use crate::samplers::chi_square::chi_square;
 use opendp_core::random::{Failing, Seeded, Tape};
 
-/// Scales from the least to the largest that have a table, and tables of all sizes.
+/// Scales from the smallest to the largest that have a table, and tables of all sizes.
 const SCALES: [f64; 15] = [
     5e-324,
     1e-300,
@@ -31,7 +31,7 @@ fn tables() -> impl Iterator<Item = (f64, IntegerTable)> {
 /// Bits behind the point of exact shares.
 const PLACES: usize = 200;
 
-/// Enclose `2^PLACES 2 A w_j`, what a magnitude above 0 is to have of `2^63` units.
+/// Enclose `2^PLACES 2 A w_j`, the share of a magnitude above 0 out of `2^63` units.
 fn share(table: &IntegerTable, weights: &Weights, magnitude: u64) -> (UBig, UBig) {
     let (lo, hi) = weights.enclose(magnitude, PLACES);
     ((lo * table.unit) << 1_usize, (hi * table.unit) << 1_usize)
@@ -48,7 +48,7 @@ fn sound(table: &IntegerTable, weights: &Weights) -> bool {
     let all: u64 = (0..=first).map(|entry| table.urns.weight(entry)).sum();
     let room = 2 * (first - 1) + table.tail <= table.urns.weight(first);
     let block = 1 << table.block;
-    // Halved in each block, with 2^-200 for the enclosures.
+    // The weight is halved in each block, with 2^-200 for the enclosures.
     let halved = |from: u64| {
         let (near, far) =
             (weights.enclose(from, PLACES).0, weights.enclose(from + block, PLACES).1);
@@ -107,10 +107,10 @@ fn there_are_tables_of_small_scales_only() {
     assert!(IntegerTable::gaussian(387.0).is_none() && IntegerTable::gaussian(386.0).is_some());
 }
 
-/// Find a word that the table leaves open, with a sign.
+/// Find a word that the table does not decide, with a sign.
 fn open_word(table: &IntegerTable, negative: bool) -> u64 {
     let mut source = Seeded::<64>::new(1);
-    // The units of an entry are at the end of its urn, or of others.
+    // The units of an entry are at the end of its own urn, or of others.
     let bits = table.urns.last().count_ones();
     let ends = (0..=table.urns.last()).flat_map(|urn| {
         let start = urn << (64 - bits);
@@ -149,7 +149,7 @@ fn a_rest_is_accepted_up_to_its_exact_probability() {
                     assert_eq!(slow(unit, probability - margin), Ok(Some(magnitude)), "{scale}");
                 }
                 assert_eq!(slow(unit, probability + margin), Ok(None), "{scale}");
-                // The second word decides where the first is that of the threshold.
+                // The second word decides when the first equals the first word of the threshold.
                 let margin = 1 << 20;
                 if 1 << 70 < probability {
                     assert_eq!(slow(unit, probability - margin), Ok(Some(magnitude)), "{scale}");
@@ -262,7 +262,7 @@ fn adds_what_it_draws_and_saturates() {
     assert_eq!(table.add(-120_i8, &mut Tape::<64>::new(open.to_vec())), Ok(-125));
 }
 
-/// Compute the law of what the table leaves open: rejected, then the magnitudes from 1 on.
+/// Compute the law of draws that the table leaves open: rejected, then the magnitudes from 1 on.
 fn conditional(table: &IntegerTable, weights: &Weights) -> Vec<f64> {
     let first = table.urns.last();
     let all = table.urns.weight(first) as f64;
@@ -284,7 +284,7 @@ fn conditional(table: &IntegerTable, weights: &Weights) -> Vec<f64> {
 
 #[test]
 fn what_the_table_leaves_open_has_its_exact_law() {
-    // In turn, nearly all of it is a rest; a tail of many blocks; a tail that falls fast.
+    // In turn: mostly rest; a tail of many blocks; a tail that falls fast.
     for (table, wrong) in [
         (IntegerTable::gaussian(1.0), Weights::gaussian(1.000_000_000_000_1)),
         (IntegerTable::laplace(0.5), Weights::laplace(0.52)),
@@ -305,7 +305,7 @@ fn what_the_table_leaves_open_has_its_exact_law() {
             chi_square(&observed, &expected)
         };
         assert!(fit(&law) < 1.0, "{:?}: {}", table.weights, fit(&law));
-        // Weights that are slightly different, by far less than a table shows.
+        // Weights that differ slightly, by far less than a table shows.
         let other = conditional(&table, &wrong);
         let other: Vec<f64> =
             (0..law.len()).map(|i| other.get(i).copied().unwrap_or(0.0).max(0.0)).collect();

@@ -6,12 +6,12 @@ use std::hint::select_unpredictable;
 ///
 /// It is the alias method of Walker (1977), "An efficient method for generating discrete random
 /// variables with general distributions", filled as by Vose (1991), in integers. Each of `2^bits`
-/// urns holds `2^(63 - bits)` units. The first units of an urn belong to the entry of its number,
-/// the others to one other entry. A word chooses an urn by its first bits and a unit by the next
-/// `63 - bits`; its last bit has no part in it.
+/// urns holds `2^(63 - bits)` units. The first units of an urn belong to the entry with the urn's
+/// number, the others to one other entry. The first bits of a word choose an urn and the next
+/// `63 - bits` choose a unit. The last bit is not used.
 ///
-/// An urn is a word, too: the number of its first units, twice that because the last bit of a drawn
-/// word comes after the unit, and in its last `bits` bits the other entry.
+/// An urn is a word, too. It holds twice the number of its first units, because the last bit of a
+/// drawn word comes after the unit. Its last `bits` bits are the other entry.
 #[derive(Clone, Debug)]
 pub(super) struct Urns {
     urns: Box<[u64]>,
@@ -23,12 +23,12 @@ pub(super) struct Urns {
 impl Urns {
     /// Fill `2^bits` urns with as many weights, whose sum is `2^63`.
     ///
-    /// Each turn fills the urn of an entry that has not enough for it from one that has more; the
-    /// sum of the weights that are left stays `2^(63 - bits)` times the number of urns that are
-    /// left, so that all that remain in the end have just enough.
+    /// Each turn fills the urn of an entry that has too little from one that has more. The sum of
+    /// the remaining weights stays `2^(63 - bits)` times the number of remaining urns, so at the
+    /// end each remaining entry has exactly enough.
     pub(super) fn new(bits: u32, mut weights: Vec<u64>) -> Self {
         let full = 1_u64 << (63 - bits);
-        // An urn all of whose units belong to the other entry, which is its own.
+        // An urn whose units all belong to the other entry, which is its own entry.
         let mut urns: Box<[u64]> = (0..weights.len() as u64).collect();
         let (mut few, mut many): (Vec<usize>, Vec<usize>) =
             (0..weights.len()).partition(|entry| weights[*entry] < full);
@@ -40,23 +40,24 @@ impl Urns {
         Self { urns, bits, mask: (1 << bits) - 1 }
     }
 
-    /// Read the entry of a word off the urns.
+    /// Return the entry of a word.
     ///
     /// # Proof
     ///
-    /// Let `r` be the last `64 - bits` bits of the word, the unit and the bit after it, and `2 t` and
-    /// `o` the two parts of its urn. `2^bits r + 2^bits - 1 < 2^bits 2 t + o` if and only if
-    /// `r < 2 t`: if `r + 1 <= 2 t`, then by 1 at least; if `2 t <= r`, then not, because
-    /// `o <= 2^bits - 1`. And `r < 2 t` if and only if the unit, `floor(r / 2)`, is below `t`.
+    /// Let `r` be the last `64 - bits` bits of the word, the unit and the bit after it, and `2 t`
+    /// and `o` the two parts of its urn. `2^bits r + 2^bits - 1 < 2^bits 2 t + o` if and only if
+    /// `r < 2 t`. If `r + 1 <= 2 t`, the left side is smaller by at least 1. If `2 t <= r`, it is
+    /// not smaller, because `o <= 2^bits - 1`. And `r < 2 t` if and only if the unit,
+    /// `floor(r / 2)`, is below `t`.
     #[inline]
     pub(super) fn entry(&self, word: u64) -> u64 {
         let number = word >> (64 - self.bits);
         let urn = self.urns[number as usize];
-        // Which of the two it is, is as good as random: a branch would be mispredicted.
+        // Both are equally likely for a branch, which would be mispredicted.
         select_unpredictable(word << self.bits | self.mask < urn, number, urn & self.mask)
     }
 
-    /// The entry of the largest number.
+    /// Return the entry with the largest number.
     #[inline]
     pub(super) fn last(&self) -> u64 {
         self.mask

@@ -22,22 +22,22 @@ enum Shape {
     Gaussian,
 }
 
-/// Bounds by how much a weight exceeds its bound in [`Weights::below`], in units of `2^-128`.
+/// Bounds the excess of a weight over its bound in [`Weights::below`], in units of `2^-128`.
 pub(super) const SHORTFALL: u128 = 1 << 24;
 
 impl Weights {
-    /// Take the rate `1 / scale`.
+    /// Make the weights for the rate `1 / scale`.
     pub(super) fn laplace(scale: f64) -> Self {
         let parts = Dyadic::new(scale);
         Self::new(Shape::Laplace, parts.mantissa.into(), parts.exponent.into())
     }
-    /// Take the rate `1 / (2 sigma^2)`.
+    /// Make the weights for the rate `1 / (2 sigma^2)`.
     pub(super) fn gaussian(sigma: f64) -> Self {
         let parts = Dyadic::new(sigma);
         let mantissa = UBig::from(parts.mantissa);
         Self::new(Shape::Gaussian, &mantissa * &mantissa, 2 * i64::from(parts.exponent) + 1)
     }
-    /// Take the rate `1 / (mantissa 2^exponent)`.
+    /// Make the weights for the rate `1 / (mantissa 2^exponent)`.
     fn new(shape: Shape, mantissa: UBig, exponent: i64) -> Self {
         let places = exponent.unsigned_abs() as usize;
         let (numerator, denominator) = match exponent {
@@ -55,7 +55,7 @@ impl Weights {
         }
     }
 
-    /// Decide whether `x_to - x_from` is at least so many tenths, for `from <= to`.
+    /// Decide whether `x_to - x_from` is at least this many tenths, for `from <= to`.
     pub(super) fn part(&self, from: u64, to: u64, tenths: u32) -> bool {
         let difference = self.f(to) - self.f(from);
         &self.denominator * tenths <= &self.numerator * difference * 10_u8
@@ -69,8 +69,8 @@ impl Weights {
 
     /// Enclose `2^precision x_j` by neighbours.
     ///
-    /// The exponential of a number that is not positive changes by less than the number does, so
-    /// that these ends move [`enclose`](Self::enclose) by `2^-8`; each of its ends is enclosed to 2.
+    /// The exponential of a number that is not positive changes by less than the number does. So
+    /// these ends move [`enclose`](Self::enclose) by `2^-8`; each of its ends is enclosed to 2.
     fn exponent(&self, j: u64, precision: usize) -> (IBig, IBig) {
         let least = IBig::from(((&self.numerator * self.f(j)) << precision) / &self.denominator);
         let most = &least + IBig::ONE;
@@ -81,12 +81,13 @@ impl Weights {
     ///
     /// # Bound
     ///
-    /// In units of `2^-128`: `q = w_1` is short by less than 2, since 8 more bits are short by less
-    /// than 5. A product of two numbers of at most 1 is short by at most the sum of what its factors
-    /// are short by, and 1 for what is cut off: `q^2` by 5. So is, for the Laplace weights, the ratio
-    /// `r_i = q` of `w_(i + 1)` and `w_i` by 2; for the Gaussian ones `r_0 = q` by 2,
-    /// `r_(i + 1) = r_i q^2` by 6 more each time. From `w_1 = q`, a step to `w_(i + 1) = w_i r_i`
-    /// adds `3 + 6 i` at most: in the end that is at most `3 count^2 < 2^24`.
+    /// In units of `2^-128`: `q = w_1` is short by less than 2, since with 8 more bits it is short
+    /// by less than 5 smaller units. A product of two numbers of at most 1 is short by at most the
+    /// sum of the errors of its factors, plus 1 for the bits cut off. So `q^2` is short by 5. Let
+    /// `r_i` be the ratio of `w_(i + 1)` and `w_i`. For the Laplace weights `r_i = q` is short
+    /// by 2. For the Gaussian ones `r_0 = q` is short by 2, and `r_(i + 1) = r_i q^2` by 6 more
+    /// each time. From `w_1 = q`, a step to `w_(i + 1) = w_i r_i` adds at most `3 + 6 i`: in the
+    /// end that is at most `3 count^2 < 2^24`.
     pub(super) fn below(&self, count: usize) -> Vec<u128> {
         let bits = 128 + 8;
         let (_, most) = self.exponent(1, bits + 8);
@@ -121,7 +122,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Count the bounds that are above the exact weight or short of it by more than allowed.
+    /// Count the bounds that exceed the exact weight, or are short of it by more than allowed.
     fn wrong(weights: &Weights, bounds: &[u128]) -> usize {
         let wrong = |(j, bound): (usize, &u128)| {
             let (lo, hi) = weights.enclose(j as u64 + 1, 200);

@@ -1,22 +1,22 @@
-//! Scores in blocks, of each of which the best one is known.
+//! Scores in blocks, with the best score of each block.
 
 use crate::samplers::{Optimize, score::Score};
 use dashu_int::{IBig, UBig};
 use std::ops::Range;
 
-/// The scores of a race. The heats, which look at many scores, are compiled for each type of them; the
-/// rest of the race is not.
+/// The scores of a race. The heats, which read many scores, are compiled for each score type. The
+/// rest of the race is compiled once.
 pub(super) trait Field {
-    /// How many scores there are.
+    /// Return the number of scores.
     fn count(&self) -> usize;
-    /// About how far the best score of each block is from the best of all.
+    /// Return the approximate distance of each block's best score from the best of all.
     fn distances_of_blocks(&self) -> Vec<f64>;
     /// Enclose the distance of a score to the best.
     fn distance(&self, index: usize) -> Option<(f64, f64)>;
-    /// The distance of a score to the best, as integer and exponent.
+    /// Return the distance of a score to the best, as integer and exponent.
     fn exact_distance(&self, index: usize) -> (UBig, i64);
-    /// Shut the gate to scores that are at least so far from the best, or leave it open to all if no
-    /// score is known to be. Say whether there is a gate.
+    /// Shut the gate to scores that are at least `distance` from the best. Leave it open to all if
+    /// no such score is known. Return whether there is a gate.
     fn shut(&mut self, distance: f64) -> bool;
     /// Find the first of some scores of a block that passes the gate.
     fn find(&self, some: Range<usize>, block: usize) -> Option<usize>;
@@ -33,7 +33,7 @@ pub(super) struct Blocks<'a, T> {
 }
 
 impl<'a, T: Score> Blocks<'a, T> {
-    /// Nothing of no scores.
+    /// Return `None` if there are no scores.
     pub(super) fn new(scores: &'a [T], optimize: Optimize) -> Option<Self> {
         let (bests, best) = match optimize {
             Optimize::Max => bests(scores, |a, b| a > b),
@@ -43,7 +43,7 @@ impl<'a, T: Score> Blocks<'a, T> {
     }
 }
 
-/// The best of each block, and of all.
+/// Return the best score of each block, and of all.
 fn bests<T: Copy>(scores: &[T], better: impl Fn(T, T) -> bool) -> Option<(Vec<T>, T)> {
     let mut bests = Vec::with_capacity(scores.len().div_ceil(BLOCK));
     for block in scores.chunks(BLOCK) {
@@ -53,7 +53,7 @@ fn bests<T: Copy>(scores: &[T], better: impl Fn(T, T) -> bool) -> Option<(Vec<T>
     Some((bests, best))
 }
 fn best_of<T: Copy>(block: &[T], better: &impl Fn(T, T) -> bool) -> Option<T> {
-    // Several are compared at once.
+    // Compare several scores at once.
     let mut lanes = [*block.first()?; LANES];
     let mut rest = block;
     while let Some((row, others)) = rest.split_first_chunk::<LANES>() {
@@ -114,8 +114,8 @@ fn difference((m, e): (IBig, i64), (n, f): (IBig, i64)) -> (UBig, i64) {
     (distance, exponent)
 }
 
-/// The blocks and their numbers; some of those with the best scores come first. Floats are good enough
-/// to say which.
+/// Return the blocks and their numbers; some of those with the best scores come first. Floats are
+/// precise enough to choose these.
 pub(super) fn ordered(field: &dyn Field) -> impl Iterator<Item = (usize, Range<usize>)> + use<> {
     let scores = field.count();
     let mut order: Vec<(f64, usize)> = field.distances_of_blocks().into_iter().zip(0..).collect();
@@ -127,7 +127,7 @@ pub(super) fn ordered(field: &dyn Field) -> impl Iterator<Item = (usize, Range<u
         .map(move |(_, number)| (number, number * BLOCK..scores.min((number + 1) * BLOCK)))
 }
 
-/// So many blocks are chosen to come first.
+/// The number of blocks that are chosen to come first.
 const FIRST: usize = 16;
 const LANES: usize = 8;
 const BLOCK: usize = 32 * LANES;

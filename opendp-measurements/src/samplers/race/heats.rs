@@ -1,4 +1,4 @@
-//! The first draws of a race, after which few candidates are left.
+//! The first draws of a race, which leave few candidates.
 
 use super::{Enclosed, Noise, blocks::Field, blocks::ordered, hits::Hits, hits::prefix};
 use crate::samplers::neg_ln;
@@ -12,11 +12,11 @@ use std::{
 /// A candidate after its first draw: its index and its first digit.
 pub(super) type Candidate = Enclosed<(usize, u64), f64>;
 
-/// Which candidates may still be among the best, of those without a hit.
+/// The candidates without a hit that may still be among the best.
 #[derive(PartialEq)]
 enum Open {
     All,
-    /// Those of a score that passes the gate.
+    /// The candidates whose score passes the gate.
     Above,
     None,
 }
@@ -48,18 +48,18 @@ impl<'a, F: Field> Heats<'a, F> {
         }
     }
 
-    /// Draw the first digits of all candidates that may be among the `k` largest, and keep those that
-    /// still may be.
+    /// Draw the first digits of all candidates that may be among the `k` largest, and keep those
+    /// that still may be.
     ///
-    /// Blocks of good scores run first, so that the bar is high from the beginning. Digits are drawn by
-    /// [`Hits`]: a candidate without a hit has noise of at most `-ln p`, and when this does not carry
+    /// Blocks of good scores run first, so the bar is high from the beginning. [`Hits`] draws the
+    /// digits: a candidate without a hit has noise of at most `-ln p`. If this noise does not raise
     /// its score to the bar, the rest of its digit is never drawn.
     pub(super) fn run<N: Noise, S: RandomSource>(
         mut self,
         source: &mut S,
     ) -> Result<Vec<Candidate>, NoEntropy> {
         let hits = Hits::new::<S>();
-        // So many candidates have no hit, and the next has one.
+        // This many candidates have no hit, and the next has one.
         let count = self.field.count();
         let mut misses = hits.misses(count, source)?;
         for (number, block) in ordered(self.field) {
@@ -114,7 +114,7 @@ impl<'a, F: Field> Heats<'a, F> {
         if upper < self.height {
             return;
         }
-        // Senseless scores have senseless bounds, and none is sensible too.
+        // Invalid scores have invalid bounds; minus infinity is valid too.
         let lower = (N::lower(e) - far).next_down().max(f64::NEG_INFINITY);
         self.left.push(Enclosed { item: (index, digit), lower, upper });
         let height = self.bar.raise(lower);
@@ -128,11 +128,11 @@ impl<'a, F: Field> Heats<'a, F> {
         }
     }
 
-    /// Which candidates may pass the bar without a hit.
+    /// Find the candidates that may pass the bar without a hit.
     ///
-    /// Their noise is at most that of the least digit that is not a hit. With `r` the difference to
-    /// the bar, rounded up beyond the exact one, a candidate whose distance to the best score is at
-    /// least `r scale` ends below the bar.
+    /// Their noise is at most the noise of the smallest digit that is not a hit. Let `r` be the
+    /// difference to the bar, rounded up above the exact one. A candidate whose distance to the
+    /// best score is at least `r scale` ends below the bar.
     fn gate<S: RandomSource>(&mut self) -> Open {
         let most = neg_ln_cap(1 << (S::BITS - prefix::<S>()), S::BITS);
         let reach = (most - self.height).next_up();
@@ -144,7 +144,7 @@ impl<'a, F: Field> Heats<'a, F> {
     }
 }
 
-/// Keep those that may still be as high.
+/// Keep the candidates whose upper bound reaches the height.
 fn drop_below(height: f64, left: &mut Vec<Candidate>) {
     left.retain(|candidate| !(candidate.upper < height));
 }
@@ -153,14 +153,14 @@ fn drop_below(height: f64, left: &mut Vec<Candidate>) {
 /// below for `near >= 0`.
 ///
 /// With `v = 2^-53`, the roundings of the quotient and of both products raise it by at most
-/// `(1 + v)^3`, and `(1 + v)^3 (1 - 8v) < 1`. A product that is not normal is wrong by less than the
-/// least normal float, and the difference is exact there; elsewhere it only falls. Scales at the ends
-/// of the range, whose quotients might not be normal, have the bound 0.
+/// `(1 + v)^3`, and `(1 + v)^3 (1 - 8v) < 1`. A product that is not normal is wrong by less than
+/// the least normal float, and the difference is exact there; for other products it only falls.
+/// Scales at the ends of the range, whose quotients might not be normal, have the bound 0.
 fn inverse(scale: f64) -> f64 {
     if (1e-290..=1e290).contains(&scale) { (1.0 / scale) * (1.0 - 4.0 * f64::EPSILON) } else { 0.0 }
 }
 
-/// Bound `-ln(n / 2^bits)` from above, roughly, for an integer `n` below `2^bits`; 0 gives infinity.
+/// Bound `-ln(n / 2^bits)` roughly from above, for an integer `n` below `2^bits`; infinity for 0.
 ///
 /// `n >= 2^(length - 1)`, `length` the number of its bits, so the logarithm is at most
 /// `(bits + 1 - length) ln 2`. The bound `0.6932` of `ln 2` leaves `5e-5` per bit, more than the
@@ -178,7 +178,7 @@ struct Bar {
 }
 
 impl Bar {
-    /// Take note of a lower bound and give the `k`-th largest so far.
+    /// Record a lower bound and return the `k`-th largest so far.
     fn raise(&mut self, lower: f64) -> f64 {
         if self.largest.len() < self.k {
             self.largest.push(Reverse(Total(lower)));
@@ -238,8 +238,8 @@ mod tests {
         assert!(!is_below(1.0 / 10.0 - f64::MIN_POSITIVE, 1.0, 10.0));
     }
 
-    /// Whether those that the gate shuts out are surely below the bar: whether the noise that they may
-    /// have, less their distance in scales, is less than the height.
+    /// Whether the scores that the gate shuts out are certainly below the bar: whether their
+    /// largest noise, minus their distance in scales, is less than the height.
     fn is_shut(gate: impl Score, best: impl Score, scale: f64, height: f64) -> bool {
         let unit = 1200;
         let at = |(m, e): (IBig, i64)| m << (e + unit) as usize;
@@ -272,7 +272,7 @@ mod tests {
             gate(best as i16, scale, height);
             if let Some(gate) = gate(best as u64, scale, height) {
                 gates += 1;
-                // The control: those nearer by two scores are not below.
+                // The control: scores nearer by two are not below.
                 assert!(!is_shut((gate + 2).min(best as u64), best as u64, scale, height));
             }
         }

@@ -7,10 +7,10 @@ use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Trials that hit with probability `p = 2^-b` each, independently.
 ///
-/// A digit whose first `b` bits are 0 is a hit, and [`hit`](Hits::hit) and [`miss`](Hits::miss) draw
-/// digits that are and that are not. So a list of digits can be drawn by first drawing where the hits
-/// are, and then, of those that matter, the digits: the law of what is drawn is that of uniform
-/// digits, all independent.
+/// A digit whose first `b` bits are 0 is a hit. [`hit`](Hits::hit) draws a digit that is a hit, and
+/// [`miss`](Hits::miss) draws one that is not. To draw a list of digits, first draw the positions
+/// of the hits, and then only the digits that matter. The result has the law of independent uniform
+/// digits.
 pub(super) struct Hits {
     /// Bounds of `1 / -ln(1 - p)`.
     pace: (f64, f64),
@@ -32,7 +32,7 @@ impl Hits {
     ///
     /// The number `G` has `P[G >= m] = (1 - p)^m`. That is `P[E >= m l]` for a standard exponential
     /// variable `E` and `l = -ln(1 - p)`, so `G` is the integer part of `E / l`. A float enclosure
-    /// nearly always tells it, and otherwise an exact one of as many digits of `E` as it takes.
+    /// nearly always decides it, and otherwise an exact one with as many digits of `E` as needed.
     #[inline]
     pub(super) fn misses<S: RandomSource>(
         &self,
@@ -56,7 +56,7 @@ impl Hits {
         Ok(source.word()? >> prefix::<S>())
     }
 
-    /// Draw a digit that is not.
+    /// Draw a digit that is not a hit.
     #[inline]
     pub(super) fn miss<S: RandomSource>(source: &mut S) -> Result<u64, NoEntropy> {
         loop {
@@ -105,7 +105,7 @@ mod tests {
     use crate::samplers::chi_square::chi_square;
     use opendp_core::random::{Seeded, Tape};
 
-    /// Count how often there are so many misses, the last count for all larger numbers.
+    /// Count how often each number of misses occurs; the last count is for all larger numbers.
     fn counts<const B: u32>(draws: usize, last: usize, seed: u64) -> Vec<u64> {
         let (mut source, mut counts) = (Seeded::<B>::new(seed), vec![0; last + 1]);
         let hits = Hits::new::<Seeded<B>>();
@@ -149,15 +149,17 @@ mod tests {
 
     #[test]
     fn a_doubt_is_settled_by_further_digits() {
-        // (255 / 256) 2^64 is an integer: U is on either side of it, hence E of l.
+        // (255 / 256) 2^64 is an integer. U lies on either side of it, so E lies on either side of
+        // l.
         let (hits, digit) = (Hits::new::<Seeded<64>>(), u64::MAX / 256 * 255 + 255);
         let at = |words: Vec<u64>| hits.misses(99, &mut Tape::<64>::new(words)).unwrap();
         assert_eq!(at(vec![digit - 1, 1 << 60, 0]), 1);
         assert_eq!(at(vec![digit, 1 << 60, 0]), 0);
-        // The control: the floats leave it open.
+        // The control: floats do not decide it.
         let (low, high) = neg_ln(digit, 64);
         assert!((low * hits.pace.0) < 1.0 && 1.0 < high * hits.pace.1);
-        // U below 2^-64 is no trouble, and a limit that is surely reached draws nothing more.
+        // U below 2^-64 causes no problem, and a limit that is certainly reached draws nothing
+        // more.
         let mut tape = Tape::<64>::new(vec![0, 1 << 63]);
         assert_eq!(hits.misses(1 << 20, &mut tape), Ok(11_511)); // 65 ln 2 / l
         assert_eq!(hits.misses(5, &mut Tape::<64>::new(vec![0])), Ok(5));

@@ -1,4 +1,4 @@
-//! The file itself: whose turn it is, whether it is still the one that was opened, what is in it.
+//! The file itself: its lock, whether it is still the file that was opened, and its content.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -9,15 +9,15 @@ use std::{
 
 use opendp_core::{Error, Result};
 
-/// How often to ask whether it is our turn, and how long to wait in between: 60 seconds in all.
+/// How often to try for the lock. With the pauses between, this is 60 seconds in all.
 const ATTEMPTS: u32 = 120_000;
 const PAUSE: Duration = Duration::from_micros(500);
-/// At first it is our turn soon, where the disk is fast.
+/// Pauses are short for this many attempts, which is enough if the disk is fast.
 const SOON: u32 = 200;
 const SHORT_PAUSE: Duration = Duration::from_micros(50);
 
-/// An open file. A process that was forked opens it anew: else both would hold one lock, and move
-/// one cursor.
+/// An open file. A forked process opens it anew; otherwise both would share one lock and one
+/// cursor.
 pub(super) struct Disk {
     path: PathBuf,
     file: File,
@@ -25,7 +25,7 @@ pub(super) struct Disk {
     process: u32,
 }
 impl Disk {
-    /// Make a file, or find that there is one.
+    /// Create a file, or report that there is one.
     pub(super) fn create(path: &Path) -> Result<Option<Self>> {
         let mut options = OpenOptions::new();
         options.read(true).write(true);
@@ -59,7 +59,8 @@ impl Disk {
         }
         Ok(&self.file)
     }
-    /// Whoever makes a file has it empty for a moment. One that stays empty was cut off.
+    /// Wait for a file that is still empty. It is empty for a moment while another process creates
+    /// it. A file that stays empty was cut off.
     pub(super) fn wait_until_made(&mut self) -> Result<()> {
         for _ in 0..ATTEMPTS / 6 {
             if 0 < self.length()? {
@@ -69,8 +70,8 @@ impl Disk {
         }
         Err(damaged(&self.path, "the file is empty"))
     }
-    /// Do something while no other writer, or nobody at all, does anything. The lock is that of the
-    /// inode, so that it holds whatever name a process knows the file by.
+    /// Do something while no other writer, or no other process at all, uses the file. The lock
+    /// belongs to the inode, so it holds under every name of the file.
     pub(super) fn locked<T>(
         &mut self,
         alone: bool,
@@ -100,7 +101,7 @@ impl Disk {
         let length = self.file()?.metadata().map(|metadata| metadata.len());
         length.map_err(|error| fault(&self.path, &error))
     }
-    /// Read from a place to another, or to the end of the file if that comes first.
+    /// Read from one place to another, or to the end of the file if that comes first.
     pub(super) fn read(&mut self, from: u64, to: u64) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let mut file = self.file()?;
@@ -119,7 +120,7 @@ impl Disk {
         let cut = self.file()?.set_len(end);
         cut.map_err(|error| fault(&self.path, &error))
     }
-    /// Wait until all that was written is on the disk.
+    /// Wait until all written data are on the disk.
     pub(super) fn sync(&mut self) -> Result<()> {
         let synced = self.file()?.sync_data();
         synced.map_err(|error| fault(&self.path, &error))
@@ -185,7 +186,7 @@ pub(crate) fn no_ledger(path: &Path) -> Error {
 }
 #[cold]
 fn read_only(path: &Path, error: &std::io::Error) -> Error {
-    // Whoever may read the file but not write to it is told so.
+    // Report a file that can be read but not written as read-only.
     if File::open(path).is_ok() { read_only_error(path) } else { fault(path, error) }
 }
 #[cold]
@@ -195,7 +196,7 @@ pub(crate) fn read_only_error(path: &Path) -> Error {
         path.display()
     ))
 }
-/// Say what is wrong with the file.
+/// Report what is wrong with the file.
 #[cold]
 fn fault(path: &Path, error: &std::io::Error) -> Error {
     let what = match error.kind() {

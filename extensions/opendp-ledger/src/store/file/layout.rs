@@ -1,32 +1,32 @@
-//! How a ledger stands in its file: a header, a mark, and sealed lines.
+//! The layout of a ledger in its file: a header, a mark, and sealed lines.
 //!
-//! The header and the mark have a sector of the disk each, so that each is written whole or not at
-//! all. A line is a seal, a space, JSON, and an end of line. The seal covers the JSON and the seal of
-//! the line before. The mark says how far the lines go. It is written after they are durable, so that
-//! it never says too much: lines that it counts and that are not there were damaged or cut off.
+//! The header and the mark have one sector of the disk each, so each is written whole or not at
+//! all. A line is a seal, a space, JSON, and an end of line. The seal covers the JSON and the seal
+//! of the line before. The mark states how far the lines go. It is written after they are durable,
+//! so it never counts too many. If a counted line is missing, it was damaged or cut off.
 
 use sha2::{Digest, Sha256};
 
 use crate::record::hexadecimal;
 
-/// The bytes of a sector, which disks write whole.
+/// The size of a sector in bytes. Disks write a sector whole.
 pub(super) const SECTOR: usize = 512;
-/// The characters of a seal.
+/// The length of a seal in characters.
 pub(super) const SEAL: usize = 64;
-/// How each ledger begins.
+/// The first bytes of each ledger.
 const MAGIC: &str = "opendp-ledger ";
-/// How a ledger of version 1 begins, which is a database.
+/// The first bytes of a ledger of version 1, which is a database.
 pub(super) const LEGACY: &[u8] = b"SQLite format 3\0";
 /// The version of this layout. Version 1 was the database.
 pub(super) const VERSION: u32 = 2;
 
-/// Where the parts of a ledger are.
+/// The positions of the parts of a ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// Where the mark is. The lines begin a sector after it.
+    /// The position of the mark. The lines begin a sector after it.
     pub(super) mark: u64,
 }
-/// What the first bytes of a file say.
+/// The kind of file, from its first bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Ledger(Header),
@@ -57,25 +57,25 @@ impl Header {
         }
         let mark = lines.next().and_then(|line| line.strip_prefix("mark ")?.parse().ok());
         match mark.map(|mark| Header { mark }) {
-            // The header is what would be written, to the last byte.
+            // Accept the header only if it equals, in every byte, the header that would be written.
             Some(header) if header.write() == bytes => Found::Ledger(header),
             _ => Found::Damaged,
         }
     }
 }
 
-/// How far the lines go that are durable.
+/// The end of the durable lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// How many lines there are.
+    /// The number of lines.
     pub(super) lines: u64,
-    /// Where the last one ends.
+    /// The end of the last line.
     pub(super) end: u64,
-    /// The seal of the last one.
+    /// The seal of the last line.
     pub(super) seal: String,
 }
 impl Mark {
-    /// Of no lines.
+    /// Return the mark of no lines.
     pub(super) fn new(header: Header) -> Self {
         Mark { lines: 0, end: header.lines(), seal: String::new() }
     }
@@ -104,7 +104,7 @@ fn sector(text: String) -> [u8; SECTOR] {
     sector
 }
 
-/// Seal a text that follows a seal.
+/// Return the seal of a text that follows a seal.
 pub(super) fn seal(previous: &str, text: &str) -> String {
     let mut hash = Sha256::new();
     for field in [previous, text] {
@@ -113,13 +113,13 @@ pub(super) fn seal(previous: &str, text: &str) -> String {
     }
     hexadecimal(hash)
 }
-/// Write a line, and give its seal.
+/// Write a line, and return its seal.
 pub(super) fn write_line(previous: &str, text: &str, lines: &mut Vec<u8>) -> String {
     let seal = seal(previous, text);
     lines.extend_from_slice(format!("{seal} {text}\n").as_bytes());
     seal
 }
-/// Read a line that ends, if its seal fits.
+/// Read a complete line, if its seal fits.
 pub(super) fn read_line<'a>(previous: &str, line: &'a [u8]) -> Option<(&'a str, &'a str)> {
     let line = std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?;
     let (written, text) = line.split_at_checked(SEAL)?;

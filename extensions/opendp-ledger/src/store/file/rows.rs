@@ -1,4 +1,4 @@
-//! The lines of a ledger as the two tables that a ledger works with.
+//! The lines of a ledger, as the two tables that a ledger works with.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -10,15 +10,15 @@ use super::state::{State, entry_of, write_account, write_entry};
 use crate::store::Tables;
 use crate::{Account, Entry};
 
-/// How often to look again at a mark that is being written.
+/// How often to read a mark again while it is being written.
 const LOOKS: usize = 100;
 
-/// What was read of the file so far.
+/// What has been read of the file so far.
 pub(super) struct View {
     disk: Disk,
     header: Header,
     state: State,
-    /// Damage that was found stays.
+    /// Damage that was found is kept as an error.
     failed: Option<Error>,
 }
 impl View {
@@ -31,7 +31,8 @@ impl View {
     pub(super) fn mark(&self) -> Mark {
         self.state.mark.clone()
     }
-    /// Read on to where the mark is. Who holds the lock to write has read all, and expects no less.
+    /// Read on to the mark. The process that holds the write lock has read everything, and expects
+    /// no less.
     pub(super) fn refresh(&mut self, writing: bool) -> Result<()> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -54,7 +55,8 @@ impl View {
             }
             std::thread::yield_now();
         }
-        // Look once more when nobody writes. Who holds the lock to write would wait for itself.
+        // Read once more while no other process writes. The holder of the write lock would wait for
+        // itself.
         let look = |disk: &mut Disk| disk.read(at, at + SECTOR as u64);
         let bytes = if writing { look(&mut self.disk)? } else { self.disk.locked(false, look)? };
         Mark::read(&bytes).ok_or_else(|| damaged(self.disk.path(), "its mark was changed"))
@@ -73,13 +75,13 @@ impl View {
         let what = format!("line {} was changed or cut off", self.state.mark.lines + 1);
         Err(damaged(self.disk.path(), &what))
     }
-    /// Take in whole lines, as long as each follows the one before.
+    /// Apply whole lines, as long as each follows the one before.
     fn take(&mut self, bytes: &[u8]) -> Result<usize> {
         let mut taken = 0;
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             let Some((seal, text)) = read_line(&self.state.mark.seal, line) else { break };
             if self.state.apply(text, seal, line.len()).is_none() {
-                // Nothing that this program writes. It must not be left out.
+                // This program never writes such a line. It must not be skipped.
                 let what = format!("line {} cannot be understood", self.state.mark.lines + 1);
                 let error = damaged(self.disk.path(), &what);
                 self.failed = Some(error.clone());
@@ -89,9 +91,9 @@ impl View {
         }
         Ok(taken)
     }
-    /// Take in what somebody has written who was then killed, or left without power, before the mark
-    /// was on the disk. Whole lines count; the part of a line was seen by nobody. Where to write is
-    /// known to those who hold the lock to write.
+    /// Apply lines of a writer that was killed, or lost power, before the mark was on the disk.
+    /// Whole lines count. A partial line was never returned as a release. Holders of the write lock
+    /// know where to write.
     pub(super) fn recover(&mut self, header: Option<Header>, disk: &mut Disk) -> Result<()> {
         let (from, length) = (self.state.mark.end, disk.length()?);
         if length < from {
@@ -104,7 +106,7 @@ impl View {
         let taken = self.take(&bytes)?;
         if header.is_some() {
             disk.cut(from + taken as u64)?;
-            // A system whose sync failed once may take what it did not write for written.
+            // After a failed sync, a system may treat unwritten data as written.
             disk.write(from, bytes.get(..taken).unwrap_or_default())?;
         }
         if 0 < taken {
@@ -117,7 +119,7 @@ impl View {
     }
 }
 
-/// What is to be written.
+/// Data to be written.
 pub(super) struct Pending {
     pub(super) from: u64,
     pub(super) lines: Vec<u8>,
@@ -137,7 +139,7 @@ impl Pending {
     }
 }
 
-/// The tables, as they are, with what is to be written.
+/// The current tables, with the data to be written.
 pub(super) struct Rows<'a> {
     pub(super) view: &'a mut View,
     pub(super) pending: Option<Pending>,
@@ -147,7 +149,7 @@ impl Rows<'_> {
         let path = self.view.disk.path();
         self.pending.as_mut().ok_or_else(|| super::read_only_error(path))
     }
-    /// Read an entry again, from the file.
+    /// Read an entry again from the file.
     fn read_entry(&mut self, account: &Account, index: usize) -> Result<Entry> {
         let View { disk, state, .. } = &mut *self.view;
         let place = state.budgets.get(&account.name).and_then(|budget| budget.places.get(index));

@@ -1,4 +1,4 @@
-//! What the lines of a ledger add up to, in memory.
+//! The sum of the lines of a ledger, in memory.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,9 +10,9 @@ use crate::{Account, Entry, Loss, Notion, Terms};
 
 use super::layout::Mark;
 
-/// All budgets, and where their entries are.
+/// All budgets, and the places of their entries.
 pub(super) struct State {
-    /// The lines that this is made of.
+    /// The mark of the lines that this state was built from.
     pub(super) mark: Mark,
     pub(super) budgets: BTreeMap<String, Budget>,
 }
@@ -22,14 +22,14 @@ pub(super) struct Budget {
     /// The index in `places` of each id.
     pub(super) ids: HashMap<String, usize>,
 }
-/// Where a line is that was read before, with the seals that it must have.
+/// The place of a line that was read before, and the seals that it must have.
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) at: u64,
     pub(super) length: usize,
     pub(super) before: String,
     pub(super) seal: String,
-    /// The seal of the entry before, in the same budget.
+    /// The seal of the previous entry in the same budget.
     pub(super) previous: String,
 }
 
@@ -37,7 +37,7 @@ impl State {
     pub(super) fn after(mark: Mark) -> Self {
         State { mark, budgets: BTreeMap::new() }
     }
-    /// Take the next line, or nothing when it does not follow what is here.
+    /// Apply the next line; `None` when it does not follow the current state.
     pub(super) fn apply(&mut self, text: &str, seal: &str, length: usize) -> Option<()> {
         let json: Json = serde_json::from_str(text).ok()?;
         if let Some(json) = json.get("budget") {

@@ -16,7 +16,7 @@ fn spend(ledger: &Ledger, id: &str) -> Result<bool> {
     Ok(!release.repeated())
 }
 
-/// A ledger as version 1 wrote it, with two releases; the second stands in the log beside it.
+/// A ledger as version 1 wrote it, with two releases; the second is in the log beside it.
 fn old(version: i32) -> (TempDir, PathBuf, Connection) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("l");
@@ -104,7 +104,7 @@ fn old(version: i32) -> (TempDir, PathBuf, Connection) {
 #[test]
 fn a_ledger_of_the_older_kind_is_read_and_goes_on() {
     let (folder, path, connection) = old(1);
-    // While its log is in use, it can be looked at, and not be written.
+    // While its log is in use, it can be read, but not written.
     let looked = Ledger::open_to_read(&path).unwrap();
     assert_eq!(looked.remaining("b").unwrap(), loss("0.3"));
     assert!(spend(&looked, "3").unwrap_err().to_string().contains("read-only"));
@@ -141,7 +141,7 @@ fn a_crash_while_it_becomes_a_new_one_leaves_the_older_kind() {
     let database = std::fs::read(&path).unwrap();
     drop(Ledger::open_existing(&path).unwrap());
     let new = std::fs::read(&path).unwrap();
-    // All but the header was written, or a part of it.
+    // All but the header was written, or a part of the lines.
     for kept in [database.len() + 1, database.len() + 700, new.len() - 1, new.len()] {
         let mut crashed = new[..kept].to_vec();
         crashed[..SECTOR].copy_from_slice(&database[..SECTOR]);
@@ -180,7 +180,7 @@ fn a_damaged_page_of_the_older_kind_releases_nothing() {
         bytes[page * 4096..(page + 1) * 4096].fill(0);
         std::fs::write(&path, bytes).unwrap();
         match Ledger::open_existing(&path) {
-            // A page that only searches need, and that are not made any more.
+            // A page that only searches need, and searches are no longer made.
             Ok(ledger) => assert!(!spend(&ledger, "1").unwrap(), "page {page}"),
             Err(_) => refused += 1,
         }

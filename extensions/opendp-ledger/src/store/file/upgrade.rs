@@ -1,4 +1,4 @@
-//! A ledger of version 1, which is a database, becomes one of lines, in its place.
+//! The upgrade of a ledger of version 1, which is a database, to one of lines, in the same file.
 
 use opendp_core::Result;
 
@@ -8,9 +8,9 @@ use super::state::{write_account, write_entry};
 use crate::record::verify;
 use crate::store::{Tables, legacy::Legacy};
 
-/// Append all budgets and releases as lines, and then write the header over that of the database. That
-/// is one sector: before it is on the disk the file is a database, and afterwards a ledger of lines.
-/// The inode stays the same, so that this holds for all of its names.
+/// Append all budgets and releases as lines, then write the header over the header of the database.
+/// This is one sector: before it is on the disk the file is a database, and afterwards a ledger of
+/// lines. The inode stays the same, so this holds for all names of the file.
 pub(super) fn upgrade(disk: &mut Disk) -> Result<Header> {
     disk.check_name()?;
     let path = disk.path().to_path_buf();
@@ -44,7 +44,7 @@ pub(super) fn upgrade(disk: &mut Disk) -> Result<Header> {
         let _ = disk.cut(end);
         return Err(error);
     }
-    // The lock of the database is kept until it is none any more, against older programs.
+    // Keep the lock of the database until the file is no longer one, against older programs.
     disk.write(0, &header.write())?;
     disk.sync()?;
     drop(legacy);
