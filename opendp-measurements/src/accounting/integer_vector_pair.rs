@@ -12,7 +12,7 @@ use super::enclosed_pair::{Between, EnclosedPair, LEAST_SCALE, continuous, rough
 use super::pair::{Buckets, DominatingPair, Grid};
 
 /// The worst shifts of a vector of integers with discrete Gaussian noise of scale `s`, except for a
-/// failure: see [`enclosed`](IntegerVectorPair::enclosed).
+/// failure: see `enclosed`.
 ///
 /// For each of some steps `g` let `U` have `P[u]` proportional to `e^(-u^2 / (2 s^2 D))` on the
 /// multiples of `g`. Moving it by `D` has the loss `(D + 2 u) / (2 s^2)` at `u + D`. So all losses

@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn adds_losses_once_rounded() {
         let both = make_composition(vec![noise(1.0), noise(2.0)]).unwrap();
-        assert_eq!(both.map(&1).unwrap(), 1.5); // test vector 69
+        assert_eq!(both.map(&1).unwrap(), 1.5);
         assert_eq!(both.map(&0).unwrap(), 0.0);
         assert_eq!(both.map(&-1).unwrap_err().kind(), "FailedMap");
         let none = make_composition(vec![noise(1.0), noise(0.0)]).unwrap();

@@ -157,7 +157,7 @@ fn the_delta_bounds_the_exact_one_for_all_small_mechanisms() {
 fn states_its_map() {
     let choose =
         |loss, g| make_select_private_candidate(round(MaxDivergence, loss), g, 0.0).unwrap();
-    assert_eq!(choose(2.0, 0.5).map(&1).unwrap(), 4.0); // test vector 77
+    assert_eq!(choose(2.0, 0.5).map(&1).unwrap(), 4.0);
     assert_eq!(choose(2.0, 0.0).map(&1).unwrap(), 4.0);
     assert_eq!(choose(f64::INFINITY, 0.1).map(&1).unwrap(), f64::INFINITY);
     assert_eq!(choose(1.0, 0.1).map(&-1).unwrap_err().kind(), "FailedMap");
