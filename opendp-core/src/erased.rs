@@ -7,7 +7,7 @@
 
 mod distance;
 mod objects;
-mod space;
+pub(crate) mod space;
 mod value;
 
 pub use distance::AnyDistance;

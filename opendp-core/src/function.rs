@@ -15,8 +15,9 @@ use label::Label;
 use map::{Last, MapLeaf, MapStage};
 use rows::{Projection, RowsLeaf, RowsStage, Run, Sequence};
 
+use crate::erased::space::ErasedSpace;
 use crate::erased::{AnyChunk, AnyRef, AnyValue};
-use crate::{CHUNK_ROWS, Carrier, Chunk, Domain, Error, Metric, Result, Space};
+use crate::{CHUNK_ROWS, Carrier, Chunk, Error, Result};
 
 /// Data sets of at least this many rows are folded on all cores.
 const PARALLEL_ROWS: usize = 1 << 17;
@@ -128,18 +129,13 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// ```
     #[must_use]
     pub fn labelled(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Self {
-        if let Stage::Rows(_, label) | Stage::Fold(_, label) = &mut self.stage {
-            *label = Label::words::<I, O>(Arc::new(text));
-        }
+        self.stage.label(Label::words::<I, O>(Arc::new(text)));
         self
     }
     /// State the space that the function starts from. Partial results of functions that start from
     /// different spaces do not merge.
-    pub(crate) fn within<D: Domain, M: Metric>(mut self, space: &Space<D, M>) -> Self {
-        if let Stage::Rows(_, label) | Stage::Fold(_, label) = &mut self.stage {
-            *label = label.within(space.erase());
-        }
-        self
+    pub(crate) fn within(&mut self, space: &dyn ErasedSpace) {
+        self.stage.within(space);
     }
     /// Append a function: this one, then `next`.
     ///
@@ -235,6 +231,16 @@ impl Function<AnyValue, AnyValue> {
 }
 
 impl Stage {
+    fn label(&mut self, new: Label) {
+        if let Stage::Rows(_, label) | Stage::Fold(_, label) = self {
+            *label = new;
+        }
+    }
+    fn within(&mut self, space: &dyn ErasedSpace) {
+        if let Stage::Rows(_, label) | Stage::Fold(_, label) = self {
+            *label = label.within(space.erased());
+        }
+    }
     fn rows(leaf: RowsLeaf) -> Self {
         Stage::Rows(Arc::new(leaf), Label::unlabelled())
     }

@@ -29,10 +29,10 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     pub fn new(
         input: Space<DI, MI>,
         measure: MO,
-        function: Function<DI::Carrier, TO>,
+        mut function: Function<DI::Carrier, TO>,
         map: PrivacyMap<MI, MO>,
     ) -> Self {
-        let function = function.within(&input);
+        function.within(&input);
         Measurement { input, measure, function, map, accuracy: None }
     }
     /// State how accurate the answers are, as a function of alpha.

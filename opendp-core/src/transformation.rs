@@ -41,17 +41,18 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     pub fn new(
         input: Space<DI, MI>,
         output: Space<DO, MO>,
-        function: Function<DI::Carrier, DO::Carrier>,
+        mut function: Function<DI::Carrier, DO::Carrier>,
         map: StabilityMap<MI, MO>,
     ) -> Self {
-        let function = function.within(&input);
+        function.within(&input);
         Transformation { input, output, function, map }
     }
     /// Describe the function in words; see [`Function::labelled`]. Partial results of functions
     /// that are made of closures can then be merged in other processes.
     #[must_use]
     pub fn labelled(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Self {
-        self.function = self.function.labelled(text).within(&self.input);
+        self.function = self.function.labelled(text);
+        self.function.within(&self.input);
         self
     }
     /// The input space.
