@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use fold::{AfterRows, AnyState, FoldStage, ThenStage, leaf, load};
 pub use fold::{Fold, Partial};
 use label::Label;
-use map::{Last, MapLeaf, MapStage};
+use map::{Last, MapLeaf, MapStage, TypedMap};
 use rows::{Projection, RowsLeaf, RowsStage, Run, Sequence};
 
 use crate::erased::space::ErasedSpace;
@@ -53,8 +53,13 @@ const PARALLEL_ROWS: usize = 1 << 17;
 /// ```
 pub struct Function<I: Carrier, O: Carrier> {
     stage: Stage,
-    /// Runs the stage. A `map` of typed values is called directly, without erasing anything.
-    run: fn(&Stage, &I) -> Result<O>,
+    run: Runner<I, O>,
+}
+/// How a function runs.
+enum Runner<I, O> {
+    /// A `map` of typed values is called directly: nothing is erased, and no type is looked up.
+    Typed(Arc<dyn TypedMap<I, O>>),
+    Stage(fn(&Stage, &I) -> Result<O>),
 }
 #[derive(Clone)]
 pub(crate) enum Stage {
@@ -97,11 +102,12 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     }
     /// Make a function that needs its whole input at once.
     pub fn map<F: Fn(&I) -> Result<O> + Send + Sync + 'static>(function: F) -> Self {
-        Function { stage: MapLeaf::stage(function), run: MapLeaf::<F, I, O>::call_typed }
+        let leaf = Arc::new(MapLeaf::new(function));
+        Function { stage: Stage::Map(leaf.clone()), run: Runner::Typed(leaf) }
     }
     /// Make a function of a stage from `I` to `O`.
     pub(crate) fn of(stage: Stage) -> Self {
-        Function { stage, run: Stage::eval }
+        Function { stage, run: Runner::Stage(Stage::eval) }
     }
     pub(crate) fn stage(&self) -> &Stage {
         &self.stage
@@ -160,7 +166,10 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// # Errors
     /// Those of the stages.
     pub fn eval(&self, input: &I) -> Result<O> {
-        (self.run)(&self.stage, input)
+        match &self.run {
+            Runner::Typed(map) => map.call_typed(input),
+            Runner::Stage(run) => run(&self.stage, input),
+        }
     }
     /// Whether the function can run over a stream of chunks.
     pub fn streams(&self) -> bool {
@@ -222,7 +231,7 @@ impl<T: Carrier> Function<T, T> {
 impl Function<AnyValue, AnyValue> {
     /// Make a function of erased values of a stage.
     pub(crate) fn erased(stage: Stage) -> Self {
-        Function { stage, run: Stage::eval_erased }
+        Function { stage, run: Runner::Stage(Stage::eval_erased) }
     }
     /// Give types to the input and the output. They are checked when the function runs.
     pub(crate) fn typed<I: Carrier, O: Carrier>(&self) -> Function<I, O> {
@@ -391,7 +400,15 @@ fn whole_only() -> Error {
 
 impl<I: Carrier, O: Carrier> Clone for Function<I, O> {
     fn clone(&self) -> Self {
-        Function { stage: self.stage.clone(), run: self.run }
+        Function { stage: self.stage.clone(), run: self.run.clone() }
+    }
+}
+impl<I, O> Clone for Runner<I, O> {
+    fn clone(&self) -> Self {
+        match self {
+            Runner::Typed(map) => Runner::Typed(map.clone()),
+            Runner::Stage(run) => Runner::Stage(*run),
+        }
     }
 }
 impl<I: Carrier, O: Carrier> fmt::Debug for Function<I, O> {

@@ -1,13 +1,13 @@
 //! Stages that take a whole value.
 
-use std::{any::Any, marker::PhantomData, sync::Arc};
+use std::{marker::PhantomData, sync::Arc};
 
 use super::Stage;
 use crate::erased::AnyValue;
 use crate::{Carrier, Result};
 
 /// A function of a whole value, between erased values.
-pub(crate) trait MapStage: Any + Send + Sync {
+pub(crate) trait MapStage: Send + Sync {
     /// Call with a value that is not used afterwards, and may be moved out.
     fn call(&self, input: &mut AnyValue) -> Result<AnyValue>;
     /// Call with a value that is still used.
@@ -33,25 +33,21 @@ impl<I: Carrier, O: Carrier> MapStage for LastLeaf<I, O> {
     }
 }
 
+/// A map of typed values, which is called without erasing them.
+pub(crate) trait TypedMap<I, O>: Send + Sync {
+    fn call_typed(&self, input: &I) -> Result<O>;
+}
+
 /// A function of a typed value.
 pub(crate) struct MapLeaf<F, I, O>(F, PhantomData<fn(&I) -> O>);
-impl<I, O, F> MapLeaf<F, I, O>
-where
-    I: Carrier,
-    O: Carrier,
-    F: Fn(&I) -> Result<O> + Send + Sync + 'static,
-{
-    pub(crate) fn stage(function: F) -> Stage {
-        Stage::Map(Arc::new(MapLeaf(function, PhantomData)))
+impl<I, O, F: Fn(&I) -> Result<O>> MapLeaf<F, I, O> {
+    pub(crate) fn new(function: F) -> Self {
+        MapLeaf(function, PhantomData)
     }
-    /// Call the closure of a stage directly, without erasing anything.
-    pub(crate) fn call_typed(stage: &Stage, input: &I) -> Result<O> {
-        if let Stage::Map(map) = stage
-            && let Some(leaf) = (&**map as &dyn Any).downcast_ref::<Self>()
-        {
-            return (leaf.0)(input);
-        }
-        stage.eval(input)
+}
+impl<I, O, F: Fn(&I) -> Result<O> + Send + Sync> TypedMap<I, O> for MapLeaf<F, I, O> {
+    fn call_typed(&self, input: &I) -> Result<O> {
+        (self.0)(input)
     }
 }
 impl<I, O, F> MapStage for MapLeaf<F, I, O>
