@@ -57,29 +57,7 @@ mod strips;
 mod uniform;
 
 #[cfg(test)]
-pub(crate) mod chi_square;
-#[cfg(test)]
-mod discrete_gaussian_distribution;
-#[cfg(test)]
-mod discrete_laplace_distribution;
-#[cfg(test)]
-mod gaussian_distribution;
-#[cfg(test)]
-mod gumbel_distribution;
-#[cfg(test)]
-mod integer_table_distribution;
-#[cfg(test)]
-mod laplace_distribution;
-#[cfg(test)]
-mod lattice_fit;
-#[cfg(test)]
-mod logarithm_bounds;
-#[cfg(test)]
-pub(crate) mod permute_and_flip_distribution;
-#[cfg(test)]
-mod shuffle_distribution;
-#[cfg(test)]
-pub(crate) mod top_k_distribution;
+pub(crate) mod tests;
 
 pub use bernoulli::{bernoulli, bernoulli_constant_time, bernoulli_ratio};
 pub use bernoulli_lanes::BernoulliLanes;

@@ -1,5 +1,9 @@
 //! The shared parts of both threshold mechanisms on a map: the release and its delta.
 
+mod gaussian_threshold;
+mod laplace_threshold;
+mod noise_threshold;
+
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 
@@ -12,10 +16,14 @@ use opendp_core::{
     OfAnyNumber, PrivacyMap, Result, Space, ZeroConcentratedDivergence,
 };
 
+use crate::noise::quotient::finite_distance;
 use crate::noise::{Noise, Prepared, lattice};
-use crate::quotient::finite_distance;
 use crate::samplers::power_of_two;
 use crate::{GaussianNumber, Scale, accuracy};
+
+pub use gaussian_threshold::make_gaussian_threshold;
+pub use laplace_threshold::make_laplace_threshold;
+pub use noise_threshold::{NoiseThresholdMeasure, make_noise_threshold};
 
 /// A map of numbers and a metric on it.
 pub(crate) type Parts<K, V, M> = Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, M>;
