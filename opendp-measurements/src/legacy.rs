@@ -1,4 +1,8 @@
-//! The choice of a good candidate, under its older name.
+//! Constructors under older names. Each calls its target, with these arguments fixed:
+//!
+//! | older name | target | fixed |
+//! |---|---|---|
+//! | `make_report_noisy_max_gumbel` | `make_noisy_max` | the measure, [`MaxDivergence`] |
 
 use opendp_core::arith::Number;
 use opendp_core::{
@@ -10,33 +14,24 @@ use crate::samplers::{Optimize, Score};
 use crate::selection::gumbel_max::ScoreMetric;
 use crate::{Scale, make_noisy_max};
 
-/// Make a measurement that chooses the index of a good score, under its older name.
+/// Make a measurement that chooses the index of a good score, as [`make_noisy_max`] does.
 ///
-/// This is [`make_noisy_max`] under the max-divergence. Despite the name its noise is exponential,
-/// which chooses better. [`make_gumbel_max`](crate::make_gumbel_max) has Gumbel noise at the same
-/// loss.
+/// The measure is the max-divergence. Despite the name the noise is exponential, which chooses
+/// better. [`make_gumbel_max`](crate::make_gumbel_max) has Gumbel noise at the same loss.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the L-infinity distance or the range distance
 /// * `scale` - the scale of the noise, in the unit of the scores; 0 for no noise
 /// * `optimize` - whether a large score is good, "max", or a small one, "min"
 ///
-/// # Precondition
-/// That of [`make_noisy_max`].
-///
-/// # Postcondition
-/// That of [`make_noisy_max`] under the max-divergence, where `negate` means "min".
-///
 /// # Map
-/// `d_out = range / scale`, rounded up once. A range of 0 loses 0; at scale 0 any other range has
-/// infinite loss. The range is `d_in` under the range distance and under a `monotonic` L-infinity
-/// distance, and `d_in + d_in`, rounded up, under any other.
+/// The map of [`make_noisy_max`]: `d_out = range / scale`, rounded up once.
 ///
 /// # Proof
-/// That of [`make_noisy_max`].
+/// The proof of [`make_noisy_max`] applies, with `negate` for "min".
 ///
 /// # Errors
-/// Those of [`make_noisy_max`].
+/// The errors of [`make_noisy_max`].
 ///
 /// # Example
 /// ```
@@ -74,7 +69,6 @@ register_at!(i8 i16 i32 i64 i128 u8 u16 u32 u64 usize f32 f64);
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

@@ -16,18 +16,17 @@
 //! - Single numbers: [`make_lipschitz_float_mul`].
 //! - Counts: [`make_count`], [`make_count_distinct`], [`make_count_by`],
 //!   [`make_count_by_categories`].
-//! - Sums and means, exact for any order or split of the rows: [`make_sum`], [`make_bounded_sum`],
-//!   [`make_sized_bounded_sum`], [`make_mean`], [`make_sized_bounded_mean`]; and sums under the
-//!   older names of their strategies, such as [`make_bounded_int_split_sum`].
+//! - Sums and means, exact for any order or split of the rows: [`make_sum`], [`make_mean`].
 //! - Measures of spread, also exact: [`make_variance`], [`make_sum_of_squared_deviations`],
 //!   [`make_covariance`].
 //! - Trees of counts: [`make_b_ary_tree`], [`choose_branching_factor`]; and post-processing of a
 //!   released tree, [`make_consistent_b_ary_tree`], [`make_cdf`], [`make_quantiles_from_counts`].
-//! - Scores of the candidates for a quantile: [`make_quantile_score_candidates`],
-//!   [`make_sized_quantile_score_candidates`].
+//! - Scores of the candidates for a quantile: [`make_quantile_score_candidates`].
 //! - Tables of text: [`make_split_lines`], [`make_split_records`], [`make_create_dataframe`],
 //!   [`make_split_dataframe`]; and frames of named columns: [`make_select_column`],
 //!   [`make_df_cast_default`], [`make_df_is_equal`], [`make_subset_by`].
+//! - Older names of sums, such as [`make_sized_bounded_sum`] and [`make_bounded_int_split_sum`], of
+//!   means, variances, covariances and scores: each calls a constructor above.
 //!
 //! The first argument of a constructor is the input space, so constructors chain:
 //!
@@ -99,8 +98,7 @@ pub use count::{
 };
 // Sums, means and measures of spread.
 pub use sum::{
-    Pairwise, Sequential, Summand, Summation, make_covariance, make_mean,
-    make_sized_bounded_covariance, make_sized_bounded_variance, make_sum,
+    Pairwise, Sequential, Summand, Summation, make_covariance, make_mean, make_sum,
     make_sum_of_squared_deviations, make_variance,
 };
 // Quantiles: scores of candidates, and trees of counts.
@@ -122,8 +120,9 @@ pub use user_transformation::make_user_transformation;
 pub use legacy::{
     make_bounded_float_checked_sum, make_bounded_float_ordered_sum, make_bounded_int_monotonic_sum,
     make_bounded_int_ordered_sum, make_bounded_int_split_sum, make_bounded_sum,
-    make_sized_bounded_float_checked_sum, make_sized_bounded_float_ordered_sum,
-    make_sized_bounded_int_checked_sum, make_sized_bounded_int_monotonic_sum,
-    make_sized_bounded_int_ordered_sum, make_sized_bounded_int_split_sum, make_sized_bounded_mean,
-    make_sized_bounded_sum, make_sized_quantile_score_candidates,
+    make_sized_bounded_covariance, make_sized_bounded_float_checked_sum,
+    make_sized_bounded_float_ordered_sum, make_sized_bounded_int_checked_sum,
+    make_sized_bounded_int_monotonic_sum, make_sized_bounded_int_ordered_sum,
+    make_sized_bounded_int_split_sum, make_sized_bounded_mean, make_sized_bounded_sum,
+    make_sized_bounded_variance, make_sized_quantile_score_candidates,
 };

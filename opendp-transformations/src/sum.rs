@@ -19,11 +19,11 @@ use opendp_core::{
 use crate::sum::exact::{float_sum, integer_sum};
 use crate::symmetric::{Aggregate, Records, through_symmetric};
 
-pub use covariance::{make_covariance, make_sized_bounded_covariance};
+pub use covariance::make_covariance;
 pub use mean::make_mean;
 pub use sum_of_squared_deviations::make_sum_of_squared_deviations;
 pub use summation::{Pairwise, Sequential, Summation};
-pub use variance::{make_sized_bounded_variance, make_variance};
+pub use variance::make_variance;
 
 /// Add up the records.
 ///

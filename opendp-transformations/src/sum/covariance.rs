@@ -5,18 +5,14 @@ use std::marker::PhantomData;
 use dashu_int::{Sign, UBig};
 use opendp_core::arith::Float;
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, Bounds, DatasetMetric, Distance, Error, Fold, Function,
-    MetricOn, PairDomain, Result, Space, StabilityMap, SymmetricDistance, Transformation,
-    VectorDomain,
+    AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Distance, Error, Fold, Function, MetricOn,
+    PairDomain, Result, Space, StabilityMap, Transformation, VectorDomain,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::sum::exact::grid::{Exact, Grid};
 use crate::sum::exact::offset::{Offset, Wide};
 use crate::{Pairwise, Sequential, Summation};
-
-/// Data sets whose records are pairs of floats.
-type Pairs<T> = VectorDomain<PairDomain<AtomDomain<T>, AtomDomain<T>>>;
 
 /// Compute the covariance of a known number of bounded pairs.
 ///
@@ -130,68 +126,6 @@ register! {
         for T in [f32],
             M in dataset_metrics,
             S in [Pairwise<f32>, Sequential<f32>] as Pairwise<f32> = Pairwise<f32>;
-}
-
-/// Compute the covariance of a known number of bounded pairs, under the older name.
-///
-/// This is [`make_covariance`] on an input space that it builds itself.
-///
-/// # Arguments
-/// * `size` - the number of records
-/// * `bounds_0` - a pair `[lower, upper]` for the first parts
-/// * `bounds_1` - a pair `[lower, upper]` for the second parts
-/// * `ddof` - the sum of products of deviations is divided by the number of records less `ddof`
-///
-/// The type argument `S` names a summation algorithm and has no effect.
-///
-/// # Precondition
-/// `size` is greater than `ddof`, and the bounds are finite.
-///
-/// # Postcondition
-/// The output is the covariance, never NaN or infinite.
-///
-/// # Map
-/// The same as for `make_covariance`.
-///
-/// # Proof
-/// The same as for `make_covariance`.
-///
-/// # Errors
-/// The errors of `make_covariance`.
-///
-/// ```
-/// # use opendp_core::Bounds;
-/// # use opendp_transformations::{Pairwise, make_sized_bounded_covariance};
-/// let (x, y) = (Bounds::new(0.0, 10.0)?, Bounds::new(0.0, 1.0)?);
-/// let covariance = make_sized_bounded_covariance::<Pairwise<f64>>(2, x, y, 1)?;
-/// assert_eq!(covariance.invoke(&vec![(0.0, 1.0), (10.0, 0.0)])?, -5.0);
-/// assert_eq!(covariance.map(&2)?, 5.0);
-/// # Ok::<(), opendp_core::Error>(())
-/// ```
-pub fn make_sized_bounded_covariance<S>(
-    size: usize,
-    bounds_0: Bounds<S::Item>,
-    bounds_1: Bounds<S::Item>,
-    ddof: usize,
-) -> Result<
-    Transformation<
-        VectorDomain<PairDomain<AtomDomain<S::Item>, AtomDomain<S::Item>>>,
-        SymmetricDistance,
-        AtomDomain<S::Item>,
-        AbsoluteDistance<S::Item>,
-    >,
->
-where
-    S: Summation<Item: Atom + Float + Distance + Into<f64>>,
-{
-    let pairs = PairDomain::new(AtomDomain::bounded(bounds_0), AtomDomain::bounded(bounds_1));
-    let domain: Pairs<S::Item> = VectorDomain::new(pairs).with_size(size);
-    make_covariance::<_, _, S>(Space::new(domain, SymmetricDistance)?, ddof)
-}
-
-register! {
-    "covariance.rs": make_sized_bounded_covariance(size, bounds_0, bounds_1, ddof = 1)
-        for S in [Pairwise<f32>, Pairwise<f64>, Sequential<f32>, Sequential<f64>] = Pairwise<f64>;
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -2,11 +2,10 @@
 
 use opendp_core::arith::Float;
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, Bounds, DatasetMetric, Distance, MetricOn, Result, Space,
+    AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Distance, MetricOn, Result, Space,
     Transformation, VectorDomain,
 };
 
-use crate::stated::{known_size, within_bounds};
 use crate::sum::exact::deviations::deviations;
 use crate::symmetric::through_symmetric;
 use crate::{Pairwise, Sequential, Summation};
@@ -88,106 +87,4 @@ register! {
         for T in [f32],
             M in dataset_metrics,
             S in [Pairwise<f32>, Sequential<f32>] as Pairwise<f32> = Pairwise<f32>;
-}
-
-/// Compute the variance of a known number of bounded records, under the older name.
-///
-/// This is [`make_variance`] under its older name.
-///
-/// # Arguments
-/// * `size` - the number of records; the size of the input when absent
-/// * `bounds` - a pair `[lower, upper]`; the bounds of the input when absent
-/// * `ddof` - the sum of squared deviations is divided by the number of records less `ddof`
-///
-/// # Precondition
-/// The size of the input is known and greater than `ddof`. Its records are not NaN. They are within
-/// bounds, or `bounds` are given.
-///
-/// # Function
-/// If the input has no bounds, the records are first clamped to `bounds`, as by `make_clamp`. Then
-/// their variance is computed, as by `make_variance`.
-///
-/// # Postcondition
-/// The output is the variance, never negative, NaN or infinite.
-///
-/// # Map
-/// The map of `make_variance`.
-///
-/// # Proof
-/// The proof of `make_variance` applies, after the proof of `make_clamp` if the input has no
-/// bounds.
-///
-/// # Errors
-/// `MakeTransformation` when the size is not known, when there are no bounds, or when `size` or
-/// `bounds` differ from those of the input; `FailedFunction` when a record may be NaN; and the
-/// errors of `make_variance`.
-///
-/// ```
-/// # use opendp_core::*;
-/// # use opendp_transformations::make_sized_bounded_variance;
-/// let pairs = VectorDomain::new(AtomDomain::<f64>::non_nan()).with_size(2);
-/// let input = Space::new(pairs, SymmetricDistance)?;
-/// let bounds = Bounds::new(0.0, 10.0)?;
-/// let variance = make_sized_bounded_variance(input, None, Some(bounds), 1)?;
-/// assert_eq!(variance.invoke(&vec![-7.0, 99.0])?, 50.0);
-/// assert_eq!(variance.map(&2)?, 50.0);
-/// # Ok::<(), Error>(())
-/// ```
-pub fn make_sized_bounded_variance<T, M>(
-    input: Space<VectorDomain<AtomDomain<T>>, M>,
-    size: Option<usize>,
-    bounds: Option<Bounds<T>>,
-    ddof: usize,
-) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, AtomDomain<T>, AbsoluteDistance<T>>>
-where
-    T: Atom + Float + Distance + Into<f64>,
-    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
-{
-    known_size(input.domain(), size, "use `make_resize` first")?;
-    within_bounds(input, bounds, |input| make_variance::<_, _, Pairwise<T>>(input, ddof))
-}
-
-register! {
-    "variance.rs": make_sized_bounded_variance(input, size = null, bounds = null, ddof = 1)
-        for T in [f32, f64],
-            M in dataset_metrics;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::symmetric::Records;
-    use crate::test_checks::metrics::*;
-    use opendp_core::{DistanceOn, laws};
-
-    fn triples() -> Records<f32> {
-        VectorDomain::new(AtomDomain::non_nan()).with_size(3)
-    }
-    #[track_caller]
-    fn check<M: DatasetMetric + Default + DistanceOn<Records<f32>>>() {
-        let input = Space::new(triples(), M::default()).unwrap();
-        let bounds = Bounds::new(-0.1, 0.3).unwrap();
-        let made = make_sized_bounded_variance(input, Some(3), Some(bounds), 1).unwrap();
-        assert!(laws::all(&made, &[f32::MIN, -0.0, 1e-45, 0.2, f32::INFINITY], 3).unwrap() > 0);
-    }
-
-    #[test]
-    fn obeys_the_laws_under_every_metric_after_a_clamp() {
-        check::<SymmetricDistance>();
-        check::<InsertDeleteDistance>();
-        check::<ChangeOneDistance>();
-        check::<HammingDistance>();
-    }
-    #[test]
-    fn says_what_is_missing_by_the_older_name_too() {
-        let refuse = |domain: Records<f32>, size: Option<usize>, gist: &str| {
-            let input = Space::new(domain, SymmetricDistance).unwrap();
-            let error = make_sized_bounded_variance(input, size, None, 1).unwrap_err();
-            assert_eq!(error.kind(), "MakeTransformation");
-            assert!(error.to_string().contains(gist), "{error}");
-        };
-        refuse(triples().without_size(), Some(3), "make_resize");
-        refuse(triples(), Some(4), "size: expected 3");
-        refuse(triples(), None, "make_clamp");
-    }
 }

@@ -1,6 +1,13 @@
 use super::*;
+use crate::make_sized_bounded_covariance;
 use opendp_core::arith::InfCast;
-use opendp_core::{ChangeOneDistance, DistanceOn, HammingDistance, InsertDeleteDistance, laws};
+use opendp_core::{
+    Bounds, ChangeOneDistance, DistanceOn, HammingDistance, InsertDeleteDistance,
+    SymmetricDistance, laws,
+};
+
+/// Data sets whose records are pairs of floats.
+type Pairs<T> = VectorDomain<PairDomain<AtomDomain<T>, AtomDomain<T>>>;
 
 fn space<T: Atom, M: DatasetMetric + Default + MetricOn<Pairs<T>>>(
     x: (T, T),
