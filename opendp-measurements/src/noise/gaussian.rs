@@ -120,6 +120,10 @@ pub trait GaussianMetric<MO: Measure>: GaussianLoss<MO> {}
 /// # Map
 /// `d_out = (d_in / scale)^2 / 2`, rounded up once; 0 for 0. At scale 0, any other distance gives
 /// infinity. It does not depend on `k` or on the length of a vector.
+/// In [`SmoothedMaxDivergence`], which [`make_gaussian_in`] offers too, it is the whole privacy
+/// profile, with the distribution of the loss, so that compositions are tight:
+/// [`profile_of_gaussian`], and for integers [`profile_of_discrete_gaussian`] or
+/// [`profile_of_discrete_gaussian_vector`].
 ///
 /// # Proof
 /// Write `x`, `y` for the numbers of two members, with `sum_i (x_i - y_i)^2 <= d_in^2`; both
@@ -177,6 +181,48 @@ pub trait GaussianMetric<MO: Measure>: GaussianLoss<MO> {}
 /// assert_eq!((release.invoke(&100.0)? * 1024.0).fract(), 0.0);
 /// # Ok::<(), Error>(())
 /// ```
+pub fn make_gaussian<D, M, MO>(
+    input: Space<D, M>,
+    scale: Scale,
+    k: Option<i32>,
+) -> Result<Measurement<D, M, MO, D::Carrier>>
+where
+    D: Numbers,
+    D::Number: GaussianNumber,
+    M: MetricOn<D> + GaussianMetric<MO>,
+    MO: Measure + Default,
+{
+    make_gaussian_in(input, scale, k)
+}
+
+/// Make a measurement that adds Gaussian noise to each number, with its loss in the measure `MO`.
+///
+/// This is [`make_gaussian`] for every measure in which the metric knows the loss
+/// ([`GaussianLoss`]). The arguments, the precondition, the noise and the accuracy are those of
+/// [`make_gaussian`].
+///
+/// # Map
+/// `(d_in / scale)^2 / 2` in [`ZeroConcentratedDivergence`]. In [`SmoothedMaxDivergence`] the whole
+/// privacy profile: [`profile_of_gaussian`], and for integers [`profile_of_discrete_gaussian`] or,
+/// for vectors, [`profile_of_discrete_gaussian_vector`].
+///
+/// # Proof
+/// The proof of [`make_gaussian`] bounds the loss in [`ZeroConcentratedDivergence`]. The same
+/// releases are functions of the real or integer sums whose profiles the functions above state.
+///
+/// # Errors
+/// As [`make_gaussian`].
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_gaussian_in};
+/// let sums = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;
+/// let release = make_gaussian_in::<_, _, SmoothedMaxDivergence>(sums, Scale::new(2.0)?, None)?;
+/// let delta = release.map(&1.0)?.delta(0.0)?;
+/// assert!((0.197..0.198).contains(&delta)); // P[|N| <= 1 / 4]
+/// # Ok::<(), Error>(())
+/// ```
 pub fn make_gaussian_in<D, M, MO>(
     input: Space<D, M>,
     scale: Scale,
@@ -204,30 +250,10 @@ fn losing<M: GaussianLoss<MO>, MO: Measure + Default>(
     .with_exact(move |d_in| M::exact_loss(d_in, scale))
 }
 
-/// Make a measurement that adds Gaussian noise to each number.
-///
-/// This is [`make_gaussian_in`] with the loss in [`ZeroConcentratedDivergence`].
-///
-/// # Errors
-/// As [`make_gaussian_in`].
-pub fn make_gaussian<D, M, MO>(
-    input: Space<D, M>,
-    scale: Scale,
-    k: Option<i32>,
-) -> Result<Measurement<D, M, MO, D::Carrier>>
-where
-    D: Numbers,
-    D::Number: GaussianNumber,
-    M: MetricOn<D> + GaussianMetric<MO>,
-    MO: Measure + Default,
-{
-    make_gaussian_in(input, scale, k)
-}
-
 macro_rules! register_at {
     ($($t:ty: $($q:ty),+;)+) => {$(
         register! {
-            "gaussian.rs": make_gaussian_in
+            "gaussian.rs": make_gaussian via make_gaussian_in
                 as ["make_gaussian", "make_base_gaussian", "make_base_discrete_gaussian"]
                 (input, scale, k = null)
                 for D in [AtomDomain<$t>],
@@ -235,7 +261,7 @@ macro_rules! register_at {
                     MO in [ZeroConcentratedDivergence, SmoothedMaxDivergence] = ZeroConcentratedDivergence;
         }
         register! {
-            "gaussian.rs": make_gaussian_in
+            "gaussian.rs": make_gaussian via make_gaussian_in
                 as ["make_gaussian", "make_base_gaussian", "make_base_discrete_gaussian"]
                 (input, scale, k = null)
                 for D in [VectorDomain<AtomDomain<$t>>],

@@ -116,9 +116,9 @@ pub trait LaplaceMetric<MO: Measure>: LaplaceLoss<MO> {}
 /// # Map
 /// `d_out = d_in / scale`, rounded up once; 0 for 0. At scale 0, any other distance gives infinity.
 /// It does not depend on `k` or on the length of a vector.
-/// In [`SmoothedMaxDivergence`] it is the whole privacy profile, with the distribution of the loss,
-/// so that compositions are tight: [`profile_of_laplace`], and [`profile_of_discrete_laplace`] for
-/// integers.
+/// In [`SmoothedMaxDivergence`], which [`make_laplace_in`] offers too, it is the whole privacy
+/// profile, with the distribution of the loss, so that compositions are tight:
+/// [`profile_of_laplace`], and [`profile_of_discrete_laplace`] for integers.
 ///
 /// # Proof
 /// *Integers.* Write `x`, `y` for the numbers of two members, with `sum_i |x_i - y_i| <= d_in`;
@@ -167,6 +167,47 @@ pub trait LaplaceMetric<MO: Measure>: LaplaceLoss<MO> {}
 /// assert_eq!((release.invoke(&100.0)? * 1024.0).fract(), 0.0);
 /// # Ok::<(), Error>(())
 /// ```
+pub fn make_laplace<D, M, MO>(
+    input: Space<D, M>,
+    scale: Scale,
+    k: Option<i32>,
+) -> Result<Measurement<D, M, MO, D::Carrier>>
+where
+    D: Numbers,
+    D::Number: LaplaceNumber,
+    M: MetricOn<D> + LaplaceMetric<MO>,
+    MO: Measure + Default,
+{
+    make_laplace_in(input, scale, k)
+}
+
+/// Make a measurement that adds Laplace noise to each number, with its loss in the measure `MO`.
+///
+/// This is [`make_laplace`] for every measure in which the metric knows the loss ([`LaplaceLoss`]).
+/// The arguments, the precondition, the noise and the accuracy are those of [`make_laplace`].
+///
+/// # Map
+/// `d_in / scale` in [`MaxDivergence`]. In [`SmoothedMaxDivergence`] the whole privacy profile:
+/// [`profile_of_laplace`], and [`profile_of_discrete_laplace`] for integers.
+///
+/// # Proof
+/// The proof of [`make_laplace`] bounds the loss in [`MaxDivergence`]. The same releases are
+/// functions of the real or integer sums whose profiles the two functions above state.
+///
+/// # Errors
+/// As [`make_laplace`].
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_laplace_in};
+/// let sums = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;
+/// let release = make_laplace_in::<_, _, SmoothedMaxDivergence>(sums, Scale::new(2.0)?, None)?;
+/// let profile = release.map(&1.0)?;
+/// assert_eq!(profile.delta(0.5)?, 0.0); // at epsilon 1 / 2 nothing is left for delta
+/// assert!((0.22..0.23).contains(&profile.delta(0.0)?)); // 1 - exp(-1 / 4)
+/// # Ok::<(), Error>(())
+/// ```
 pub fn make_laplace_in<D, M, MO>(
     input: Space<D, M>,
     scale: Scale,
@@ -212,30 +253,10 @@ impl<T: LaplaceNumber> Noise<T> for Laplace {
     }
 }
 
-/// Make a measurement that adds Laplace noise to each number.
-///
-/// This is [`make_laplace_in`] with the loss in [`MaxDivergence`].
-///
-/// # Errors
-/// As [`make_laplace_in`].
-pub fn make_laplace<D, M, MO>(
-    input: Space<D, M>,
-    scale: Scale,
-    k: Option<i32>,
-) -> Result<Measurement<D, M, MO, D::Carrier>>
-where
-    D: Numbers,
-    D::Number: LaplaceNumber,
-    M: MetricOn<D> + LaplaceMetric<MO>,
-    MO: Measure + Default,
-{
-    make_laplace_in(input, scale, k)
-}
-
 macro_rules! register_at {
     ($($t:ty: $($q:ty),+;)+) => {$(
         register! {
-            "laplace.rs": make_laplace_in
+            "laplace.rs": make_laplace via make_laplace_in
                 as ["make_laplace", "make_base_laplace", "make_base_discrete_laplace"]
                 (input, scale, k = null)
                 for D in [AtomDomain<$t>],
@@ -243,7 +264,7 @@ macro_rules! register_at {
                     MO in [MaxDivergence, SmoothedMaxDivergence] = MaxDivergence;
         }
         register! {
-            "laplace.rs": make_laplace_in
+            "laplace.rs": make_laplace via make_laplace_in
                 as ["make_laplace", "make_base_laplace", "make_base_discrete_laplace"]
                 (input, scale, k = null)
                 for D in [VectorDomain<AtomDomain<$t>>],
