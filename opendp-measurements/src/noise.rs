@@ -6,7 +6,8 @@ pub(crate) mod gaussian;
 mod geometric;
 pub(crate) mod laplace;
 
-// Arguments and arithmetic of several mechanisms.
+// Losses, arguments and arithmetic of several mechanisms.
+mod loss;
 pub(crate) mod numbers;
 pub(crate) mod quotient;
 mod scale;
@@ -24,9 +25,10 @@ use crate::accuracy;
 use crate::samplers::{Dyadic, IntegerTable};
 
 pub use canonical_noise::make_canonical_noise;
-pub use gaussian::{GaussianLoss, GaussianMetric, GaussianNumber, make_gaussian, make_gaussian_in};
+pub use gaussian::{GaussianNumber, make_gaussian, make_gaussian_in};
 pub use geometric::{GeometricNumber, make_geometric};
-pub use laplace::{LaplaceLoss, LaplaceMetric, LaplaceNumber, make_laplace, make_laplace_in};
+pub use laplace::{LaplaceNumber, make_laplace, make_laplace_in};
+pub use loss::{GaussianLoss, GaussianMetric, LaplaceLoss, LaplaceMetric};
 pub use numbers::Numbers;
 pub use scale::Scale;
 

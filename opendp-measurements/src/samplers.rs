@@ -31,30 +31,39 @@
 //!
 //! [`RandomSource`]: opendp_core::random::RandomSource
 
+// Coins and uniform numbers.
 mod bernoulli;
 mod bernoulli_lanes;
-mod canonical;
+mod uniform;
+
+// Noise on integers.
 mod censored_laplace;
 mod discrete_gaussian;
 mod discrete_laplace;
-mod dyadic;
+mod geometric;
+mod integer_table;
+mod saturating;
+
+// Noise on floats, rounded to a lattice after the addition.
+mod canonical;
 mod exponential;
 mod gaussian;
-mod geometric;
-mod gumbel;
-mod integer_table;
 mod laplace;
 mod lattice;
 mod lattice_strips;
 mod lattice_sum;
-mod logarithm;
+mod strips;
+
+// Choices among candidates, and comparisons.
+mod gumbel;
 mod noisy_threshold;
 mod permute_and_flip;
 mod race;
-mod saturating;
 mod score;
-mod strips;
-mod uniform;
+
+// Numbers.
+mod dyadic;
+mod logarithm;
 
 #[cfg(test)]
 pub(crate) mod tests;

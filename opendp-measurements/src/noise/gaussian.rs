@@ -2,26 +2,19 @@
 
 use num_traits::AsPrimitive;
 
-use opendp_core::arith::{Exact, InfCast, Number};
-use opendp_core::erased::AnyDistance;
 use opendp_core::random::{NoEntropy, RandomSource};
 use opendp_core::{
-    AbsoluteDistance, AnyNumber, AtomDomain, Distance, IBig, L2Distance, LpDistance, Measure,
-    Measurement, Metric, MetricOn, NumberMetric, OfAnyNumber, PrivacyMap, PrivacyProfile, Result,
-    SmoothedMaxDivergence, Space, VectorDomain, ZeroConcentratedDivergence,
+    AbsoluteDistance, AtomDomain, IBig, L2Distance, Measure, Measurement, MetricOn, OfAnyNumber,
+    PrivacyMap, Result, SmoothedMaxDivergence, Space, VectorDomain, ZeroConcentratedDivergence,
 };
 
-use crate::accounting::{
-    profile_of_discrete_gaussian, profile_of_discrete_gaussian_vector, profile_of_gaussian,
-};
 use crate::accuracy::gaussian_accuracy::accuracy;
 use crate::noise::numbers::{Numbers, finite};
-use crate::noise::quotient::{exact_half_square_quotient, half_square_quotient, quotient};
 use crate::noise::{Noise, add_noise_of, lattice};
 use crate::samplers::{
     IntegerTable, add_noise, big_discrete_gaussian, discrete_gaussian, gaussian,
 };
-use crate::{LaplaceNumber, Scale};
+use crate::{GaussianLoss, GaussianMetric, LaplaceNumber, Scale};
 
 /// A number that Gaussian noise can be added to, on the same lattices as Laplace noise.
 pub trait GaussianNumber: LaplaceNumber {
@@ -58,40 +51,6 @@ pub trait GaussianNumber: LaplaceNumber {
     }
 }
 
-/// A metric on numbers in which Gaussian noise has a known loss in the measure `MO`.
-///
-/// An implementation claims that the squares of the differences of the [numbers](crate::Numbers) of
-/// `d_in`-close members add up to at most the square of `d_in`, and computes from that.
-pub trait GaussianLoss<MO: Measure>: Metric {
-    /// Bound the loss of noise of a scale, rounding up.
-    ///
-    /// # Errors
-    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound does not fit a float.
-    fn loss(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance>;
-    /// Return the exact bound, one number for each [part](Measure::parts) of a loss. Defaults to
-    /// the rounded bound.
-    ///
-    /// # Errors
-    /// As for [`loss`](Self::loss).
-    fn exact_loss(d_in: &Self::Distance, scale: Scale) -> Result<Vec<Exact>>
-    where
-        MO: Default,
-    {
-        let parts = MO::default().split(&Self::loss(d_in, scale)?)?;
-        parts.into_iter().map(Exact::from_f64).collect()
-    }
-    /// Bound the loss of discrete noise on integers. Defaults to [`loss`](Self::loss).
-    ///
-    /// # Errors
-    /// As [`loss`](Self::loss).
-    fn loss_of_integers(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance> {
-        Self::loss(d_in, scale)
-    }
-}
-
-/// The metrics in which [`make_gaussian`] has only one measure, so callers do not have to name it.
-pub trait GaussianMetric<MO: Measure>: GaussianLoss<MO> {}
-
 /// Make a measurement that adds Gaussian noise to each number.
 ///
 /// Integers get noise of the discrete Gaussian distribution, `P[Z = z]` proportional to
@@ -124,6 +83,10 @@ pub trait GaussianMetric<MO: Measure>: GaussianLoss<MO> {}
 /// profile, with the distribution of the loss, so that compositions are tight:
 /// [`profile_of_gaussian`], and for integers [`profile_of_discrete_gaussian`] or
 /// [`profile_of_discrete_gaussian_vector`].
+///
+/// [`profile_of_gaussian`]: crate::accounting::profile_of_gaussian
+/// [`profile_of_discrete_gaussian`]: crate::accounting::profile_of_discrete_gaussian
+/// [`profile_of_discrete_gaussian_vector`]: crate::accounting::profile_of_discrete_gaussian_vector
 ///
 /// # Proof
 /// Write `x`, `y` for the numbers of two members, with `sum_i (x_i - y_i)^2 <= d_in^2`; both
@@ -205,6 +168,10 @@ where
 /// `(d_in / scale)^2 / 2` in [`ZeroConcentratedDivergence`]. In [`SmoothedMaxDivergence`] the whole
 /// privacy profile: [`profile_of_gaussian`], and for integers [`profile_of_discrete_gaussian`] or,
 /// for vectors, [`profile_of_discrete_gaussian_vector`].
+///
+/// [`profile_of_gaussian`]: crate::accounting::profile_of_gaussian
+/// [`profile_of_discrete_gaussian`]: crate::accounting::profile_of_discrete_gaussian
+/// [`profile_of_discrete_gaussian_vector`]: crate::accounting::profile_of_discrete_gaussian_vector
 ///
 /// # Proof
 /// The proof of [`make_gaussian`] bounds the loss in [`ZeroConcentratedDivergence`]. The same
@@ -293,96 +260,6 @@ impl<T: GaussianNumber> Noise<T> for Gaussian {
     ) -> Result<T, NoEntropy> {
         x.add_gaussian_of(prepared, scale, k, source)
     }
-}
-
-macro_rules! losses {
-    ($($metric:ident<$($p:literal,)? Q>),+) => {$(
-        impl<Q> GaussianLoss<ZeroConcentratedDivergence> for $metric<$($p,)? Q>
-        where
-            Q: Distance + Number,
-            f64: InfCast<Q>,
-            i128: InfCast<Q>,
-        {
-            fn loss(d_in: &Q, scale: Scale) -> Result<f64> {
-                half_square_quotient(*d_in, scale.value())
-            }
-            fn exact_loss(d_in: &Q, scale: Scale) -> Result<Vec<Exact>> {
-                Ok(vec![exact_half_square_quotient(*d_in, scale.value())?])
-            }
-        }
-        impl<Q> GaussianMetric<ZeroConcentratedDivergence> for $metric<$($p,)? Q>
-        where
-            Q: Distance + Number,
-            f64: InfCast<Q>,
-            i128: InfCast<Q>,
-        {
-        }
-    )+};
-}
-losses!(AbsoluteDistance<Q>, LpDistance<2, Q>);
-
-impl<Q> GaussianLoss<SmoothedMaxDivergence> for AbsoluteDistance<Q>
-where
-    Q: Distance + Number,
-    f64: InfCast<Q>,
-    i128: InfCast<Q>,
-{
-    fn loss(d_in: &Q, scale: Scale) -> Result<PrivacyProfile> {
-        profile_of_gaussian(quotient(*d_in, 1.0)?, scale.value())
-    }
-    fn loss_of_integers(d_in: &Q, scale: Scale) -> Result<PrivacyProfile> {
-        profile_of_discrete_gaussian(quotient(*d_in, 1.0)?, scale.value())
-    }
-}
-impl<Q> GaussianLoss<SmoothedMaxDivergence> for LpDistance<2, Q>
-where
-    Q: Distance + Number,
-    f64: InfCast<Q>,
-    i128: InfCast<Q>,
-{
-    fn loss(d_in: &Q, scale: Scale) -> Result<PrivacyProfile> {
-        profile_of_gaussian(quotient(*d_in, 1.0)?, scale.value())
-    }
-    fn loss_of_integers(d_in: &Q, scale: Scale) -> Result<PrivacyProfile> {
-        profile_of_discrete_gaussian_vector(quotient(*d_in, 1.0)?, scale.value())
-    }
-}
-
-/// The loss depends on the value of a distance, not on its type.
-impl<M, MO> GaussianLoss<MO> for OfAnyNumber<M>
-where
-    M: NumberMetric + GaussianLoss<MO, Distance = f64>,
-    M::OfIntegers: GaussianLoss<MO, Distance = i128>,
-    MO: Measure,
-{
-    fn loss(d_in: &AnyDistance, scale: Scale) -> Result<MO::Distance> {
-        match d_in.number()? {
-            AnyNumber::Integer(d_in) => M::OfIntegers::loss(&d_in, scale),
-            AnyNumber::Float(d_in) => M::loss(&d_in, scale),
-        }
-    }
-    fn exact_loss(d_in: &AnyDistance, scale: Scale) -> Result<Vec<Exact>>
-    where
-        MO: Default,
-    {
-        match d_in.number()? {
-            AnyNumber::Integer(d_in) => M::OfIntegers::exact_loss(&d_in, scale),
-            AnyNumber::Float(d_in) => M::exact_loss(&d_in, scale),
-        }
-    }
-    fn loss_of_integers(d_in: &AnyDistance, scale: Scale) -> Result<MO::Distance> {
-        match d_in.number()? {
-            AnyNumber::Integer(d_in) => M::OfIntegers::loss_of_integers(&d_in, scale),
-            AnyNumber::Float(d_in) => M::loss_of_integers(&d_in, scale),
-        }
-    }
-}
-impl<M, MO> GaussianMetric<MO> for OfAnyNumber<M>
-where
-    Self: GaussianLoss<MO>,
-    M: NumberMetric + GaussianMetric<MO>,
-    MO: Measure,
-{
 }
 
 macro_rules! integers {

@@ -2,22 +2,17 @@
 
 use num_traits::AsPrimitive;
 
-use opendp_core::arith::{Exact, InfCast, Number};
-use opendp_core::erased::AnyDistance;
 use opendp_core::random::{NoEntropy, RandomSource};
 use opendp_core::{
-    AbsoluteDistance, AnyNumber, Atom, AtomDomain, Distance, IBig, L1Distance, LpDistance,
-    MaxDivergence, Measure, Measurement, Metric, MetricOn, NumberMetric, OfAnyNumber, PrivacyMap,
-    PrivacyProfile, Result, SmoothedMaxDivergence, Space, VectorDomain,
+    AbsoluteDistance, Atom, AtomDomain, IBig, L1Distance, MaxDivergence, Measure, Measurement,
+    MetricOn, OfAnyNumber, PrivacyMap, Result, SmoothedMaxDivergence, Space, VectorDomain,
 };
 
-use crate::Scale;
-use crate::accounting::{profile_of_discrete_laplace, profile_of_laplace};
 use crate::accuracy::laplace_accuracy::accuracy;
 use crate::noise::numbers::{Numbers, finite};
-use crate::noise::quotient::{exact_quotient, quotient};
 use crate::noise::{Noise, add_noise_of, lattice};
 use crate::samplers::{IntegerTable, add_noise, big_discrete_laplace, discrete_laplace, laplace};
+use crate::{LaplaceLoss, LaplaceMetric, Scale};
 
 /// A number that Laplace noise can be added to.
 pub trait LaplaceNumber: Atom {
@@ -56,40 +51,6 @@ pub trait LaplaceNumber: Atom {
     }
 }
 
-/// A metric on numbers in which Laplace noise has a known loss in the measure `MO`.
-///
-/// An implementation claims that `d_in`-close members differ in their
-/// [numbers](crate::Numbers) by at most `d_in` in total, and computes from that.
-pub trait LaplaceLoss<MO: Measure>: Metric {
-    /// Bound the loss of noise of a scale, rounding up.
-    ///
-    /// # Errors
-    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound does not fit a float.
-    fn loss(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance>;
-    /// Return the exact bound, one number for each [part](Measure::parts) of a loss. Defaults to
-    /// the rounded bound.
-    ///
-    /// # Errors
-    /// As for [`loss`](Self::loss).
-    fn exact_loss(d_in: &Self::Distance, scale: Scale) -> Result<Vec<Exact>>
-    where
-        MO: Default,
-    {
-        let parts = MO::default().split(&Self::loss(d_in, scale)?)?;
-        parts.into_iter().map(Exact::from_f64).collect()
-    }
-    /// Bound the loss of discrete noise on integers. Defaults to [`loss`](Self::loss).
-    ///
-    /// # Errors
-    /// As [`loss`](Self::loss).
-    fn loss_of_integers(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance> {
-        Self::loss(d_in, scale)
-    }
-}
-
-/// The metrics in which [`make_laplace`] has only one measure, so callers do not have to name it.
-pub trait LaplaceMetric<MO: Measure>: LaplaceLoss<MO> {}
-
 /// Make a measurement that adds Laplace noise to each number.
 ///
 /// Integers get noise of the discrete Laplace distribution, `P[Z = z]` proportional to
@@ -119,6 +80,9 @@ pub trait LaplaceMetric<MO: Measure>: LaplaceLoss<MO> {}
 /// In [`SmoothedMaxDivergence`], which [`make_laplace_in`] offers too, it is the whole privacy
 /// profile, with the distribution of the loss, so that compositions are tight:
 /// [`profile_of_laplace`], and [`profile_of_discrete_laplace`] for integers.
+///
+/// [`profile_of_laplace`]: crate::accounting::profile_of_laplace
+/// [`profile_of_discrete_laplace`]: crate::accounting::profile_of_discrete_laplace
 ///
 /// # Proof
 /// *Integers.* Write `x`, `y` for the numbers of two members, with `sum_i |x_i - y_i| <= d_in`;
@@ -189,6 +153,9 @@ where
 /// # Map
 /// `d_in / scale` in [`MaxDivergence`]. In [`SmoothedMaxDivergence`] the whole privacy profile:
 /// [`profile_of_laplace`], and [`profile_of_discrete_laplace`] for integers.
+///
+/// [`profile_of_laplace`]: crate::accounting::profile_of_laplace
+/// [`profile_of_discrete_laplace`]: crate::accounting::profile_of_discrete_laplace
 ///
 /// # Proof
 /// The proof of [`make_laplace`] bounds the loss in [`MaxDivergence`]. The same releases are
@@ -278,88 +245,6 @@ register_at! {
     i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64; IBig: f64;
     u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; u128: f64; usize: usize, f64;
     f32: f32, f64; f64: f64;
-}
-
-macro_rules! losses {
-    ($($metric:ident<$($p:literal,)? Q>),+) => {$(
-        impl<Q> LaplaceLoss<MaxDivergence> for $metric<$($p,)? Q>
-        where
-            Q: Distance + Number,
-            f64: InfCast<Q>,
-            i128: InfCast<Q>,
-        {
-            fn loss(d_in: &Q, scale: Scale) -> Result<f64> {
-                quotient(*d_in, scale.value())
-            }
-            fn exact_loss(d_in: &Q, scale: Scale) -> Result<Vec<Exact>> {
-                Ok(vec![exact_quotient(*d_in, scale.value())?])
-            }
-        }
-        impl<Q> LaplaceMetric<MaxDivergence> for $metric<$($p,)? Q>
-        where
-            Q: Distance + Number,
-            f64: InfCast<Q>,
-            i128: InfCast<Q>,
-        {
-        }
-    )+};
-}
-losses!(AbsoluteDistance<Q>, LpDistance<1, Q>);
-
-macro_rules! profiles {
-    ($($metric:ident<$($p:literal,)? Q>),+) => {$(
-        impl<Q> LaplaceLoss<SmoothedMaxDivergence> for $metric<$($p,)? Q>
-        where
-            Q: Distance + Number,
-            f64: InfCast<Q>,
-            i128: InfCast<Q>,
-        {
-            fn loss(d_in: &Q, scale: Scale) -> Result<PrivacyProfile> {
-                profile_of_laplace(quotient(*d_in, 1.0)?, scale.value())
-            }
-            fn loss_of_integers(d_in: &Q, scale: Scale) -> Result<PrivacyProfile> {
-                profile_of_discrete_laplace(quotient(*d_in, 1.0)?, scale.value())
-            }
-        }
-    )+};
-}
-profiles!(AbsoluteDistance<Q>, LpDistance<1, Q>);
-
-/// The loss depends on the value of a distance, not on its type.
-impl<M, MO> LaplaceLoss<MO> for OfAnyNumber<M>
-where
-    M: NumberMetric + LaplaceLoss<MO, Distance = f64>,
-    M::OfIntegers: LaplaceLoss<MO, Distance = i128>,
-    MO: Measure,
-{
-    fn loss(d_in: &AnyDistance, scale: Scale) -> Result<MO::Distance> {
-        match d_in.number()? {
-            AnyNumber::Integer(d_in) => M::OfIntegers::loss(&d_in, scale),
-            AnyNumber::Float(d_in) => M::loss(&d_in, scale),
-        }
-    }
-    fn exact_loss(d_in: &AnyDistance, scale: Scale) -> Result<Vec<Exact>>
-    where
-        MO: Default,
-    {
-        match d_in.number()? {
-            AnyNumber::Integer(d_in) => M::OfIntegers::exact_loss(&d_in, scale),
-            AnyNumber::Float(d_in) => M::exact_loss(&d_in, scale),
-        }
-    }
-    fn loss_of_integers(d_in: &AnyDistance, scale: Scale) -> Result<MO::Distance> {
-        match d_in.number()? {
-            AnyNumber::Integer(d_in) => M::OfIntegers::loss_of_integers(&d_in, scale),
-            AnyNumber::Float(d_in) => M::loss_of_integers(&d_in, scale),
-        }
-    }
-}
-impl<M, MO> LaplaceMetric<MO> for OfAnyNumber<M>
-where
-    Self: LaplaceLoss<MO>,
-    M: NumberMetric + LaplaceMetric<MO>,
-    MO: Measure,
-{
 }
 
 macro_rules! integers {

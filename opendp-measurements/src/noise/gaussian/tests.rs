@@ -1,5 +1,6 @@
-use opendp_core::Atom;
+use opendp_core::arith::Number;
 use opendp_core::random::Failing;
+use opendp_core::{Atom, Distance, LpDistance};
 
 use super::*;
 use crate::make_composition;

@@ -1,6 +1,9 @@
+use opendp_core::arith::Number;
+use opendp_core::random::Failing;
+use opendp_core::{Distance, LpDistance};
+
 use super::*;
 use crate::noise::default_lattice;
-use opendp_core::random::Failing;
 
 type Atoms<T, Q> = Space<AtomDomain<T>, AbsoluteDistance<Q>>;
 type Vectors<T, Q> = Space<VectorDomain<AtomDomain<T>>, L1Distance<Q>>;
