@@ -272,8 +272,9 @@ pub const fn path_of<F>(_: &F) -> fn() -> &'static str {
 /// The function is compiled once for each choice. A type that stands for several others is compiled
 /// alone: `M in [SymmetricDistance, HammingDistance] as AnyDatasetMetric` offers two signatures and
 /// compiles one function. When a type inside a signature is stood for, `make_it via it_at(input)`
-/// names the compiled function, which takes the same type arguments and does the same. Some lists
-/// have names:
+/// names the compiled function, which takes the same type arguments and does the same. With names,
+/// `make_it via make_it_in as ["make_it"](input)` offers `make_it_in` with the doc comment of
+/// `make_it`. Some lists have names:
 ///
 /// | name | types |
 /// |---|---|
@@ -286,9 +287,24 @@ pub const fn path_of<F>(_: &F) -> fn() -> &'static str {
 /// | `unsized_metrics` | the two of them that need no known size, `as AnyDatasetMetric` |
 #[macro_export]
 macro_rules! register {
-    ($file:literal : $f:ident as [$($name:literal),+ $(,)?]
-        ($($p:ident $(= $d:tt)?),* $(,)?)
-        $(for $($g:ident in $types:tt $(as $code:ty)? $(= $gd:ty)?),+)? $(,)?;) => {
+    ($file:literal : $f:ident as [$($name:literal),+ $(,)?] $($rest:tt)*) => {
+        $crate::__register_named!($file $f ($f $f) [$($name),+] $($rest)*);
+    };
+    ($file:literal : $f:ident via $code:ident as [$($name:literal),+ $(,)?] $($rest:tt)*) => {
+        $crate::__register_named!($file $f ($code $code) [$($name),+] $($rest)*);
+    };
+    ($file:literal : $f:ident ($($p:tt)*) $($rest:tt)*) => {
+        $crate::__register_named!($file $f ($f $f) [stringify!($f)] ($($p)*) $($rest)*);
+    };
+    ($file:literal : $f:ident via $code:ident ($($p:tt)*) $($rest:tt)*) => {
+        $crate::__register_named!($file $f ($f $code) [stringify!($f)] ($($p)*) $($rest)*);
+    };
+}
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __register_named {
+    ($file:literal $f:ident $run:tt [$($name:expr),+] ($($p:ident $(= $d:tt)?),* $(,)?)
+        $($rest:tt)*) => {
         const _: () = {
             static FAMILY: $crate::Family = $crate::Family {
                 names: &[$($name),+],
@@ -301,33 +317,7 @@ macro_rules! register {
                     module: module_path!(),
                 },
             };
-            $crate::__register!(($f $f) [] [$($([$g $types [$($code)?] [$($gd)?]])+)?]);
-        };
-    };
-    ($file:literal : $f:ident ($($p:tt)*) $($rest:tt)*) => {
-        $crate::__register_plain!($file $f $f ($($p)*) $($rest)*);
-    };
-    ($file:literal : $f:ident via $code:ident ($($p:tt)*) $($rest:tt)*) => {
-        $crate::__register_plain!($file $f $code ($($p)*) $($rest)*);
-    };
-}
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __register_plain {
-    ($file:literal $f:ident $code:ident ($($p:ident $(= $d:tt)?),* $(,)?) $($rest:tt)*) => {
-        const _: () = {
-            static FAMILY: $crate::Family = $crate::Family {
-                names: &[stringify!($f)],
-                specs: &[$((stringify!($p), $crate::__default_value!($($d)?))),*],
-                function: stringify!($f),
-                source: include_str!($file),
-                origin: $crate::Origin {
-                    package: env!("CARGO_PKG_NAME"),
-                    version: env!("CARGO_PKG_VERSION"),
-                    module: module_path!(),
-                },
-            };
-            $crate::__register_types!(($f $code) $($rest)*);
+            $crate::__register_types!($run $($rest)*);
         };
     };
 }

@@ -30,6 +30,13 @@
 //! choose grid, tilt and window; they affect how tight the bound is but not whether it holds. The
 //! result is never above the sum of the noises' own quantiles at `alpha / n`, the union bound.
 
+// One noise.
+pub(crate) mod confidence_interval;
+pub(crate) mod gaussian_accuracy;
+pub(crate) mod laplace_accuracy;
+pub(crate) mod scale_accuracy;
+
+// Sums of noises.
 mod estimate;
 mod grid;
 mod noise;

@@ -12,7 +12,7 @@ use opendp_core::{
     MapDomain, MaxDivergence, Measurement, PrivacyMap, Queryable, Result, Space,
 };
 
-use crate::quotient::finite_distance;
+use crate::noise::quotient::finite_distance;
 use crate::samplers::{BernoulliLanes, Dyadic, big_uniform_below};
 use crate::sparse_vector::rounded;
 

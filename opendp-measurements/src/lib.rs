@@ -76,88 +76,84 @@ macro_rules! register {
     ($($registration:tt)*) => { opendp_core::mention! { $($registration)* } };
 }
 
-mod above_threshold;
 pub mod accounting;
 pub mod accuracy;
 mod alp_queryable;
-mod canonical_noise;
-mod combinators;
-mod confidence_interval;
-mod gaussian;
-mod gaussian_accuracy;
-mod gaussian_threshold;
-mod geometric;
-mod gumbel_max;
-mod laplace;
-mod laplace_accuracy;
-mod laplace_threshold;
-mod new_function;
-mod new_privacy_profile;
-mod new_queryable;
+mod amplification;
+mod chain;
+mod composition;
+mod conversion;
+mod custom;
+mod group_privacy;
+mod legacy;
 mod noise;
-mod noise_threshold;
-mod noisy_max;
-mod noisy_top_k;
-mod numbers;
-mod quotient;
-mod randomized_response;
-mod randomized_response_bitvec;
-mod report_noisy_max_gumbel;
+#[cfg(test)]
+mod privacy_test;
+mod response;
 pub mod samplers;
-mod scale;
-mod scale_accuracy;
 mod selection;
 mod sparse_vector;
 pub mod tails;
-mod temperature;
 mod threshold;
-mod user_measurement;
 
-pub use above_threshold::make_above_threshold;
+// Noise on numbers.
+pub use noise::{
+    GaussianLoss, GaussianMetric, GaussianNumber, GeometricNumber, LaplaceLoss, LaplaceMetric,
+    LaplaceNumber, NoiseMeasure, Numbers, Scale, make_canonical_noise, make_gaussian,
+    make_gaussian_in, make_geometric, make_laplace, make_laplace_in, make_noise,
+};
+// Noise on the numbers of a map, and a threshold that hides rare keys.
+pub use threshold::{
+    NoiseThresholdMeasure, ThresholdMeasure, ThresholdNumber, make_gaussian_threshold,
+    make_laplace_threshold, make_noise_threshold,
+};
+// A noisy map that answers for any key.
 pub use alp_queryable::make_alp_queryable;
-pub use canonical_noise::make_canonical_noise;
-pub use combinators::{
-    AddRemoveMetric, AmplifiableMeasure, Candidate, CandidateMeasure, ConcentratedMeasure,
-    FixedMeasure, GroupMeasure, Growth, Parts, PathMetric, PopulationMetric, ProfileMeasure,
-    Profiled, RenyiMeasure, make_RDP_to_approxDP, make_adaptive_composition, make_approximate,
-    make_chain_mt, make_chain_pm, make_chain_tt, make_composition, make_fix_delta,
-    make_fixed_approxDP_to_approxDP, make_fixed_size_subsampling, make_fully_adaptive_composition,
-    make_group_privacy, make_parallel_composition, make_poisson_subsampling,
-    make_population_amplification, make_privacy_filter, make_pureDP_to_zCDP,
-    make_select_private_candidate, make_zCDP_to_approxDP,
+// Errors of noisy numbers.
+pub use accuracy::confidence_interval::{
+    Released, confidence_interval, confidence_interval_of_each,
 };
-pub use confidence_interval::{Released, confidence_interval, confidence_interval_of_each};
-pub use gaussian::{GaussianLoss, GaussianMetric, GaussianNumber, make_gaussian, make_gaussian_in};
-pub use gaussian_threshold::make_gaussian_threshold;
-pub use geometric::{GeometricNumber, make_geometric};
-pub use gumbel_max::{ScoreMetric, make_gumbel_max};
-pub use laplace::{LaplaceLoss, LaplaceMetric, LaplaceNumber, make_laplace, make_laplace_in};
-pub use laplace_threshold::make_laplace_threshold;
-pub use new_function::new_function;
-pub use new_privacy_profile::new_privacy_profile;
-pub use new_queryable::{new_queryable, new_queryable_of};
-pub use noise::{NoiseMeasure, make_noise};
-pub use noise_threshold::{NoiseThresholdMeasure, make_noise_threshold};
-pub use noisy_max::make_noisy_max;
-pub use noisy_top_k::make_noisy_top_k;
-pub use numbers::Numbers;
-pub use randomized_response::{make_randomized_response, make_randomized_response_bool};
-pub use randomized_response_bitvec::{
-    debias_randomized_response_bitvec, make_randomized_response_bitvec,
-};
-pub use report_noisy_max_gumbel::make_report_noisy_max_gumbel;
-pub use samplers::Optimize;
-pub use scale::Scale;
-pub use scale_accuracy::{
+pub use accuracy::scale_accuracy::{
     accuracy_to_discrete_gaussian_scale, accuracy_to_discrete_laplacian_scale,
     accuracy_to_gaussian_scale, accuracy_to_laplacian_scale, discrete_gaussian_scale_to_accuracy,
     discrete_laplacian_scale_to_accuracy, gaussian_scale_to_accuracy, laplacian_scale_to_accuracy,
 };
-pub use selection::SelectionMeasure;
-pub use sparse_vector::{Query, make_sparse_vector, sparse_vector_scales};
-pub use temperature::Temperature;
-pub use threshold::{ThresholdMeasure, ThresholdNumber};
-pub use user_measurement::make_user_measurement;
-
-#[cfg(test)]
-mod privacy;
+// Choices of good candidates.
+pub use samplers::Optimize;
+pub use selection::{
+    Candidate, CandidateMeasure, ScoreMetric, SelectionMeasure, Temperature, make_gumbel_max,
+    make_noisy_max, make_noisy_top_k, make_select_private_candidate,
+};
+// Queries against a threshold.
+pub use sparse_vector::{Query, make_above_threshold, make_sparse_vector, sparse_vector_scales};
+// Randomized response.
+pub use response::{
+    debias_randomized_response_bitvec, make_randomized_response, make_randomized_response_bitvec,
+    make_randomized_response_bool,
+};
+// Two steps in one.
+pub use chain::{make_chain_mt, make_chain_pm, make_chain_tt};
+// Several releases of the same data, and releases of the parts of a data set.
+pub use composition::{
+    Parts, make_adaptive_composition, make_composition, make_fully_adaptive_composition,
+    make_parallel_composition, make_privacy_filter,
+};
+// Conversions from one privacy measure to another.
+pub use conversion::{
+    ConcentratedMeasure, FixedMeasure, ProfileMeasure, Profiled, RenyiMeasure,
+    make_RDP_to_approxDP, make_approximate, make_fix_delta, make_fixed_approxDP_to_approxDP,
+    make_pureDP_to_zCDP, make_zCDP_to_approxDP,
+};
+// Privacy amplification by sampling.
+pub use amplification::{
+    AddRemoveMetric, AmplifiableMeasure, PopulationMetric, make_fixed_size_subsampling,
+    make_poisson_subsampling, make_population_amplification,
+};
+// Group privacy.
+pub use group_privacy::{GroupMeasure, Growth, PathMetric, make_group_privacy};
+// Measurements, post-processing, queryables and privacy profiles of your own.
+pub use custom::{
+    make_user_measurement, new_function, new_privacy_profile, new_queryable, new_queryable_of,
+};
+// Older names.
+pub use legacy::make_report_noisy_max_gumbel;

@@ -1,5 +1,17 @@
 //! The shared parts of all additive noise mechanisms, and the mechanism that follows the measure.
 
+// Constructors.
+mod canonical_noise;
+pub(crate) mod gaussian;
+mod geometric;
+pub(crate) mod laplace;
+
+// Losses, arguments and arithmetic of several mechanisms.
+mod loss;
+pub(crate) mod numbers;
+pub(crate) mod quotient;
+mod scale;
+
 use std::sync::OnceLock;
 
 use opendp_core::random::{Failing, NoEntropy, RandomSource, with_secure};
@@ -9,12 +21,16 @@ use opendp_core::{
     VectorDomain, ZeroConcentratedDivergence,
 };
 
-use crate::numbers::Numbers;
+use crate::accuracy;
 use crate::samplers::{Dyadic, IntegerTable};
-use crate::{
-    GaussianMetric, GaussianNumber, LaplaceMetric, LaplaceNumber, Scale, accuracy, make_gaussian,
-    make_laplace,
-};
+
+pub use canonical_noise::make_canonical_noise;
+pub use gaussian::{GaussianNumber, make_gaussian, make_gaussian_in};
+pub use geometric::{GeometricNumber, make_geometric};
+pub use laplace::{LaplaceNumber, make_laplace, make_laplace_in};
+pub use loss::{GaussianLoss, GaussianMetric, LaplaceLoss, LaplaceMetric};
+pub use numbers::Numbers;
+pub use scale::Scale;
 
 /// A privacy measure that has a mechanism of additive noise on the space of `D` and `M`.
 pub trait NoiseMeasure<D: Numbers, M: MetricOn<D>>: Measure {

@@ -31,55 +31,42 @@
 //!
 //! [`RandomSource`]: opendp_core::random::RandomSource
 
+// Coins and uniform numbers.
 mod bernoulli;
 mod bernoulli_lanes;
-mod canonical;
+mod uniform;
+
+// Noise on integers.
 mod censored_laplace;
 mod discrete_gaussian;
 mod discrete_laplace;
-mod dyadic;
+mod geometric;
+mod integer_table;
+mod saturating;
+
+// Noise on floats, rounded to a lattice after the addition.
+mod canonical;
 mod exponential;
 mod gaussian;
-mod geometric;
-mod gumbel;
-mod integer_table;
 mod laplace;
 mod lattice;
 mod lattice_strips;
 mod lattice_sum;
-mod logarithm;
+mod strips;
+
+// Choices among candidates, and comparisons.
+mod gumbel;
 mod noisy_threshold;
 mod permute_and_flip;
 mod race;
-mod saturating;
 mod score;
-mod strips;
-mod uniform;
+
+// Numbers.
+mod dyadic;
+mod logarithm;
 
 #[cfg(test)]
-pub(crate) mod chi_square;
-#[cfg(test)]
-mod discrete_gaussian_distribution;
-#[cfg(test)]
-mod discrete_laplace_distribution;
-#[cfg(test)]
-mod gaussian_distribution;
-#[cfg(test)]
-mod gumbel_distribution;
-#[cfg(test)]
-mod integer_table_distribution;
-#[cfg(test)]
-mod laplace_distribution;
-#[cfg(test)]
-mod lattice_fit;
-#[cfg(test)]
-mod logarithm_bounds;
-#[cfg(test)]
-pub(crate) mod permute_and_flip_distribution;
-#[cfg(test)]
-mod shuffle_distribution;
-#[cfg(test)]
-pub(crate) mod top_k_distribution;
+pub(crate) mod tests;
 
 pub use bernoulli::{bernoulli, bernoulli_constant_time, bernoulli_ratio};
 pub use bernoulli_lanes::BernoulliLanes;

@@ -1,5 +1,14 @@
 //! The random choice under each privacy measure, and its loss.
 
+// Constructors.
+pub(crate) mod gumbel_max;
+mod noisy_max;
+mod noisy_top_k;
+mod select_private_candidate;
+
+// Arguments.
+mod temperature;
+
 use std::cmp::Ordering;
 
 use opendp_core::arith::{Directed, Exact, InfCast, Number};
@@ -9,9 +18,14 @@ use opendp_core::{
 };
 
 use crate::Scale;
-use crate::gumbel_max::ScoreMetric;
-use crate::numbers::all_finite;
+use crate::noise::numbers::all_finite;
 use crate::samplers::{Optimize, Score, exponential_top_k, gumbel_top_k};
+
+pub use gumbel_max::{ScoreMetric, make_gumbel_max};
+pub use noisy_max::make_noisy_max;
+pub use noisy_top_k::make_noisy_top_k;
+pub use select_private_candidate::{Candidate, CandidateMeasure, make_select_private_candidate};
+pub use temperature::Temperature;
 
 /// A privacy measure under which there is a random choice of known loss.
 ///

@@ -1,5 +1,7 @@
 //! Whether queries, asked one after the other, exceed a threshold.
 
+mod above_threshold;
+
 use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number};
 use opendp_core::erased::{AnyDomain, AnyMetric};
 use opendp_core::random::with_secure;
@@ -9,10 +11,12 @@ use opendp_core::{
 };
 
 use crate::Scale;
-use crate::combinators::within;
-use crate::numbers::finite;
-use crate::quotient::exact_quotient;
+use crate::composition::privacy_filter::within;
+use crate::noise::numbers::finite;
+use crate::noise::quotient::exact_quotient;
 use crate::samplers::{NoisyThreshold, Score};
+
+pub use above_threshold::make_above_threshold;
 
 /// A question for [`make_sparse_vector`]: a number computed from the data.
 pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDistance<Q>>;

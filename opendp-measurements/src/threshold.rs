@@ -1,5 +1,10 @@
 //! The shared parts of both threshold mechanisms on a map: the release and its delta.
 
+mod gaussian_threshold;
+mod laplace_threshold;
+mod noise_threshold;
+mod threshold_number;
+
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 
@@ -12,10 +17,14 @@ use opendp_core::{
     OfAnyNumber, PrivacyMap, Result, Space, ZeroConcentratedDivergence,
 };
 
+use crate::noise::quotient::finite_distance;
 use crate::noise::{Noise, Prepared, lattice};
-use crate::quotient::finite_distance;
-use crate::samplers::power_of_two;
-use crate::{GaussianNumber, Scale, accuracy};
+use crate::{Scale, accuracy};
+
+pub use gaussian_threshold::make_gaussian_threshold;
+pub use laplace_threshold::make_laplace_threshold;
+pub use noise_threshold::{NoiseThresholdMeasure, make_noise_threshold};
+pub use threshold_number::ThresholdNumber;
 
 /// A map of numbers and a metric on it.
 pub(crate) type Parts<K, V, M> = Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, M>;
@@ -90,28 +99,6 @@ fn no_count() -> Error {
 pub trait ThresholdMeasure<const P: usize>: Measure<Distance = (f64, f64)> + Default {}
 impl ThresholdMeasure<1> for Approximate<MaxDivergence> {}
 impl ThresholdMeasure<2> for Approximate<ZeroConcentratedDivergence> {}
-
-/// A number that a threshold can be set for.
-pub trait ThresholdNumber: GaussianNumber + Number {
-    /// Check that releases can be compared with this threshold.
-    ///
-    /// # Errors
-    /// `MakeMeasurement` when it is a float that is negative or not finite.
-    fn check_threshold(self) -> Result<()>;
-    /// Return whether a release is kept: it is at least the threshold, or at most a negative
-    /// threshold.
-    fn reaches(self, threshold: Self) -> bool;
-    /// Find a `t` such that a number of magnitude at most `change` reaches the threshold only if
-    /// the noise is at least `t`, or at most `-t` for a negative threshold. `None` when `change`
-    /// exceeds the magnitude of the threshold.
-    ///
-    /// # Errors
-    /// Those of conversions.
-    fn gap<Q: Number>(threshold: Self, change: Q, k: Option<i32>) -> Result<Option<f64>>
-    where
-        f64: InfCast<Q>,
-        i128: InfCast<Q>;
-}
 
 /// One threshold mechanism: its noise and its loss.
 pub(crate) trait ThresholdNoise<const P: usize, V>: Noise<V> {
@@ -315,98 +302,6 @@ fn any_of(count: u32, delta: f64) -> Result<f64> {
     let joint = 0.0 - none.neg_inf_exp_m1()?;
     Ok(joint.min(delta.inf_mul(count)?).min(1.0))
 }
-
-/// Return half a step of the lattice `2^k`, or the next float above it.
-fn half_step(k: i32) -> f64 {
-    match power_of_two(k - 1) {
-        0.0 => f64::from_bits(1),
-        half => half,
-    }
-}
-
-macro_rules! integers {
-    ($($t:ty)*) => {$(
-        impl ThresholdNumber for $t {
-            fn check_threshold(self) -> Result<()> {
-                Ok(())
-            }
-            #[inline]
-            fn reaches(self, threshold: Self) -> bool {
-                if threshold < <$t as num_traits::Zero>::zero() {
-                    self <= threshold
-                } else {
-                    threshold <= self
-                }
-            }
-            /// Return `|threshold| - floor(change)`, computed exactly and then rounded down to a
-            /// float. A saturated sum reaches the threshold exactly if the unsaturated sum does.
-            /// The one exception is the threshold 0 of unsigned numbers, which every change
-            /// exceeds.
-            fn gap<Q: Number>(threshold: Self, change: Q, _: Option<i32>) -> Result<Option<f64>>
-            where
-                f64: InfCast<Q>,
-                i128: InfCast<Q>,
-            {
-                let magnitude = <i128 as InfCast<$t>>::inf_cast(threshold)?.abs();
-                match i128::neg_inf_cast(change) {
-                    Ok(change) if change <= magnitude => {
-                        let gap = <f64 as InfCast<i128>>::neg_inf_cast(magnitude - change)?;
-                        Ok(Some(gap))
-                    }
-                    _ => Ok(None),
-                }
-            }
-        }
-    )*};
-}
-integers!(i8 i16 i32 i64 u8 u16 u32 u64 usize);
-
-macro_rules! floats {
-    ($($t:ty)*) => {$(
-        impl ThresholdNumber for $t {
-            fn check_threshold(self) -> Result<()> {
-                if (0.0..=<$t>::MAX).contains(&self) {
-                    Ok(())
-                } else {
-                    Err(Error::MakeMeasurement(format!(
-                        "threshold: must be finite and at least 0 for floats, found {self:?}"
-                    )))
-                }
-            }
-            #[inline]
-            fn reaches(self, threshold: Self) -> bool {
-                threshold <= self
-            }
-            /// A release that reaches the threshold is the float nearest to a lattice point, which
-            /// is above the float below the threshold, because rounding keeps the order. Where
-            /// floats are at least as dense as the lattice, its points are floats: then the release
-            /// is at least the threshold, and at least the first lattice point above it. The exact
-            /// sum is at most half a step below that point.
-            fn gap<Q: Number>(threshold: Self, change: Q, k: Option<i32>) -> Result<Option<f64>>
-            where
-                f64: InfCast<Q>,
-                i128: InfCast<Q>,
-            {
-                let (change, exact) = (f64::inf_cast(change)?, f64::from(threshold));
-                if exact < change {
-                    return Ok(None);
-                }
-                let k = k.unwrap_or(0);
-                let (step, below) = (power_of_two(k), f64::from(threshold.next_down()));
-                let point = if exact - below <= step {
-                    // Powers of two divide and multiply exactly; if they do not, the threshold is
-                    // the bound.
-                    let point = (exact / step).ceil() * step;
-                    if point.is_finite() { point.max(exact) } else { exact }
-                } else {
-                    below
-                };
-                Ok(Some(point.neg_inf_sub(half_step(k))?.neg_inf_sub(change)?))
-            }
-        }
-    )*};
-}
-floats!(f32 f64);
 
 #[cfg(test)]
 mod tests;

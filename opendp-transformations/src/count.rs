@@ -1,12 +1,29 @@
 //! The number of records.
 
+// Constructors.
+mod count_by;
+mod count_by_categories;
+mod count_distinct;
+
+// Engines.
+pub(crate) mod counts;
+mod key;
+mod table;
+mod tally;
+
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Fold, Function, MetricOn, Named, Result,
     Space, Transformation, TypeName, VectorDomain,
 };
 
+use crate::count::tally::tally;
 use crate::symmetric::{counted, row_count};
-use crate::tally::{Tally, tally};
+
+pub use count_by::make_count_by;
+pub use count_by_categories::{Norm, make_count_by_categories};
+pub use count_distinct::make_count_distinct;
+pub use key::Key;
+pub use tally::Tally;
 
 /// Count the records.
 ///

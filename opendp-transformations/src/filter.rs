@@ -1,9 +1,17 @@
 //! Keeps the records that satisfy a condition.
 
+mod drop_null;
+mod filter_bounds;
+mod filter_values;
+
 use opendp_core::{
     DatasetMetric, Domain, Function, MetricOn, Result, Space, StabilityMap, Transformation,
     VectorDomain,
 };
+
+pub use drop_null::make_drop_null;
+pub use filter_bounds::make_filter_bounds;
+pub use filter_values::make_filter_values;
 
 /// Keep the records for which a condition of your own holds.
 ///
@@ -79,7 +87,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checks::check_rows;
+    use crate::test_checks::check_rows;
     use opendp_core::{AtomDomain, HammingDistance, InsertDeleteDistance, SymmetricDistance, laws};
 
     #[test]

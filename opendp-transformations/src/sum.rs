@@ -1,13 +1,29 @@
 //! The sum of bounded records.
 
+// Constructors.
+mod covariance;
+mod mean;
+mod sum_of_squared_deviations;
+mod summation;
+mod variance;
+
+// Engines.
+mod exact;
+
 use opendp_core::arith::Number;
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Distance, MetricOn, Result, Space,
     SymmetricDistance, Transformation, VectorDomain,
 };
 
+use crate::sum::exact::{float_sum, integer_sum};
 use crate::symmetric::{Aggregate, Records, through_symmetric};
-use crate::{float_sum, integer_sum};
+
+pub use covariance::make_covariance;
+pub use mean::make_mean;
+pub use sum_of_squared_deviations::make_sum_of_squared_deviations;
+pub use summation::{Pairwise, Sequential, Summation};
+pub use variance::make_variance;
 
 /// Add up the records.
 ///
@@ -130,7 +146,7 @@ floats!(f32 f64);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checks::metrics::*;
+    use crate::test_checks::metrics::*;
     use opendp_core::arith::InfCast;
     use opendp_core::{Bounds, DistanceOn, laws};
 

@@ -1,25 +1,19 @@
 //! Compressed tables give all rows of the text or an error, never only some of the rows.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
 
-use std::io::{Cursor, Read, Write};
+#[path = "support/compress.rs"]
+mod compress;
+
+use std::io::{Cursor, Read};
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
 
-use flate2::{Compression, write::GzEncoder};
+use compress::{gzip, zstd};
 use opendp_core::{AtomDomain, Result, VectorDomain};
 use opendp_data::{CsvColumn, CsvTable};
-use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-fn gzip(text: &str) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(text.as_bytes()).unwrap();
-    encoder.finish().unwrap()
-}
-fn zstd(text: &str) -> Vec<u8> {
-    compress_to_vec(text.as_bytes(), CompressionLevel::Fastest)
-}
 /// A frame that a reader skips.
 fn skipped() -> Vec<u8> {
     [&[0x53, 0x2a, 0x4d, 0x18, 5, 0, 0, 0][..], b"hello"].concat()
@@ -113,8 +107,6 @@ fn what_is_compressed_is_looked_at_as_what_is_not() {
         let error = CsvTable::open(Cursor::new(bytes), None).unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     }
-    let mut twice = GzEncoder::new(Vec::new(), Compression::default());
-    twice.write_all(&gzip("x\n1\n")).unwrap();
-    let error = read(&twice.finish().unwrap()).unwrap_err().to_string();
+    let error = read(&gzip(gzip("x\n1\n"))).unwrap_err().to_string();
     assert!(error.contains("twice"), "{error}");
 }

@@ -6,7 +6,10 @@ use opendp_core::arith::Directed;
 use crate::tails::{
     discrete_gaussian_tail, discrete_laplacian_tail, gaussian_tail, laplacian_tail,
 };
-use crate::{Scale, gaussian_accuracy, laplace_accuracy};
+use crate::{
+    Scale,
+    accuracy::{gaussian_accuracy, laplace_accuracy},
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {

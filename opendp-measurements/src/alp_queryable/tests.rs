@@ -2,7 +2,7 @@ use opendp_core::Bounds;
 use opendp_core::random::Seeded;
 
 use super::*;
-use crate::samplers::chi_square::chi_square;
+use crate::samplers::tests::chi_square::chi_square;
 
 type Maps = MapDomain<AtomDomain<i32>, AtomDomain<i32>>;
 type Change = L01InfDistance<AbsoluteDistance<i32>>;

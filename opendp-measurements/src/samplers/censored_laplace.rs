@@ -241,8 +241,8 @@ fn odds(r: &UBig, one: &UBig, shift: usize) -> (UBig, UBig) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samplers::chi_square::chi_square;
     use crate::samplers::discrete_gaussian;
+    use crate::samplers::tests::chi_square::chi_square;
     use opendp_core::random::{Failing, Seeded, Tape};
 
     /// The probability of each sum, from the closed form of the tails.

@@ -225,7 +225,7 @@ impl Rate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samplers::chi_square::chi_square;
+    use crate::samplers::tests::chi_square::chi_square;
     use opendp_core::random::{Failing, Seeded, Tape};
 
     /// Frequencies of 0, 1, .. and, in the last place, of all larger values.

@@ -197,7 +197,7 @@ impl Laplace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samplers::chi_square::chi_square;
+    use crate::samplers::tests::chi_square::chi_square;
     use opendp_core::random::{Failing, Seeded};
 
     /// The probability that `gap + r K >= s L`, for scales that differ.

@@ -2,7 +2,7 @@ use opendp_core::{LInfDistance, StabilityMap, SymmetricDistance, VectorDomain};
 
 use super::*;
 use crate::make_above_threshold;
-use crate::samplers::chi_square::chi_square;
+use crate::samplers::tests::chi_square::chi_square;
 
 /// Points of the integral in a unit. All kinks of integrands are at whole numbers.
 const FINE: f64 = 64.0;

@@ -2,7 +2,7 @@ use opendp_core::{Atom, TheMeasure};
 use proptest::prelude::*;
 
 use super::*;
-use crate::samplers::round_to_lattice;
+use crate::samplers::{power_of_two, round_to_lattice};
 use crate::tails::{discrete_laplacian_tail, laplacian_tail};
 use crate::{make_gaussian_threshold, make_laplace_threshold, make_noise_threshold};
 

@@ -3,10 +3,9 @@
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-use flate2::{Compression, write::GzEncoder};
-use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use serde_json::{Value as Json, json};
 
+use crate::compress::{gzip, zstd};
 use crate::{Desk, sum};
 
 fn read(text: &str) -> Json {
@@ -27,14 +26,6 @@ fn run<'a>(pipeline: &'a str, data: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 #[track_caller]
 fn release(desk: &Desk, pipeline: &str, data: &str, more: &[&str]) -> Json {
     read(&desk.says(&run(pipeline, data, more)))["release"].clone()
-}
-fn gzip(text: &str) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(text.as_bytes()).unwrap();
-    encoder.finish().unwrap()
-}
-fn zstd(text: &str) -> Vec<u8> {
-    compress_to_vec(text.as_bytes(), CompressionLevel::Fastest)
 }
 fn given(desk: &Desk, arguments: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_opendp"))

@@ -6,6 +6,8 @@
 )]
 
 mod budget;
+#[path = "../../../opendp-data/tests/support/compress.rs"]
+mod compress;
 mod data;
 mod frames;
 mod inspect;

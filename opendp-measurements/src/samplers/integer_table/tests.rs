@@ -1,5 +1,5 @@
 use super::*;
-use crate::samplers::chi_square::chi_square;
+use crate::samplers::tests::chi_square::chi_square;
 use opendp_core::random::{Failing, Seeded, Tape};
 
 /// Scales from the smallest to the largest that have a table, and tables of all sizes.

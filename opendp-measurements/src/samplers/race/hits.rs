@@ -102,7 +102,7 @@ fn exact_misses<S: RandomSource>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samplers::chi_square::chi_square;
+    use crate::samplers::tests::chi_square::chi_square;
     use opendp_core::random::{Seeded, Tape};
 
     /// Count how often each number of misses occurs; the last count is for all larger numbers.

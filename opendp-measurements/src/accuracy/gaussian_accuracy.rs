@@ -1,0 +1,162 @@
+//! Bounds on Gaussian noise, except with probability alpha.
+
+use opendp_core::Result;
+use opendp_core::arith::{Directed, DirectedFloat};
+
+use crate::Scale;
+use crate::accuracy::laplace_accuracy::negative_ln;
+use crate::samplers::power_of_two;
+use crate::tails::{discrete_gaussian_tail, gaussian_tail};
+
+/// Bound the error of a number on the lattice `2^k`, or of an integer, by the functions below.
+///
+/// # Errors
+/// `Overflow` when the bound exceeds all floats.
+pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result<f64> {
+    match lattice {
+        Some(k) => continuous_accuracy(scale, k, alpha),
+        None => discrete_accuracy(scale, alpha),
+    }
+}
+
+/// Bound the error of a float: `scale t + 2^k / 2` with `P[|N| > t] <= alpha`, rounded up.
+///
+/// The nearest point of the lattice is at most half a step away. `alpha` must be in `(0, 1]`.
+///
+/// # Errors
+/// `Overflow` when the bound exceeds all floats.
+pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f64> {
+    let noise = quantile(alpha)?.inf_mul(scale.value())?;
+    // On the finest lattice half a step is not a float, but without noise nothing is rounded there.
+    let half = match power_of_two(k - 1) {
+        0.0 if scale.value() == 0.0 => 0.0,
+        0.0 => f64::from_bits(1),
+        half => half,
+    };
+    noise.inf_add(half)
+}
+
+/// Bound the error of an integer: the least integer `a` for which `P[|Z| > a] <= alpha` is certain.
+///
+/// Saturation only moves a release closer to the true number. `alpha` must be in `(0, 1]`.
+///
+/// # Errors
+/// `Overflow` when the bound exceeds all floats.
+pub(crate) fn discrete_accuracy(scale: Scale, alpha: f64) -> Result<f64> {
+    // Exact: a difference of integers, or of floats so large that subtracting 1 has no effect.
+    beyond(scale, alpha)?.inf_sub(1.0)
+}
+
+/// Find the least integer `m >= 1` for which `P[|Z| >= m] <= alpha` is certain, rounded up to a
+/// float, by bisection.
+///
+/// The search begins at an integer that is large enough: for every integer `m >= 1`,
+/// `P[Z >= m] <= P[scale N >= m - 1]` (Canonne, Kamath, Steinke 2020, Proposition 25), because each
+/// weight `exp(-k^2 / (2 scale^2))` with `k >= m` is at most its mean over `[k - 1, k]`, and all
+/// weights together are at least `scale sqrt(2 pi)`, by Poisson's summation. It moves down only to
+/// integers whose tail is certain to be small enough.
+///
+/// # Errors
+/// `Overflow` when the bound exceeds all floats.
+pub(crate) fn beyond(scale: Scale, alpha: f64) -> Result<f64> {
+    let mut good = quantile(alpha)?.inf_mul(scale.value())?.ceil().inf_add(1.0)?;
+    let mut bad = 0.0;
+    loop {
+        let middle = (bad + (good - bad) / 2.0).floor();
+        if middle <= bad || good <= middle {
+            return Ok(good);
+        }
+        if 2.0 * discrete_gaussian_tail(scale, middle)? <= alpha {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+}
+
+/// Find a `t` just above the least with `P[|N| > t] <= alpha`, for a standard normal `N`.
+///
+/// The search begins at `sqrt(2 ln(1 / alpha))` and moves down only to a `t` whose tail is certain
+/// to be small enough. The first value is such a `t` because `P[|N| > t] <= exp(-t^2 / 2)` for all
+/// `t >= 0`: the difference of the two sides is 0 at 0 and in the limit, and the derivative of the
+/// right side minus the left, `(sqrt(2 / pi) - t) exp(-t^2 / 2)`, is first positive and then
+/// negative.
+pub(crate) fn quantile(alpha: f64) -> Result<f64> {
+    let one = Scale::new(1.0)?;
+    let mut good = negative_ln(alpha)?.inf_mul(2.0)?.inf_sqrt()?;
+    let mut bad = 0.0;
+    for _ in 0..60 {
+        let middle = bad + (good - bad) / 2.0;
+        if middle <= bad || good <= middle {
+            break;
+        }
+        if 2.0 * gaussian_tail(one, middle)? <= alpha {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    Ok(good)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scale(scale: f64) -> Scale {
+        Scale::new(scale).unwrap()
+    }
+
+    #[test]
+    fn the_quantile_is_a_bound_and_close() {
+        for (alpha, exact) in [
+            (0.5, 0.674_489_750_196_081_7),
+            (0.317_310_507_862_914, 1.0),
+            (0.05, 1.959_963_984_540_054),
+            (0.01, 2.575_829_303_548_901),
+            (1e-3, 3.290_526_731_491_894),
+            (1e-9, 6.109_410_204_869_29),
+        ] {
+            let found = quantile(alpha).unwrap();
+            assert!((found / exact - 1.0).abs() < 1e-13, "{alpha}: {found}");
+        }
+        assert_eq!(quantile(1.0), Ok(0.0));
+        // The exact value is 38.485, but half of the least float is not a float.
+        let most = quantile(5e-324).unwrap();
+        assert!(38.48 < most && most < 38.61, "{most}");
+    }
+    #[test]
+    fn continuous_noise_and_half_a_step() {
+        let one = continuous_accuracy(scale(1.0), -1074, 0.05).unwrap();
+        assert!(1.959_963_984_540_054 < one && one < 1.959_963_984_540_058, "{one}");
+        assert_eq!(continuous_accuracy(scale(2.0), -1074, 0.05), Ok(2.0 * one));
+        assert_eq!(continuous_accuracy(scale(1.0), 3, 1.0), Ok(4.0));
+        assert_eq!(continuous_accuracy(scale(0.0), 3, 0.05), Ok(4.0));
+        assert_eq!(continuous_accuracy(scale(0.0), -1074, 0.05), Ok(0.0));
+        assert_eq!(continuous_accuracy(scale(1.0), -1074, 1.0), Ok(5e-324));
+        assert_eq!(continuous_accuracy(scale(f64::MAX), 0, 0.05).unwrap_err().kind(), "Overflow");
+    }
+    #[test]
+    fn integers_stay_within_their_bound() {
+        // P[|Z| > a] by summation.
+        let beyond = |a: f64, s: f64| {
+            let weight = |k: i32| (-(f64::from(k) / s).powi(2) / 2.0).exp();
+            let reach = (20.0 * s) as i32 + 2;
+            let all: f64 = (-reach..=reach).map(weight).sum();
+            2.0 * (1..=reach).filter(|k| a < f64::from(*k)).map(weight).sum::<f64>() / all
+        };
+        for s in [0.05, 0.3, 0.5, 1.0, 2.5, 17.0, 400.0] {
+            for alpha in [1.0, 0.9, 0.5, 0.1, 0.05, 1e-3, 1e-9] {
+                let a = discrete_accuracy(scale(s), alpha).unwrap();
+                assert_eq!(a.fract(), 0.0);
+                assert!(beyond(a, s) <= alpha, "{s} {alpha}: {a}");
+                // The least integer, unless a rounding error decides.
+                assert!(a == 0.0 || alpha * (1.0 - 1e-4) < beyond(a - 1.0, s), "{s} {alpha}: {a}");
+            }
+        }
+        assert_eq!(discrete_accuracy(scale(100.0), 0.05), Ok(196.0));
+        assert_eq!(discrete_accuracy(scale(0.0), 0.05), Ok(0.0));
+        assert_eq!(discrete_accuracy(scale(5e-324), 5e-324), Ok(1.0));
+        assert_eq!(discrete_accuracy(scale(f64::MAX), 0.05).unwrap_err().kind(), "Overflow");
+    }
+}

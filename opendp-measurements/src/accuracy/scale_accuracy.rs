@@ -1,0 +1,334 @@
+//! The accuracy of noise of a scale, and the scale of noise with an accuracy.
+//!
+//! An accuracy `a` at `alpha` means that noise `Z` has `P[|Z| >= a] <= alpha`. Every accuracy is
+//! rounded up and every scale down: an accuracy is never too small and a scale never too large. The
+//! discrete distributions take no longer than the others, whatever the scale.
+
+use opendp_core::arith::{Directed, DirectedFloat};
+use opendp_core::{Error, Result};
+
+use crate::accuracy::gaussian_accuracy::{beyond, quantile};
+use crate::accuracy::laplace_accuracy::negative_ln;
+use crate::tails::discrete_gaussian_tail;
+use crate::{Scale, accuracy};
+
+/// Find the accuracy of continuous Laplace noise: `-scale ln(alpha)`.
+///
+/// # Errors
+/// `InvalidDistance` when the scale is negative or not finite, or `alpha` is not in `(0, 1]`;
+/// `Overflow` when the accuracy exceeds all floats.
+///
+/// ```
+/// use opendp_measurements::laplacian_scale_to_accuracy;
+/// let accuracy = laplacian_scale_to_accuracy(1.0, 0.05)?;
+/// assert!((accuracy - 2.995732273553991).abs() < 1e-15);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64> {
+    let scale = check("scale", scale)?;
+    accuracy::check(alpha)?;
+    negative_ln(alpha)?.inf_mul(scale)
+}
+
+/// Find the scale at which continuous Laplace noise has an accuracy: `-accuracy / ln(alpha)`.
+///
+/// # Errors
+/// `InvalidDistance` when the accuracy is negative or not finite, or `alpha` is not in `(0, 1)`.
+///
+/// ```
+/// use opendp_measurements::accuracy_to_laplacian_scale;
+/// let scale = accuracy_to_laplacian_scale(1.0, 0.05)?;
+/// assert!((scale - 0.33380820069533407).abs() < 1e-15);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn accuracy_to_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
+    let accuracy = check("accuracy", accuracy)?;
+    check_below_one(alpha)?;
+    accuracy.neg_inf_div(negative_ln(alpha)?)
+}
+
+/// Find an accuracy of discrete Laplace noise: `scale ln(2 / (alpha (1 + exp(-1 / scale))))`.
+///
+/// With `q = exp(-1 / scale)`, `P[|Z| >= m] = 2 q^m / (1 + q)` for every integer `m >= 1`. The
+/// accuracy is the real `a` at which this equals `alpha`; `P[|Z| >= a]` equals that of the next
+/// integer, which is smaller. At scale 0 the accuracy is 0, the limit.
+///
+/// # Errors
+/// `InvalidDistance` when the scale is negative or not finite, or `alpha` is not in `(0, 1]`;
+/// `Overflow` when the accuracy exceeds all floats.
+///
+/// ```
+/// use opendp_measurements::discrete_laplacian_scale_to_accuracy;
+/// let accuracy = discrete_laplacian_scale_to_accuracy(1.0, 0.05)?;
+/// assert!((accuracy - 3.3756177665957137).abs() < 1e-14);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn discrete_laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64> {
+    let scale = check("scale", scale)?;
+    accuracy::check(alpha)?;
+    if scale == 0.0 {
+        return Ok(0.0);
+    }
+    // At most q; if the inverse of the scale is not a float, q is below all floats.
+    let q = 1.0.inf_div(scale).and_then(|inverse| (-inverse).neg_inf_exp()).unwrap_or(0.0);
+    let logarithm = 2.0.inf_ln()?.inf_add(negative_ln(alpha)?)?.inf_sub(q.neg_inf_ln_1p()?)?;
+    Ok(logarithm.inf_mul(scale)?.max(0.0))
+}
+
+/// Find the scale at which discrete Laplace noise has an accuracy.
+///
+/// The result is nearly the largest float whose [`discrete_laplacian_scale_to_accuracy`] is at most
+/// the accuracy.
+///
+/// # Errors
+/// `InvalidDistance` when the accuracy is negative or not finite, or `alpha` is not in `(0, 1)`.
+///
+/// ```
+/// use opendp_measurements::accuracy_to_discrete_laplacian_scale;
+/// let scale = accuracy_to_discrete_laplacian_scale(1.0, 0.05)?;
+/// assert!((scale - 0.27295842040939744).abs() < 1e-14);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn accuracy_to_discrete_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
+    // At this scale the accuracy is at least that of continuous noise, because 1 + q <= 2.
+    let most = accuracy_to_laplacian_scale(accuracy, alpha)?;
+    largest(most, |scale| Ok(discrete_laplacian_scale_to_accuracy(scale, alpha)? <= accuracy))
+}
+
+/// Find the accuracy of continuous Gaussian noise: `scale` times the `(1 - alpha / 2)`-quantile.
+///
+/// # Errors
+/// `InvalidDistance` when the scale is negative or not finite, or `alpha` is not in `(0, 1]`;
+/// `Overflow` when the accuracy exceeds all floats.
+///
+/// ```
+/// use opendp_measurements::gaussian_scale_to_accuracy;
+/// let accuracy = gaussian_scale_to_accuracy(1.0, 0.05)?;
+/// assert!((accuracy - 1.959963984540054).abs() < 1e-14);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn gaussian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64> {
+    let scale = check("scale", scale)?;
+    accuracy::check(alpha)?;
+    quantile(alpha)?.inf_mul(scale)
+}
+
+/// Find the scale at which continuous Gaussian noise has an accuracy.
+///
+/// # Errors
+/// `InvalidDistance` when the accuracy is negative or not finite, or `alpha` is not in `(0, 1)`;
+/// `Overflow` when the scale exceeds all floats.
+///
+/// ```
+/// use opendp_measurements::accuracy_to_gaussian_scale;
+/// let scale = accuracy_to_gaussian_scale(1.0, 0.05)?;
+/// assert!((scale - 0.510213456924654).abs() < 1e-14);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn accuracy_to_gaussian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
+    let accuracy = check("accuracy", accuracy)?;
+    check_below_one(alpha)?;
+    accuracy.neg_inf_div(quantile(alpha)?)
+}
+
+/// Find the accuracy of discrete Gaussian noise: the least integer `a >= 1` for which
+/// `P[|Z| >= a] <= alpha` is certain.
+///
+/// # Errors
+/// `InvalidDistance` when the scale is negative or not finite, or `alpha` is not in `(0, 1]`;
+/// `Overflow` when the accuracy exceeds all floats.
+///
+/// ```
+/// use opendp_measurements::discrete_gaussian_scale_to_accuracy;
+/// assert_eq!(discrete_gaussian_scale_to_accuracy(100.0, 0.05)?, 197.0);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn discrete_gaussian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64> {
+    let scale = Scale::new(check("scale", scale)?)?;
+    accuracy::check(alpha)?;
+    beyond(scale, alpha)
+}
+
+/// Find the scale at which discrete Gaussian noise has an accuracy.
+///
+/// The result is nearly the largest float for which `P[|Z| >= floor(accuracy)] <= alpha` is
+/// certain, so its [`discrete_gaussian_scale_to_accuracy`] is at most the accuracy. For an accuracy
+/// below 1 the scale is 0.
+///
+/// # Errors
+/// `InvalidDistance` when the accuracy is negative or not finite, or `alpha` is not in `(0, 1)`;
+/// `Overflow` when the scale exceeds all floats.
+///
+/// ```
+/// use opendp_measurements::accuracy_to_discrete_gaussian_scale;
+/// let scale = accuracy_to_discrete_gaussian_scale(1.0, 0.05)?;
+/// assert!((scale - 0.3707466793890236).abs() < 1e-14);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn accuracy_to_discrete_gaussian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
+    // Discrete noise goes at least as far as continuous noise of the same scale.
+    let most = accuracy_to_gaussian_scale(accuracy, alpha)?;
+    let accuracy = accuracy.floor();
+    largest(most, |scale| Ok(2.0 * discrete_gaussian_tail(Scale::new(scale)?, accuracy)? <= alpha))
+}
+
+/// Find a large scale up to `most` for which a check succeeds; 0 when there is none.
+///
+/// The check of a scale above 0 alone decides whether that scale is an answer. The answer is the
+/// largest scale if the check fails for all scales above one for which it fails.
+fn largest(most: f64, fits: impl Fn(f64) -> Result<bool>) -> Result<f64> {
+    if 0.0 < most && fits(most)? {
+        return Ok(most);
+    }
+    let (mut good, mut bad) = (0.0_f64, most);
+    loop {
+        // Halve down to the first scale that fits, so that tiny scales are found as well.
+        let middle = if good == 0.0 { bad / 2.0 } else { good + (bad - good) / 2.0 };
+        if middle <= good || bad <= middle {
+            return Ok(good);
+        }
+        if fits(middle)? {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+}
+
+/// Check that a scale or an accuracy is a finite number that is not negative.
+fn check(name: &str, value: f64) -> Result<f64> {
+    if value < 0.0 {
+        return Err(Error::InvalidDistance(format!("{name} ({value:?}) may not be negative")));
+    }
+    if value <= f64::MAX {
+        // A negative zero is a zero.
+        Ok(value + 0.0)
+    } else {
+        Err(Error::InvalidDistance(format!("{name} ({value:?}) must be finite")))
+    }
+}
+/// Check that `alpha` is a probability above 0 and below 1.
+fn check_below_one(alpha: f64) -> Result<()> {
+    if 0.0 < alpha && alpha < 1.0 {
+        Ok(())
+    } else {
+        Err(Error::InvalidDistance(format!("alpha ({alpha:?}) must be in (0, 1)")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Function = fn(f64, f64) -> Result<f64>;
+    /// Each pair of inverse functions.
+    const PAIRS: [(Function, Function); 4] = [
+        (laplacian_scale_to_accuracy, accuracy_to_laplacian_scale),
+        (discrete_laplacian_scale_to_accuracy, accuracy_to_discrete_laplacian_scale),
+        (gaussian_scale_to_accuracy, accuracy_to_gaussian_scale),
+        (discrete_gaussian_scale_to_accuracy, accuracy_to_discrete_gaussian_scale),
+    ];
+    /// A value must be on the right side of the exact one, which is within `1e-14` of the
+    /// reference.
+    #[track_caller]
+    fn near(found: Result<f64>, reference: f64) {
+        let found = found.unwrap();
+        assert!((found / reference - 1.0).abs() < 1e-14, "{found} for {reference}");
+    }
+
+    #[test]
+    fn gives_the_accuracies_of_the_test_vectors() {
+        near(laplacian_scale_to_accuracy(1.0, 0.05), 2.995_732_273_553_991);
+        near(laplacian_scale_to_accuracy(2.0, 0.5), 1.386_294_361_119_890_6);
+        near(gaussian_scale_to_accuracy(1.0, 0.05), 1.959_963_984_540_053_8);
+        for (s, a) in [
+            (0.1, 0.368_883_405_521_471_9),
+            (0.5, 1.780_975_721_535_481_8),
+            (1.0, 3.375_617_766_595_713_7),
+            (2.0, 6.429_604_939_867_66),
+            (5.0, 15.453_702_923_661_723),
+            (100.0, 300.071_977_360_607_43),
+        ] {
+            near(discrete_laplacian_scale_to_accuracy(s, 0.05), a);
+        }
+        for (s, a) in [(0.1, 1.0), (0.5, 2.0), (1.0, 3.0), (2.0, 5.0), (5.0, 11.0), (100.0, 197.0)]
+        {
+            assert_eq!(discrete_gaussian_scale_to_accuracy(s, 0.05), Ok(a));
+        }
+        assert_eq!(discrete_gaussian_scale_to_accuracy(10.0, 0.01), Ok(27.0));
+    }
+    #[test]
+    fn gives_the_scales_of_the_test_vectors() {
+        near(accuracy_to_laplacian_scale(1.0, 0.05), 0.333_808_200_695_334_07);
+        near(accuracy_to_discrete_laplacian_scale(1.0, 0.05), 0.272_958_420_409_397_44);
+        near(accuracy_to_gaussian_scale(1.0, 0.05), 0.510_213_456_924_654);
+        near(accuracy_to_discrete_gaussian_scale(1.0, 0.05), 0.370_746_679_389_023_6);
+    }
+    #[test]
+    fn without_noise_there_is_no_error() {
+        for (to_accuracy, to_scale) in PAIRS {
+            // The discrete Gaussian accuracy counts from 1.
+            assert!(to_accuracy(0.0, 0.05).unwrap() <= 1.0);
+            assert_eq!(to_scale(0.0, 0.05), Ok(0.0));
+            assert_eq!(to_accuracy(-0.0, 0.5), to_accuracy(0.0, 0.5));
+        }
+        assert_eq!(discrete_laplacian_scale_to_accuracy(0.0, 0.05), Ok(0.0));
+        assert_eq!(discrete_gaussian_scale_to_accuracy(0.0, 0.05), Ok(1.0));
+        assert_eq!(accuracy_to_discrete_gaussian_scale(0.9, 0.05), Ok(0.0));
+    }
+    #[test]
+    fn a_scale_keeps_its_accuracy_and_is_the_largest_that_does() {
+        for (to_accuracy, to_scale) in PAIRS {
+            for alpha in [0.9, 0.05, 1e-9] {
+                for a in [1.0, 2.5, 40.0, 1e7, 1e15] {
+                    let scale = to_scale(a, alpha).unwrap();
+                    assert!(to_accuracy(scale, alpha).unwrap() <= a * (1.0 + 1e-15), "{a} {alpha}");
+                    let more = to_accuracy(scale * (1.0 + 1e-9), alpha).unwrap();
+                    assert!(a.floor() * (1.0 - 1e-15) < more, "{a} {alpha}: {scale} is too small");
+                }
+            }
+        }
+    }
+    #[test]
+    fn large_scales_take_no_longer() {
+        let one = discrete_gaussian_scale_to_accuracy(1e12, 0.05).unwrap();
+        assert!((one / 1.959_963_984_540_054e12 - 1.0).abs() < 1e-11, "{one}");
+        let most = discrete_gaussian_scale_to_accuracy(1e300, 0.05).unwrap();
+        assert!((most / 1.959_963_984_540_054e300 - 1.0).abs() < 1e-11, "{most}");
+        for (to_accuracy, _) in PAIRS {
+            assert_eq!(to_accuracy(f64::MAX, 1e-3).unwrap_err().kind(), "Overflow");
+        }
+    }
+    #[test]
+    fn refuses_what_is_no_scale_accuracy_or_probability() {
+        for (to_accuracy, to_scale) in PAIRS {
+            let message = |result: Result<f64>| result.unwrap_err().to_string();
+            assert_eq!(
+                message(to_accuracy(1.0, 0.0)),
+                "invalid distance: alpha (0.0) must be in (0, 1]"
+            );
+            assert_eq!(
+                message(to_accuracy(-1.0, 0.5)),
+                "invalid distance: scale (-1.0) may not be negative"
+            );
+            assert_eq!(
+                message(to_scale(-1.0, 0.5)),
+                "invalid distance: accuracy (-1.0) may not be negative"
+            );
+            assert_eq!(
+                message(to_scale(1.0, 1.0)),
+                "invalid distance: alpha (1.0) must be in (0, 1)"
+            );
+            for wrong in [f64::NAN, f64::INFINITY] {
+                for result in [
+                    to_accuracy(wrong, 0.5),
+                    to_scale(wrong, 0.5),
+                    to_accuracy(1.0, wrong),
+                    to_scale(1.0, wrong),
+                ] {
+                    assert_eq!(result.unwrap_err().kind(), "InvalidDistance");
+                }
+            }
+        }
+    }
+}

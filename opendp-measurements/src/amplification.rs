@@ -1,0 +1,9 @@
+//! Privacy amplification by sampling.
+
+mod population_amplification;
+mod subsampling;
+
+pub use population_amplification::{
+    AmplifiableMeasure, PopulationMetric, make_population_amplification,
+};
+pub use subsampling::{AddRemoveMetric, make_fixed_size_subsampling, make_poisson_subsampling};

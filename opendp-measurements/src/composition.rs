@@ -1,0 +1,360 @@
+//! Several releases of the same data.
+
+// Constructors.
+mod adaptive_composition;
+mod fully_adaptive_composition;
+mod parallel_composition;
+pub(crate) mod privacy_filter;
+
+// Types of registrations.
+mod interactive;
+
+use std::sync::Arc;
+
+use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
+use opendp_core::{
+    Carrier, Domain, Error, Function, Interaction, Ledger, Measure, Measurement, Metric,
+    PrivacyMap, Result, Turns,
+};
+
+pub use adaptive_composition::make_adaptive_composition;
+pub use fully_adaptive_composition::make_fully_adaptive_composition;
+pub use parallel_composition::{Parts, make_parallel_composition};
+pub use privacy_filter::make_privacy_filter;
+
+/// Make a measurement that releases the answers of several measurements on the same data.
+///
+/// # Arguments
+/// * `measurements` - the members, at least one; their answers are released in this order
+///
+/// # Precondition
+/// All members have the same input space and the same privacy measure, and losses compose in it:
+/// [`MaxDivergence`](opendp_core::MaxDivergence),
+/// [`ZeroConcentratedDivergence`](opendp_core::ZeroConcentratedDivergence),
+/// [`RenyiDivergence`](opendp_core::RenyiDivergence),
+/// [`SmoothedMaxDivergence`](opendp_core::SmoothedMaxDivergence), or one of them made approximate.
+///
+/// # Postcondition
+/// The release is the list of the members' releases, each drawn independently. The bounds on their
+/// accuracy are listed in the same order; each holds for its member alone, except with probability
+/// `alpha`.
+///
+/// Interactive members may be asked in any order, where that is proved for the
+/// [measure](Measure::interaction); elsewhere only the last one answers.
+///
+/// The function needs all data at once: it runs each member on all of it, one after the other.
+///
+/// # Map
+/// The members' losses at `d_in`, composed by the measure: for epsilon or rho the exact sum of the
+/// members' bounds, rounded up once. For privacy profiles it is the profile of the convolution of
+/// the members' losses, as tight as their [accounting](crate::accounting); the analyst chooses an
+/// epsilon or a delta at the end.
+///
+/// # Proof
+/// Let `x`, `y` be `d_in`-close members of the common input domain. By the claim of member `i` its
+/// releases on them are at most `map_i(d_in)` apart, and the members draw independent randomness.
+/// For pure differential privacy the probability, or density, of a list of releases is the product
+/// of those of its parts, so the ratio for `x` and `y` is at most
+/// `prod_i exp(map_i(d_in)) = exp(sum_i map_i(d_in))` (Dwork, McSherry, Nissim, Smith 2006). For
+/// zero-concentrated differential privacy, Renyi divergences of products add (Bun, Steinke 2016,
+/// on composition). The composition of losses is stated at each measure, with its citation.
+///
+/// # Errors
+/// * `MakeMeasurement` when there are no members or the measure does not compose
+/// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when two members differ
+/// * from the function and the map: those of the members, and `Overflow` when the total exceeds all
+///   floats
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_composition, make_laplace};
+/// let sums = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
+/// let rough = make_laplace(sums.clone(), Scale::new(2.0)?, None)?;
+/// let fine = make_laplace(sums, Scale::new(1.0)?, None)?;
+/// let both = make_composition(vec![rough, fine])?;
+/// assert_eq!(both.map(&1)?, 1.5);
+/// assert_eq!(both.invoke(&100)?.len(), 2);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_composition<DI, MI, MO, TO>(
+    measurements: Vec<Measurement<DI, MI, MO, TO>>,
+) -> Result<Measurement<DI, MI, MO, Vec<TO>>>
+where
+    DI: Domain,
+    MI: Metric,
+    MO: Measure,
+    TO: Carrier,
+{
+    let Some((first, others)) = measurements.split_first() else {
+        return Err(Error::MakeMeasurement(
+            "measurements: expected at least one measurement, found none".into(),
+        ));
+    };
+    let (input, measure) = (first.input().clone(), first.measure().clone());
+    for (other, place) in others.iter().zip(1..) {
+        same(first, other).map_err(|error| error.at(format!("measurements[{place}]")))?;
+    }
+    // Whether losses compose does not depend on their values.
+    measure.compose(&[]).map_err(|error| match error {
+        Error::NotImplemented(reason) => Error::MakeMeasurement(format!("measurements: {reason}")),
+        other => other,
+    })?;
+
+    let measurements: Arc<[_]> = measurements.into();
+    let (members, interaction) = (measurements.clone(), measure.interaction());
+    let function = Function::map(move |data| {
+        in_turn(interaction, members.iter().map(|member| || member.invoke(data)))
+    });
+    let map = total(&measure, &measurements);
+    let accuracy = move |alpha| {
+        let each = measurements.iter().map(|member| member.accuracy(alpha));
+        Ok(each.collect::<Result<Vec<_>>>()?.concat())
+    };
+    Ok(Measurement::new(input, measure, function, map).with_accuracy(accuracy))
+}
+register! {
+    "composition.rs": make_composition as ["make_composition", "make_basic_composition"]
+        (measurements)
+        for DI in [AnyDomain], MI in [AnyMetric], MO in [AnyMeasure], TO in [AnyValue];
+}
+
+/// Compose the losses of members: the rounded losses and, where losses add up, the exact ones.
+fn total<DI, MI, MO, TO>(
+    measure: &MO,
+    measurements: &Arc<[Measurement<DI, MI, MO, TO>]>,
+) -> PrivacyMap<MI, MO>
+where
+    DI: Domain,
+    MI: Metric,
+    MO: Measure,
+    TO: Carrier,
+{
+    let (members, all) = (measurements.clone(), measure.clone());
+    let map =
+        PrivacyMap::new(move |d_in| all.compose(&once_each(&members, |member| member.map(d_in))?));
+    if measure.parts().is_err() {
+        return map;
+    }
+    let (members, measure) = (measurements.clone(), measure.clone());
+    map.with_exact(move |d_in| {
+        let mut ledger = Ledger::new(measure.clone())?;
+        for loss in once_each(&members, |member| member.exact_map(d_in))? {
+            ledger.charge(&loss)?;
+        }
+        Ok(ledger.exact_total().to_vec())
+    })
+}
+
+/// Get the loss of each member; if a member is a copy of the one before it, reuse that loss.
+fn once_each<DI, MI, MO, TO, L>(
+    members: &[Measurement<DI, MI, MO, TO>],
+    loss: impl Fn(&Measurement<DI, MI, MO, TO>) -> Result<L>,
+) -> Result<Vec<L>>
+where
+    DI: Domain,
+    MI: Metric,
+    MO: Measure,
+    TO: Carrier,
+    L: Clone,
+{
+    let mut losses: Vec<L> = Vec::with_capacity(members.len());
+    for (place, member) in members.iter().enumerate() {
+        let before = place.checked_sub(1).and_then(|place| members.get(place).zip(losses.last()));
+        losses.push(match before {
+            Some((copy, known)) if copy.shares_map(member) => known.clone(),
+            _ => loss(member)?,
+        });
+    }
+    Ok(losses)
+}
+
+/// Run the members of a composition one after the other.
+///
+/// If interactive members may only be used one after the other, the start of each ends those before
+/// it, so that only the last one answers.
+pub(crate) fn in_turn<TO: Carrier>(
+    interaction: Interaction,
+    members: impl Iterator<Item = impl FnOnce() -> Result<TO>>,
+) -> Result<Vec<TO>> {
+    match interaction {
+        Interaction::Concurrent => members.map(|member| member()).collect(),
+        Interaction::Sequential => {
+            let turns = Turns::new();
+            let mut answers = Vec::new();
+            for member in members {
+                answers.push(turns.begin(|| Ok(()), |turn| Ok(member()?.bound_to(&turn)))?);
+            }
+            Ok(answers)
+        }
+    }
+}
+
+/// Check that two members fit together.
+pub(crate) fn same<DI, MI, MO, TO>(
+    first: &Measurement<DI, MI, MO, TO>,
+    other: &Measurement<DI, MI, MO, TO>,
+) -> Result<()>
+where
+    DI: Domain,
+    MI: Metric,
+    MO: Measure,
+    TO: Carrier,
+{
+    let (one, two) = (first.input(), other.input());
+    if one.domain() != two.domain() {
+        return Err(Error::DomainMismatch {
+            expected: one.domain().to_json().to_string(),
+            found: two.domain().to_json().to_string(),
+        });
+    }
+    if one.metric() != two.metric() {
+        return Err(Error::MetricMismatch {
+            expected: one.metric().to_json().to_string(),
+            found: two.metric().to_json().to_string(),
+        });
+    }
+    if first.measure() != other.measure() {
+        return Err(Error::MeasureMismatch {
+            expected: first.measure().to_json().to_string(),
+            found: other.measure().to_json().to_string(),
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use opendp_core::erased::AnyDistance;
+    use opendp_core::{
+        AbsoluteDistance, AtomDomain, MaxDivergence, PrivacyProfile, SmoothedMaxDivergence, Space,
+        ZeroConcentratedDivergence,
+    };
+
+    use super::*;
+    use crate::{Scale, make_laplace, make_laplace_in};
+
+    type Numbers = AtomDomain<i32>;
+    type Noise = Measurement<Numbers, AbsoluteDistance<i32>, MaxDivergence, i32>;
+
+    fn numbers() -> Space<Numbers, AbsoluteDistance<i32>> {
+        Space::new(AtomDomain::default(), AbsoluteDistance::new()).unwrap()
+    }
+    fn noise(scale: f64) -> Noise {
+        make_laplace(numbers(), Scale::new(scale).unwrap(), None).unwrap()
+    }
+    /// A constant release in another measure.
+    fn constant<MO: Measure>(
+        measure: MO,
+        loss: MO::Distance,
+    ) -> Measurement<Numbers, AbsoluteDistance<i32>, MO, i32> {
+        let map = PrivacyMap::new(move |_| Ok(loss.clone()));
+        Measurement::new(numbers(), measure, Function::map(|_: &i32| Ok(0)), map)
+    }
+
+    #[test]
+    fn a_repeated_member_is_asked_for_its_loss_once() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = asked.clone();
+        let map = PrivacyMap::new(move |_: &i32| {
+            count.fetch_add(1, Ordering::Relaxed);
+            Ok(0.5)
+        });
+        let function = Function::map(|_: &i32| Ok(0));
+        let mut made = Measurement::new(numbers(), MaxDivergence, function, map).erase();
+        let one = AnyDistance::new(1);
+        for (thousands, total) in [(1, 500.0), (2, 500_000.0), (3, 500_000_000.0)] {
+            made = make_composition(vec![made; 1000]).unwrap().erase();
+            asked.store(0, Ordering::Relaxed);
+            assert_eq!(made.map(&one).unwrap().downcast_ref::<f64>(), Ok(&total), "{thousands}");
+            assert_eq!(asked.load(Ordering::Relaxed), 1, "{thousands}");
+        }
+    }
+    #[test]
+    fn adds_losses_once_rounded() {
+        let both = make_composition(vec![noise(1.0), noise(2.0)]).unwrap();
+        assert_eq!(both.map(&1).unwrap(), 1.5);
+        assert_eq!(both.map(&0).unwrap(), 0.0);
+        assert_eq!(both.map(&-1).unwrap_err().kind(), "FailedMap");
+        let none = make_composition(vec![noise(1.0), noise(0.0)]).unwrap();
+        assert_eq!((none.map(&0).unwrap(), none.map(&1).unwrap()), (0.0, f64::INFINITY));
+        let rhos = [0.5, 0.125].map(|rho| constant(ZeroConcentratedDivergence, rho));
+        assert_eq!(make_composition(rhos.to_vec()).unwrap().map(&1).unwrap(), 0.625); // 70
+    }
+    #[test]
+    fn releases_every_answer_in_order_and_independently() {
+        let exact = make_composition(vec![noise(0.0), noise(0.0)]).unwrap();
+        assert_eq!(exact.invoke(&7).unwrap(), [7, 7]);
+        let both = make_composition(vec![noise(0.0), noise(1e6), noise(1e6)]).unwrap();
+        let answers = both.invoke(&7).unwrap();
+        assert_eq!(answers[0], 7);
+        let pairs: Vec<_> = (0..8).map(|_| both.invoke(&7).unwrap()).collect();
+        assert!(pairs.iter().any(|answers| answers[1] != answers[2]));
+    }
+    #[test]
+    fn lists_the_accuracies() {
+        let both = make_composition(vec![noise(1.0), noise(2.0)]).unwrap();
+        assert_eq!(both.accuracy(0.05).unwrap(), [Some(3.0), Some(6.0)]);
+        assert_eq!(both.accuracy(0.0).unwrap_err().kind(), "InvalidDistance");
+    }
+    #[test]
+    fn refuses_members_that_do_not_fit() {
+        let none: Vec<Noise> = Vec::new();
+        assert_eq!(make_composition(none).unwrap_err().kind(), "MakeMeasurement");
+
+        let bounded = AtomDomain::bounded(opendp_core::Bounds::new(0, 9).unwrap());
+        let bounded = Space::new(bounded, AbsoluteDistance::<i32>::new()).unwrap();
+        let other = make_laplace(bounded, Scale::new(1.0).unwrap(), None).unwrap();
+        let error = make_composition(vec![noise(1.0), other]).unwrap_err();
+        assert_eq!(error.kind(), "DomainMismatch");
+        assert!(error.to_string().starts_with("measurements[1]: "), "{error}");
+
+        let other = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<f64>::new());
+        let other = make_laplace(other.unwrap(), Scale::new(1.0).unwrap(), None).unwrap();
+        let error = make_composition(vec![noise(1.0).erase(), other.erase()]).unwrap_err();
+        assert_eq!(error.kind(), "MetricMismatch");
+
+        let other = constant(ZeroConcentratedDivergence, 0.5).erase();
+        let error = make_composition(vec![noise(1.0).erase(), other]).unwrap_err();
+        assert_eq!(error.kind(), "MeasureMismatch");
+    }
+    #[test]
+    fn composes_profiles_as_tightly_as_their_losses_allow() {
+        let noise = |scale| {
+            let noise: Measurement<Numbers, AbsoluteDistance<i32>, SmoothedMaxDivergence, i32> =
+                make_laplace_in(numbers(), Scale::new(scale).unwrap(), None).unwrap();
+            noise
+        };
+        let many = make_composition(vec![noise(10.0); 100]).unwrap().map(&1).unwrap();
+        let epsilon = many.epsilon(1e-5).unwrap();
+        // Between the necessary lower bound and 0.1 % more; basic composition gives 10.
+        let loss = many.loss().unwrap();
+        assert!(loss.delta_below(epsilon * 0.999).unwrap() > 1e-5);
+        assert!(loss.delta(epsilon).unwrap() < 1.001e-5 && epsilon < 5.0);
+        // A profile without a known loss composes by its curve.
+        let profile = PrivacyProfile::from_points(vec![(0.5, 1e-9)]);
+        let other = constant(SmoothedMaxDivergence, profile);
+        let both = make_composition(vec![other.clone(), noise(1.0)]).unwrap().map(&1).unwrap();
+        let epsilon = both.epsilon(1e-6).unwrap();
+        assert!((1.4..1.7).contains(&epsilon), "{epsilon}");
+        let plain = make_composition(vec![other.clone(), other]).unwrap().map(&1).unwrap();
+        assert_eq!(plain.delta(1.0).unwrap(), 2e-9);
+    }
+    #[test]
+    fn joins_erased_members_of_different_types() {
+        let text = noise(0.0).then(|| Ok(Function::map(|x: &i32| Ok(x.to_string())))).unwrap();
+        let inner = make_composition(vec![noise(2.0).erase(), noise(1.0).erase()]).unwrap();
+        // A composition can itself be a member, once its list counts as one answer.
+        let inner =
+            inner.then(|| Ok(Function::map(|all: &Vec<AnyValue>| Ok(AnyValue::new(all.clone())))));
+        let both = make_composition(vec![text.erase(), inner.unwrap()]).unwrap();
+        let answers = both.invoke(&AnyValue::new(7)).unwrap();
+        assert_eq!(answers[0].downcast_ref::<String>().unwrap(), "7");
+        assert_eq!(answers[1].downcast_ref::<Vec<AnyValue>>().unwrap().len(), 2);
+        let total = both.map(&AnyDistance::new(0)).unwrap();
+        assert_eq!(*total.downcast_ref::<f64>().unwrap(), 0.0);
+        let error = both.map(&AnyDistance::new(1.0)).unwrap_err();
+        assert_eq!(error.kind(), "FailedCast");
+    }
+}

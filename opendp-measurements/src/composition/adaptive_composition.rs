@@ -1,0 +1,213 @@
+//! A fixed number of releases with losses fixed in advance; each may depend on the earlier answers.
+
+use std::sync::Mutex;
+
+use opendp_core::arith::Exact;
+use opendp_core::{
+    Allowance, Distance, Domain, Error, Function, Ledger, Measure, Measurement, Metric, PrivacyMap,
+    Result, Session, Space, TheMeasure,
+};
+
+use crate::composition::interactive::register_interactive;
+use crate::composition::privacy_filter::within;
+
+/// Make a measurement that answers questions, each within a loss that is fixed beforehand.
+///
+/// # Arguments
+/// * `input` - the input space of all questions
+/// * `output_measure` - the privacy measure of all questions
+/// * `d_in` - the distance of data sets to which the losses apply
+/// * `d_mids` - the most that each question may lose, in the order of the questions
+///
+/// # Precondition
+/// Losses in the measure [compose](Measure::compose), and all distances are valid.
+///
+/// # Postcondition
+/// The release is a [`Session`](opendp_core::Session) that answers as many questions as there are
+/// `d_mids`. Question `i` is a measurement on the input space, and may depend on all earlier
+/// answers. It is answered if `map(d_in)` is at most `d_mids[i]`. A question that loses more is
+/// refused with `BudgetExceeded` and changes nothing; so is a question after the last. An answer
+/// that fails still uses its turn.
+///
+/// Answers that are themselves conversations may be interleaved where [the
+/// measure](Measure::interaction) allows it. Elsewhere, each question ends the conversations that
+/// earlier questions have opened, and everything that came from them.
+///
+/// Losses that cannot be compared as a whole, in Renyi divergence, are compared at the orders of
+/// [their parts](Measure::parts), and `d_mids` become the step functions through their values
+/// there.
+///
+/// # Map
+/// All of `d_mids`, composed by the measure, for all distances up to `d_in`; an error for larger
+/// distances. For epsilon and rho it is the exact sum, rounded up once, whatever the order.
+///
+/// # Proof
+/// Let `x`, `y` be `d_in`-close. By induction over the questions, the transcript up to question `i`
+/// loses at most the composition of `d_mids[..i]`: question `i` is a function of the transcript
+/// before it, and by its own claim it loses at most `map(d_in) <= d_mids[i]` for every such
+/// transcript, as [`compose`](Measure::compose) requires. The losses are fixed before the first
+/// question, so no filter is needed. For interactive answers: if the measure is sequential, each
+/// conversation ends before the next begins, and the same induction holds for conversations as a
+/// whole. If it is concurrent, interleaved conversations compose as their losses do: Vadhan and
+/// Wang (2021) for pure, Lyu (2022) and Vadhan and Zhang (2023) for approximate and Renyi
+/// divergence. Turns and their order are a function of the questions.
+///
+/// # Errors
+/// * `MakeMeasurement` when there are no `d_mids`, or losses in the measure do not compose
+/// * `FailedMap` when `d_in` or one of `d_mids` is not a distance
+/// * from the map: `FailedMap` when the distance exceeds `d_in`
+/// * from the session: those of [`Session::ask`](opendp_core::Session::ask)
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_adaptive_composition, make_laplace};
+/// let sums = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
+/// let twice =
+///     make_adaptive_composition(sums.clone(), TheMeasure(MaxDivergence), 1, vec![1.0, 2.0])?;
+/// assert_eq!(twice.map(&1)?, 3.0);
+///
+/// let session = twice.invoke(&100)?;
+/// let rough = session.ask(&make_laplace(sums.clone(), Scale::new(1.0)?, None)?)?;
+/// let scale = if 50 < rough { 0.5 } else { 1.0 };
+/// session.ask(&make_laplace(sums, Scale::new(scale)?, None)?)?;
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_adaptive_composition<DI, MI, MO>(
+    input: Space<DI, MI>,
+    output_measure: TheMeasure<MO>,
+    d_in: MI::Distance,
+    d_mids: Vec<MO::Distance>,
+) -> Result<Measurement<DI, MI, MO, Session<DI, MI, MO>>>
+where
+    DI: Domain,
+    MI: Metric,
+    MO: Measure,
+{
+    let measure = output_measure.0;
+    if d_mids.is_empty() {
+        return Err(Error::MakeMeasurement(
+            "d_mids: expected the loss of at least one question, found none".into(),
+        ));
+    }
+    let d_in = input.metric().settle(d_in).map_err(|error| error.at("argument `d_in`"))?;
+    d_in.check()?;
+    input.check_neighbours(&d_in)?;
+    let d_mids: Vec<MO::Distance> =
+        d_mids.into_iter().map(|d_mid| comparable(&measure, d_mid)).collect::<Result<_>>()?;
+    let d_out = measure.compose(&d_mids).map_err(|error| match error {
+        Error::NotImplemented(why) => Error::MakeMeasurement(format!("output_measure: {why}")),
+        other => other,
+    })?;
+    let plan = Plan { measure: measure.clone(), d_in: d_in.clone(), d_mids };
+    let (space, sessions) = (input.clone(), plan.clone());
+    let function = Function::map(move |data| {
+        let turns = Slots { plan: sessions.clone(), next: Mutex::new(0) };
+        Ok(Session::new(space.clone(), sessions.measure.clone(), data, turns))
+    });
+    let (limit, total) = (d_in.clone(), d_out.clone());
+    let mut map = PrivacyMap::new(move |d| within(d, &limit).map(|()| total.clone()));
+    if let Ok(exact) = plan.sum(&plan.d_mids) {
+        map = map.with_exact(move |d| within(d, &d_in).map(|()| exact.exact_total().to_vec()));
+    }
+    Ok(Measurement::new(input, measure, function, map))
+}
+register_interactive! {
+    "adaptive_composition.rs": make_adaptive_composition
+        as ["make_adaptive_composition", "make_sequential_composition"]
+        (input, output_measure, d_in, d_mids);
+}
+
+/// Convert a loss to one that can be compared with others.
+fn comparable<MO: Measure>(measure: &MO, d_mid: MO::Distance) -> Result<MO::Distance> {
+    let at = |error: Error| error.at("argument `d_mids`");
+    let d_mid = measure.settle(d_mid).map_err(at)?;
+    d_mid.check().map_err(at)?;
+    match d_mid.at_most(&d_mid) {
+        Err(Error::NotImplemented(_)) => measure.join(&measure.split(&d_mid)?),
+        _ => Ok(d_mid),
+    }
+}
+
+/// The plan of questions.
+#[derive(Clone)]
+struct Plan<MI: Metric, MO: Measure> {
+    measure: MO,
+    d_in: MI::Distance,
+    d_mids: Vec<MO::Distance>,
+}
+impl<MI: Metric, MO: Measure> Plan<MI, MO> {
+    /// Add up losses exactly.
+    fn sum(&self, losses: &[MO::Distance]) -> Result<Ledger<MO>> {
+        let mut ledger = Ledger::new(self.measure.clone())?;
+        for loss in losses {
+            ledger.charge(&self.exact(loss)?)?;
+        }
+        Ok(ledger)
+    }
+    fn exact(&self, loss: &MO::Distance) -> Result<Vec<Exact>> {
+        self.measure.split(loss)?.into_iter().map(Exact::from_f64).collect()
+    }
+    /// Return whether a question loses at most `d_mid`.
+    fn allows(&self, loss: &MO::Distance, d_mid: &MO::Distance) -> Result<bool> {
+        match loss.at_most(d_mid) {
+            Err(Error::NotImplemented(_)) => {
+                let (loss, d_mid) = (self.exact(loss)?, self.exact(d_mid)?);
+                Ok(loss.iter().zip(&d_mid).all(|(loss, d_mid)| loss <= d_mid))
+            }
+            decided => decided,
+        }
+    }
+}
+
+/// The allowance of an adaptive composition: a plan, and the place of the next question.
+struct Slots<MI: Metric, MO: Measure> {
+    plan: Plan<MI, MO>,
+    next: Mutex<usize>,
+}
+impl<MI: Metric, MO: Measure> Slots<MI, MO> {
+    fn with<R>(&self, run: impl FnOnce(&mut usize) -> Result<R>) -> Result<R> {
+        match self.next.lock() {
+            Ok(mut next) => run(&mut next),
+            Err(_) => Err(Error::FailedFunction("an earlier query panicked".into())),
+        }
+    }
+}
+impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Slots<MI, MO> {
+    fn charge(&self, map: &PrivacyMap<MI, MO>) -> Result<()> {
+        let plan = &self.plan;
+        // The map may be user code, so it runs before the lock is taken.
+        let loss = map.eval(&plan.d_in)?;
+        self.with(|next| {
+            let Some(d_mid) = plan.d_mids.get(*next) else {
+                return Err(Error::BudgetExceeded(format!(
+                    "all of the {} questions have been asked",
+                    plan.d_mids.len()
+                )));
+            };
+            if !plan.allows(&loss, d_mid)? {
+                return Err(Error::BudgetExceeded(format!(
+                    "insufficient budget for query: {} > {}",
+                    loss.show(),
+                    d_mid.show()
+                )));
+            }
+            *next += 1;
+            Ok(())
+        })
+    }
+    fn loss(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
+        within(d_in, &self.plan.d_in)?;
+        let asked = self.with(|next| Ok(*next))?;
+        self.plan.measure.compose(&self.plan.d_mids[..asked])
+    }
+    fn left(&self) -> Result<MO::Distance> {
+        let asked = self.with(|next| Ok(*next))?;
+        let left = self.plan.sum(&self.plan.d_mids[asked..])?;
+        let down: Vec<f64> = left.exact_total().iter().map(Exact::to_f64_down).collect();
+        self.plan.measure.join(&down)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! Any number of releases, each of which may depend on the earlier ones, with an account of their
+//! loss.
+
+use opendp_core::{Domain, Error, Measure, Metric, Odometer, Result, Space, TheMeasure};
+
+use crate::composition::interactive::register_interactive;
+
+/// Make an odometer, which answers any measurements and reports their total loss.
+///
+/// # Arguments
+/// * `input` - the input space of all measurements
+/// * `output_measure` - the privacy measure of all measurements
+///
+/// # Precondition
+/// Losses in the measure have [parts](Measure::parts):
+/// [`MaxDivergence`](opendp_core::MaxDivergence),
+/// [`ZeroConcentratedDivergence`](opendp_core::ZeroConcentratedDivergence),
+/// [`RenyiDivergence`](opendp_core::RenyiDivergence), or one of them made approximate.
+///
+/// # Postcondition
+/// The odometer opens a [`Session`](opendp_core::Session). Each question to it is a measurement on
+/// the input space. The question and its loss may depend on all earlier answers. Answers that are
+/// themselves conversations may be interleaved where [the measure](Measure::interaction) allows it.
+/// Elsewhere, each question ends the conversations that earlier questions have opened, and
+/// everything that came from them.
+///
+/// # Map
+/// There is none: the number of questions has no bound. `loss(d_in)` of the session is the exact
+/// sum of the losses so far, part by part, rounded up once. Its time at each distance is
+/// proportional to the number of questions since the last call at that distance.
+///
+/// # Proof
+/// Let the questions be `M_1, M_2, ...`, each chosen from the answers to those before it, and let
+/// `L_t` be the session's sum of the bounds `map_i(d_in)`, `i <= t`: it is never less than the
+/// exact sum (see [`Ledger`](opendp_core::Ledger)). An odometer claims that, for each number `b`,
+/// an analyst who stops as soon as `L_t` would exceed `b` has lost at most `b`. That is the claim
+/// of a privacy filter with the budget `b`, which is proved in
+/// [`make_privacy_filter`](crate::make_privacy_filter). It holds for all `b` at once because the
+/// odometer's bound is a function of the questions alone, and does not depend on `b`.
+///
+/// # Errors
+/// * `MakeMeasurement` when no odometer is known for the measure
+/// * from the session: those of [`Session::ask`](opendp_core::Session::ask)
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_fully_adaptive_composition, make_laplace};
+/// let sums = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
+/// let odometer = make_fully_adaptive_composition(sums.clone(), TheMeasure(MaxDivergence))?;
+/// let session = odometer.invoke(&100)?;
+/// for _ in 0..10 {
+///     session.ask(&make_laplace(sums.clone(), Scale::new(10.0)?, None)?)?;
+/// }
+/// assert_eq!(session.loss(&1)?, 1.0); // ten times a tenth, not ten times the float 0.1
+/// assert_eq!(session.loss(&2)?, 2.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_fully_adaptive_composition<DI, MI, MO>(
+    input: Space<DI, MI>,
+    output_measure: TheMeasure<MO>,
+) -> Result<Odometer<DI, MI, MO>>
+where
+    DI: Domain,
+    MI: Metric,
+    MO: Measure,
+{
+    Odometer::new(input, output_measure.0).map_err(|error| match error {
+        Error::NotImplemented(reason) => {
+            Error::MakeMeasurement(format!("output_measure: {reason}"))
+        }
+        other => other,
+    })
+}
+register_interactive! {
+    "fully_adaptive_composition.rs": make_fully_adaptive_composition(input, output_measure);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,359 @@
+//! Releases of the parts of a data set, at the cost of one of them.
+
+mod members;
+mod parts;
+
+use std::sync::Arc;
+
+use opendp_core::arith::Exact;
+use opendp_core::erased::{
+    AnyDistance, AnyDomain, AnyMeasure, AnyMeasurement, AnyMetric, AnyValue,
+};
+use opendp_core::{
+    AtomDomain, Carrier, DatasetMetric, Domain, Error, Function, Interaction, MaxDivergence,
+    Measure, Measurement, Metric, MetricOn, PrivacyMap, Result, Space, VectorDomain,
+    ZeroConcentratedDivergence,
+};
+
+use crate::composition::{in_turn, same};
+use members::Members;
+
+pub use parts::Parts;
+
+/// Make a measurement that partitions the rows of a data set and makes a release of each part.
+///
+/// # Arguments
+/// * `input` - data sets of any size, under a distance that counts rows added and removed
+/// * `part` - the part that each row belongs to; rows without a part are left out
+/// * `measurements` - one measurement for each part
+///
+/// # Precondition
+/// The measurements start from `input`, have the same measure, and lose nothing at distance 0. The
+/// size of data sets is not part of the domain, and `part` assigns each row independently of all
+/// others. The number of parts is public: it is the number of measurements, which equals the number
+/// of categories, or the number of edges plus one.
+///
+/// # Postcondition
+/// The release is the list of the releases of the parts. A part keeps the order of its rows. All
+/// parts are released, including parts without rows.
+///
+/// # Map
+/// For `d_in` up to 1, the largest of the losses `map_i(1)`. In general, the largest over all ways
+/// to split `d_in` into `d_1 + ... + d_k` of the composition of `map_i(d_i)` over the parts with
+/// `d_i > 0`. When there are too many such ways to search, it is the composition of the
+/// `min(k, d_in)` largest of `map_i(d_in)`, which is not less.
+///
+/// # Proof
+/// Let `x`, `y` be `d_in`-close, and let `x_i`, `y_i` be their parts. Under the symmetric distance,
+/// `d(x, y) = sum over rows v of |#(v in x) - #(v in y)|`, and each `v` belongs to at most one
+/// part, so `sum_i d(x_i, y_i) <= d(x, y)`. Under the insert-delete distance, take the edits that
+/// turn `x` into `y`: those of rows of part `i` turn `x_i` into `y_i`, and each edit is of one row.
+/// So there are `d_i = d(x_i, y_i)` whose sum is at most `d_in`. A part with `d_i = 0` has the same
+/// multiset (or sequence) of rows. It loses `map_i(0) = 0`, which is checked: a release that
+/// depends on the order of rows loses something under the symmetric distance, in every part. At
+/// most `min(k, d_in)` parts remain. Each loses at most `map_i(d_i)`, they draw independent
+/// randomness, and together they lose the composition of these losses in the measure. The splits
+/// with sums below `d_in` are covered because each part's bound is the largest of
+/// `map_i(1), ..., map_i(d_i)`. (McSherry 2009, on parallel composition, for pure differential
+/// privacy and `d_in = 1`.)
+///
+/// The maximum over splits is computed part by part: the worst loss of the first `i` parts within
+/// `d` rows is the maximum over `j` of the composition of two losses: that of the first `i - 1`
+/// parts within `d - j`, and `map_i(j)`; each composition is rounded up.
+///
+/// # Errors
+/// * `MakeMeasurement` when there are no measurements, or their number is not that of the parts,
+///   when the measure does not compose, when the metric counts replaced rows, when the domain fixes
+///   the number of rows, or when a measurement has a loss at distance 0
+/// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when a measurement does not fit
+/// * those of the measurements and of their maps
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Parts, Scale, make_laplace, make_parallel_composition};
+/// let ages = VectorDomain::new(AtomDomain::<i32>::default());
+/// let people = Space::new(ages, SymmetricDistance)?;
+/// let counts = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
+/// let count = Transformation::new(
+///     people.clone(),
+///     counts,
+///     Function::map(|rows: &Vec<i32>| Ok(i32::try_from(rows.len()).unwrap_or(i32::MAX))),
+///     StabilityMap::from_constant(1),
+/// );
+/// let noisy = count.then(|count| make_laplace(count, Scale::new(1.0)?, None))?;
+/// let decades = make_parallel_composition(
+///     people,
+///     Parts::edges((1..10).map(|decade| 10 * decade).collect())?,
+///     vec![noisy; 10],
+/// )?;
+/// assert_eq!(decades.map(&1)?, 1.0); // and not 10
+/// assert_eq!(decades.map(&3)?, 3.0);
+/// assert_eq!(decades.invoke(&vec![31, 58])?.len(), 10);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_parallel_composition<E, M, MO, TO>(
+    input: Space<VectorDomain<E>, M>,
+    part: Parts<E::Carrier>,
+    measurements: Vec<Measurement<VectorDomain<E>, M, MO, TO>>,
+) -> Result<Measurement<VectorDomain<E>, M, MO, Vec<TO>>>
+where
+    E: Domain,
+    VectorDomain<E>: Domain<Carrier = Vec<E::Carrier>>,
+    M: DatasetMetric + MetricOn<VectorDomain<E>> + Metric<Distance = u32>,
+    MO: Measure<Distance = f64>,
+    TO: Carrier,
+{
+    let members = measurements.iter().map(Measurement::erase).collect();
+    parallel(input, part, members)
+}
+/// The version for documents: its members enter and leave without types.
+mod registered {
+    use super::*;
+
+    fn make_parallel_composition<E, M, MO, TO>(
+        input: Space<VectorDomain<E>, M>,
+        part: Parts<E::Carrier>,
+        measurements: Members<E, M, MO, TO>,
+    ) -> Result<Measurement<VectorDomain<E>, M, MO, Vec<TO>>>
+    where
+        E: Domain,
+        VectorDomain<E>: Domain<Carrier = Vec<E::Carrier>>,
+        M: DatasetMetric + MetricOn<VectorDomain<E>> + Metric<Distance = u32>,
+        MO: Measure<Distance = f64>,
+        TO: Carrier,
+    {
+        parallel(input, part, measurements.members)
+    }
+    register! {
+        "parallel_composition.rs": make_parallel_composition(input, part, measurements)
+            for E in [
+                    AtomDomain<bool>, AtomDomain<i32>, AtomDomain<i64>, AtomDomain<u32>,
+                    AtomDomain<u64>, AtomDomain<f32>, AtomDomain<f64>, AtomDomain<String>,
+                ],
+                M in unsized_metrics,
+                MO in [MaxDivergence, ZeroConcentratedDivergence],
+                TO in [AnyValue];
+    }
+}
+
+/// Build the measurement for given types. The rest uses erased members, once for all types.
+fn parallel<E, M, MO, TO>(
+    input: Space<VectorDomain<E>, M>,
+    part: Parts<E::Carrier>,
+    members: Vec<AnyMeasurement>,
+) -> Result<Measurement<VectorDomain<E>, M, MO, Vec<TO>>>
+where
+    E: Domain,
+    VectorDomain<E>: Domain<Carrier = Vec<E::Carrier>>,
+    M: DatasetMetric + MetricOn<VectorDomain<E>> + Metric<Distance = u32>,
+    MO: Measure<Distance = f64>,
+    TO: Carrier,
+{
+    let sized = input.metric().sized() || input.domain().size().is_some();
+    let measure = fitting(&input.erase(), sized, part.count(), &members)?;
+    let measure = measure.downcast_ref::<MO>()?.clone();
+    let members = Arc::new(members);
+    let losses = Losses { members: members.clone(), compose: composing(measure.clone()) };
+    let mut map = PrivacyMap::new(losses.clone().worst());
+    if measure.parts() == Ok(1) {
+        map = map.with_exact(losses.clone().worst_exact());
+    }
+    let function = releasing::<E, TO>(part, members, measure.interaction());
+    Ok(Measurement::new(input, measure, function, map).with_accuracy(losses.accuracy()))
+}
+fn composing<MO: Measure<Distance = f64>>(measure: MO) -> Arc<Compose> {
+    Arc::new(move |losses| measure.compose(losses))
+}
+fn releasing<E, TO>(
+    part: Parts<E::Carrier>,
+    members: Arc<Vec<AnyMeasurement>>,
+    interaction: Interaction,
+) -> Function<Vec<E::Carrier>, Vec<TO>>
+where
+    E: Domain,
+    VectorDomain<E>: Domain<Carrier = Vec<E::Carrier>>,
+    TO: Carrier,
+{
+    Function::map(move |data: &Vec<E::Carrier>| {
+        let parts = split::<E>(&part, members.len(), data);
+        typed(release(&members, &parts, interaction)?)
+    })
+}
+/// Run each member on its part.
+fn release(
+    members: &[AnyMeasurement],
+    parts: &[AnyValue],
+    interaction: Interaction,
+) -> Result<Vec<AnyValue>> {
+    let each = members.iter().zip(parts);
+    in_turn(interaction, each.map(|(member, rows)| || member.invoke(rows)))
+}
+fn typed<TO: Carrier>(answers: Vec<AnyValue>) -> Result<Vec<TO>> {
+    answers.into_iter().map(AnyValue::downcast).collect()
+}
+
+/// Split the rows into parts.
+fn split<E>(part: &Parts<E::Carrier>, count: usize, data: &[E::Carrier]) -> Vec<AnyValue>
+where
+    E: Domain,
+    VectorDomain<E>: Domain<Carrier = Vec<E::Carrier>>,
+{
+    let mut parts = vec![Vec::new(); count];
+    for row in data {
+        if let Some(place) = part.of(row)
+            && let Some(rows) = parts.get_mut(place)
+        {
+            rows.push(row.clone());
+        }
+    }
+    let mut erased = Vec::with_capacity(count);
+    for rows in parts {
+        erased.push(AnyValue::new::<Vec<E::Carrier>>(rows));
+    }
+    erased
+}
+
+/// Check that members fit each other and a space, and return their measure.
+fn fitting(
+    input: &Space<AnyDomain, AnyMetric>,
+    sized: bool,
+    parts: Option<usize>,
+    members: &[AnyMeasurement],
+) -> Result<AnyMeasure> {
+    let no = |reason: &str| Err(Error::MakeMeasurement(reason.into()));
+    let Some(first) = members.first() else {
+        return no("measurements: expected one for each part, found none");
+    };
+    if let Some(parts) = parts
+        && parts != members.len()
+    {
+        return Err(Error::MakeMeasurement(format!(
+            "measurements: expected one for each of {parts} parts, found {}",
+            members.len()
+        )));
+    }
+    if sized {
+        return no(
+            "input: expected data sets of any size, under a distance that counts rows added \
+             and removed, because the sizes of parts are not public",
+        );
+    }
+    let measure = first.measure().clone();
+    if measure.compose(&[]).is_err() {
+        return no("measurements: losses in their measure do not compose");
+    }
+    // The measurement that the members are compared with; it starts from the input space.
+    let expected = Measurement::new(
+        input.clone(),
+        measure.clone(),
+        Function::map(|_| Err(Error::NotImplemented("it only says what fits".into()))),
+        PrivacyMap::new(|_| Err(Error::NotImplemented("it only says what fits".into()))),
+    );
+    for (member, place) in members.iter().zip(0..) {
+        let at = |error: Error| error.at(format!("measurements[{place}]"));
+        same(&expected, member).map_err(at)?;
+        if !(loss_of(member, 0).map_err(at)? <= 0.0) {
+            return Err(Error::MakeMeasurement(format!(
+                "measurements[{place}]: expected one whose map is 0 at distance 0; this one may lose \
+                 something to the order of the rows, and so may every part"
+            )));
+        }
+    }
+    Ok(measure)
+}
+fn loss_of(member: &AnyMeasurement, d_in: u32) -> Result<f64> {
+    member.map(&AnyDistance::new(d_in))?.downcast_ref().copied()
+}
+
+/// Composes losses in a measure.
+type Compose = dyn Fn(&[f64]) -> Result<f64> + Send + Sync;
+
+/// The losses of the members of a parallel composition.
+#[derive(Clone)]
+struct Losses {
+    members: Arc<Vec<AnyMeasurement>>,
+    compose: Arc<Compose>,
+}
+impl Losses {
+    /// The map.
+    fn worst(self) -> impl Fn(&u32) -> Result<f64> {
+        move |d_in| {
+            let one = |place: usize, d| loss_of(&self.members[place], d);
+            worst_split(&*self.compose, self.members.len(), *d_in, &one)
+        }
+    }
+    /// The exact map, in a measure whose losses are one number.
+    fn worst_exact(self) -> impl Fn(&u32) -> Result<Vec<Exact>> {
+        let (members, worst) = (self.members.clone(), self.worst());
+        move |d_in| match d_in {
+            1 => Ok(vec![worst_of(&members)?]),
+            _ => Ok(vec![Exact::from_f64(worst(d_in)?)?]),
+        }
+    }
+    fn accuracy(self) -> impl Fn(f64) -> Result<Vec<Option<f64>>> {
+        move |alpha| {
+            let each = self.members.iter().map(|member| member.accuracy(alpha));
+            Ok(each.collect::<Result<Vec<_>>>()?.concat())
+        }
+    }
+}
+/// The largest exact loss of a member for one row.
+fn worst_of(members: &[AnyMeasurement]) -> Result<Exact> {
+    let mut worst = Exact::ZERO;
+    for member in members {
+        for loss in member.exact_map(&AnyDistance::new(1_u32))? {
+            if worst < loss {
+                worst = loss;
+            }
+        }
+    }
+    Ok(worst)
+}
+
+/// The largest number of steps for the exact maximum over all splits.
+const MOST_STEPS: u64 = 1 << 18;
+
+/// Bound the loss of all parts when `d_in` rows are split between them in the worst way.
+fn worst_split(
+    compose: &Compose,
+    parts: usize,
+    d_in: u32,
+    loss: &dyn Fn(usize, u32) -> Result<f64>,
+) -> Result<f64> {
+    let number = |loss: f64| match loss.is_nan() {
+        true => Err(Error::FailedMap("a loss in the composition is NaN".into())),
+        false => Ok(loss),
+    };
+    let steps = (parts as u64).saturating_mul(u64::from(d_in).saturating_mul(d_in.into()));
+    if 1 < d_in && MOST_STEPS < steps {
+        let losses: Result<Vec<f64>> = (0..parts).map(|place| number(loss(place, d_in)?)).collect();
+        let mut losses = losses?;
+        losses.sort_by(|left, right| right.total_cmp(left));
+        losses.truncate(usize::try_from(d_in).unwrap_or(usize::MAX));
+        return compose(&losses);
+    }
+    let nothing = compose(&[])?;
+    let rows = usize::try_from(d_in).unwrap_or(usize::MAX);
+    // The worst loss of the parts so far, within each number of rows.
+    let mut worst = vec![nothing; rows + 1];
+    for place in 0..parts {
+        let mut one = vec![nothing];
+        for (d, before) in (1..=d_in).zip(0..) {
+            one.push(number(loss(place, d)?)?.max(one[before]));
+        }
+        for d in (1..=rows).rev() {
+            for (j, here) in one.iter().enumerate().take(d + 1).skip(1) {
+                let both = match d - j {
+                    0 => *here,
+                    rest => compose(&[worst[rest], *here])?,
+                };
+                worst[d] = worst[d].max(both);
+            }
+        }
+    }
+    Ok(worst[rows])
+}
+
+#[cfg(test)]
+mod tests;

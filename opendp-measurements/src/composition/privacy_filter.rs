@@ -1,0 +1,167 @@
+//! Any number of releases within a budget; each may depend on the earlier answers.
+
+use std::sync::Mutex;
+
+use opendp_core::{
+    Allowance, Distance, Domain, Error, Function, Ledger, Measure, Measurement, Metric, Odometer,
+    PrivacyMap, Result, Session,
+};
+
+use crate::composition::interactive::register_interactive;
+
+/// Make a measurement that answers questions as long as their loss fits a budget.
+///
+/// # Arguments
+/// * `odometer` - the odometer that answers the questions
+/// * `d_in` - the distance of data sets to which the budget applies
+/// * `d_out` - the budget
+///
+/// # Precondition
+/// `d_in` and `d_out` are not negative and not NaN.
+///
+/// # Postcondition
+/// The release is a [`Session`](opendp_core::Session). A question is a measurement. It is answered
+/// if the sum of its loss at `d_in` and the losses of all earlier questions is within the budget,
+/// in every part of a loss. It is charged before it is answered, and stays charged if the answer
+/// fails. A question that does not fit is refused with `BudgetExceeded`, and changes nothing: a
+/// smaller one may still be asked. `left()` is the rest of the budget.
+///
+/// Budget and total are exact numbers. A budget counts as the larger of the float and its shortest
+/// decimal number, so that `0.3` has room for three tenths. A loss counts exactly, as a fraction
+/// such as `d_in / scale`, where the mechanism states its exact bound, and otherwise as the float
+/// of its map. The time of a question does not depend on the number of earlier questions.
+///
+/// Losses in Renyi divergence are compared at 20 orders from 1.125 to 128, and the budget is the
+/// step function through its values there.
+///
+/// # Map
+/// `d_out`, rounded up to a float, for all distances up to `d_in`; an error for larger ones.
+///
+/// # Proof
+/// Let `b_1, b_2, ...` be the exact bounds `map_i(d_in)` of the questions that are answered, which
+/// are functions of the questions. The charge for question `i` is at least `b_i` in each part, and
+/// the sum of the charges never exceeds the budget `B` ([`Ledger`](opendp_core::Ledger)), so
+/// `sum_i b_i <= B` on every path. Charges are made one at a time and before the answer is drawn,
+/// so this holds for any interleaving of threads, and whether or not an answer fails.
+///
+/// *Pure.* Let `x`, `y` be `d_in`-close. The probability, or density, of a transcript is the
+/// product over `i` of that of answer `i` given the earlier ones, because the analyst's choices
+/// depend only on these. For `x` and `y`, factor `i` differs by a factor of at most `exp(b_i)`; so
+/// the products differ by at most `exp(sum_i b_i) <= exp(B)`.
+///
+/// *Approximate*: Rogers, Roth, Ullman and Vadhan (2016), for sums of epsilon and of delta.
+/// *Renyi divergence of order alpha, and with it zero-concentrated divergence*, where the loss at
+/// every order is `alpha rho`: Feldman and Zrnic (2021). *Zero-concentrated divergence
+/// with a delta*: Whitehouse, Ramdas, Rogers and Wu (2023).
+///
+/// *Interactive questions.* A question that is itself a conversation is charged in full when it
+/// begins, for the bound of its map. Haney, Shoemate, Tian, Vadhan, Vyrros, Xu and Zhang (2023)
+/// prove that the bounds above hold when such conversations are interleaved, for (epsilon, delta)
+/// and Renyi divergence of each order. Where there is no such theorem the session does not
+/// interleave them.
+///
+/// *Refusals.* Whether a question is refused is a function of the earlier questions, which the
+/// analyst knows.
+///
+/// # Errors
+/// * `FailedMap` when `d_in` is not a distance; `InvalidDistance` when `d_out` is not
+/// * from the map: `FailedMap` when the distance exceeds `d_in`
+/// * from the session: those of [`Session::ask`](opendp_core::Session::ask)
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::*;
+/// let sums = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
+/// let odometer = make_fully_adaptive_composition(sums.clone(), TheMeasure(MaxDivergence))?;
+/// let filter = make_privacy_filter(odometer, 1, 1.0)?;
+/// assert_eq!(filter.map(&1)?, 1.0);
+///
+/// let session = filter.invoke(&100)?;
+/// let tenth = make_laplace(sums, Scale::new(10.0)?, None)?;
+/// for _ in 0..10 {
+///     session.ask(&tenth)?;
+/// }
+/// assert_eq!(session.left()?, 0.0);
+/// assert_eq!(session.ask(&tenth).unwrap_err().kind(), "BudgetExceeded");
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_privacy_filter<DI, MI, MO>(
+    odometer: Odometer<DI, MI, MO>,
+    d_in: MI::Distance,
+    d_out: MO::Distance,
+) -> Result<Measurement<DI, MI, MO, Session<DI, MI, MO>>>
+where
+    DI: Domain,
+    MI: Metric,
+    MO: Measure,
+{
+    let d_in =
+        odometer.input().metric().settle(d_in).map_err(|error| error.at("argument `d_in`"))?;
+    let d_out = odometer.measure().settle(d_out).map_err(|error| error.at("argument `d_out`"))?;
+    d_in.check()?;
+    odometer.input().check_neighbours(&d_in)?;
+    let account = Ledger::with_budget(odometer.measure().clone(), &d_out)
+        .map_err(|error| error.at("argument `d_out`"))?;
+    let (promise, exact) = (account.budget()?, account.exact_budget().map(<[_]>::to_vec));
+    let (input, measure) = (odometer.input().clone(), odometer.measure().clone());
+
+    let most = d_in.clone();
+    let function = Function::map(move |data| {
+        let (measure, d_in) = (odometer.measure().clone(), d_in.clone());
+        let account = Mutex::new(account.clone());
+        let budget = Budget { measure: measure.clone(), d_in, account };
+        Ok(Session::new(odometer.input().clone(), measure, data, budget))
+    });
+    let limit = most.clone();
+    let map = PrivacyMap::new(move |d_in| within(d_in, &limit).map(|()| promise.clone()))
+        .with_exact(move |d_in| within(d_in, &most).map(|()| exact.clone().unwrap_or_default()));
+    Ok(Measurement::new(input, measure, function, map))
+}
+register_interactive! {
+    "privacy_filter.rs": make_privacy_filter(odometer, d_in, d_out);
+}
+
+/// Refuse a distance beyond the distance of a budget.
+pub(crate) fn within<Q: Distance>(d_in: &Q, most: &Q) -> Result<()> {
+    if d_in.at_most(most)? {
+        return Ok(());
+    }
+    Err(Error::FailedMap(format!(
+        "d_in: expected at most {}, for which the questions are accounted, found {}",
+        most.show(),
+        d_in.show()
+    )))
+}
+
+/// The allowance of a filter: its budget.
+struct Budget<MI: Metric, MO: Measure> {
+    measure: MO,
+    d_in: MI::Distance,
+    account: Mutex<Ledger<MO>>,
+}
+impl<MI: Metric, MO: Measure> Budget<MI, MO> {
+    fn with<R>(&self, run: impl FnOnce(&mut Ledger<MO>) -> Result<R>) -> Result<R> {
+        match self.account.lock() {
+            Ok(mut account) => run(&mut account),
+            Err(_) => Err(Error::FailedFunction("an earlier query panicked".into())),
+        }
+    }
+}
+impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Budget<MI, MO> {
+    fn charge(&self, map: &PrivacyMap<MI, MO>) -> Result<()> {
+        // The map may be user code, so it runs before the lock is taken.
+        let loss = map.eval_exact(&self.measure, &self.d_in)?;
+        self.with(|account| account.charge(&loss))
+    }
+    fn loss(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
+        within(d_in, &self.d_in)?;
+        self.with(|account| account.total())
+    }
+    fn left(&self) -> Result<MO::Distance> {
+        self.with(|account| account.left())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! From one pair of epsilon and delta to a delta for each epsilon.
+
+use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
+use opendp_core::{Approximate, Carrier, Domain, MaxDivergence, Measurement, Metric, Result};
+
+use crate::conversion::profiled::{Profiled, to_profile};
+
+/// Differential privacy at one epsilon, optionally except with a probability delta.
+pub trait FixedMeasure: Profiled {}
+impl FixedMeasure for MaxDivergence {}
+impl FixedMeasure for Approximate<MaxDivergence> {}
+
+/// Convert the loss of a measurement with one epsilon and delta to a delta for each epsilon.
+///
+/// # Arguments
+/// * `measurement` - the measurement, in `Approximate<MaxDivergence>` or `MaxDivergence`, where
+///   delta is 0
+///
+/// # Precondition
+/// None beyond those of the measurement.
+///
+/// # Postcondition
+/// The release is that of the measurement.
+///
+/// # Map
+/// For the pair `(epsilon, delta)` of the measurement at `d_in`: delta for epsilon and above, and
+/// `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)` at each `x` below. No better profile holds for
+/// every mechanism with that pair. It carries the data for tight composition.
+///
+/// # Proof
+/// Every pair of distributions that is `(epsilon, delta)`-close in both directions is made from one
+/// of four outcomes by a randomized function: with probability delta an outcome reveals everything,
+/// and otherwise it is that of a randomized response of loss epsilon (Kairouz, Oh, Viswanath 2015,
+/// the dominating mechanism of their composition theorem). Its delta at `x` is the one above, and
+/// no function increases it.
+///
+/// # Errors
+/// From the map: those of the measurement's map.
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_fixed_approxDP_to_approxDP, make_laplace};
+/// let space = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
+/// let noise = make_fixed_approxDP_to_approxDP(make_laplace(space, Scale::new(1.0)?, None)?)?;
+/// let profile = noise.map(&1)?;
+/// assert_eq!(profile.delta(1.0)?, 0.0);
+/// assert!(profile.delta(0.5)? < 0.3);
+/// # Ok::<(), Error>(())
+/// ```
+#[allow(non_snake_case, reason = "the name is the one that documents know")]
+pub fn make_fixed_approxDP_to_approxDP<DI, MI, MO, TO>(
+    measurement: Measurement<DI, MI, MO, TO>,
+) -> Result<Measurement<DI, MI, MO::Profile, TO>>
+where
+    DI: Domain,
+    MI: Metric,
+    MO: FixedMeasure,
+    TO: Carrier,
+{
+    Ok(to_profile(&measurement))
+}
+register! {
+    "fixed_approx_dp_to_approx_dp.rs": make_fixed_approxDP_to_approxDP(measurement)
+        for DI in [AnyDomain], MI in [AnyMetric],
+            MO in [MaxDivergence, Approximate<MaxDivergence>], TO in [AnyValue];
+}

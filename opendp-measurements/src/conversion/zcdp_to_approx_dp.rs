@@ -1,0 +1,69 @@
+//! From zero-concentrated to approximate differential privacy.
+
+use opendp_core::erased::{AnyDomain, AnyMetric, AnyValue};
+use opendp_core::{
+    Approximate, Carrier, Domain, Measurement, Metric, Result, ZeroConcentratedDivergence,
+};
+
+use crate::conversion::profiled::{Profiled, to_profile};
+
+/// Zero-concentrated differential privacy, optionally except with a probability delta.
+pub trait ConcentratedMeasure: Profiled {}
+impl ConcentratedMeasure for ZeroConcentratedDivergence {}
+impl ConcentratedMeasure for Approximate<ZeroConcentratedDivergence> {}
+
+/// Convert the zero-concentrated loss of a measurement to a delta for each epsilon.
+///
+/// # Arguments
+/// * `measurement` - the measurement, in `ZeroConcentratedDivergence` or made approximate
+///
+/// # Precondition
+/// None beyond those of the measurement.
+///
+/// # Postcondition
+/// The release is that of the measurement. The loss is in `SmoothedMaxDivergence`, or in
+/// `Approximate<SmoothedMaxDivergence>` with the delta of the measurement.
+///
+/// # Map
+/// The profile of `rho`: at each epsilon the least over all orders `a > 1` of
+/// `e^((a - 1)(a rho - epsilon)) / (a - 1) * (1 - 1/a)^a`, rounded up.
+/// [`make_fix_delta`](crate::make_fix_delta) takes one point of it. Where the noise is known to be
+/// Gaussian, [`make_gaussian_in`](crate::make_gaussian_in) states its exact profile, which is
+/// lower; `rho` alone does not imply Gaussian noise.
+///
+/// # Proof
+/// At every order the divergence of releases on `d_in`-close data is at most `a rho`, so every
+/// order gives a bound on delta (Canonne, Kamath, Steinke 2020, on concentrated privacy). With
+/// exceptional events, this holds given that they do not happen, and their delta is kept
+/// separately. See [`accounting`](crate::accounting) for how the least bound is found and rounded.
+///
+/// # Errors
+/// From the map: those of the measurement's map.
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_gaussian, make_zCDP_to_approxDP};
+/// let space = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;
+/// let noise = make_zCDP_to_approxDP(make_gaussian(space, Scale::new(4.0)?, None)?)?;
+/// let epsilon = noise.map(&1.0)?.epsilon(1e-3)?;
+/// assert!((epsilon - 0.6880024554878085).abs() < 1e-12);
+/// # Ok::<(), Error>(())
+/// ```
+#[allow(non_snake_case, reason = "the name is the one that documents know")]
+pub fn make_zCDP_to_approxDP<DI, MI, MO, TO>(
+    measurement: Measurement<DI, MI, MO, TO>,
+) -> Result<Measurement<DI, MI, MO::Profile, TO>>
+where
+    DI: Domain,
+    MI: Metric,
+    MO: ConcentratedMeasure,
+    TO: Carrier,
+{
+    Ok(to_profile(&measurement))
+}
+register! {
+    "zcdp_to_approx_dp.rs": make_zCDP_to_approxDP(measurement)
+        for DI in [AnyDomain], MI in [AnyMetric],
+            MO in [ZeroConcentratedDivergence, Approximate<ZeroConcentratedDivergence>], TO in [AnyValue];
+}

@@ -1,0 +1,100 @@
+//! Constructors under older names. Each calls its target, with these arguments fixed:
+//!
+//! | older name | target | fixed |
+//! |---|---|---|
+//! | `make_report_noisy_max_gumbel` | `make_noisy_max` | the measure, [`MaxDivergence`] |
+
+use opendp_core::arith::Number;
+use opendp_core::{
+    Atom, AtomDomain, LInfDistance, MaxDivergence, Measurement, MetricOn, RangeDistance, Result,
+    Space, TheMeasure, VectorDomain,
+};
+
+use crate::samplers::{Optimize, Score};
+use crate::selection::gumbel_max::ScoreMetric;
+use crate::{Scale, make_noisy_max};
+
+/// Make a measurement that chooses the index of a good score, as [`make_noisy_max`] does.
+///
+/// The measure is the max-divergence. Despite the name the noise is exponential, which chooses
+/// better. [`make_gumbel_max`](crate::make_gumbel_max) has Gumbel noise at the same loss.
+///
+/// # Arguments
+/// * `input` - vectors of scores under the L-infinity distance or the range distance
+/// * `scale` - the scale of the noise, in the unit of the scores; 0 for no noise
+/// * `optimize` - whether a large score is good, "max", or a small one, "min"
+///
+/// # Map
+/// The map of [`make_noisy_max`]: `d_out = range / scale`, rounded up once.
+///
+/// # Proof
+/// The proof of [`make_noisy_max`] applies, with `negate` for "min".
+///
+/// # Errors
+/// The errors of [`make_noisy_max`].
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Optimize, Scale, make_report_noisy_max_gumbel};
+/// let scores = VectorDomain::new(AtomDomain::<i32>::default());
+/// let input = Space::new(scores, LInfDistance::<i32>::new(false))?;
+/// let least = make_report_noisy_max_gumbel(input, Scale::new(2.0)?, Optimize::Min)?;
+/// assert_eq!(least.map(&1)?, 1.0);
+/// assert_eq!(least.invoke(&vec![0, 1000, -1000])?, 2); // but with probability exp(-500)
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_report_noisy_max_gumbel<T, M>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    scale: Scale,
+    optimize: Optimize,
+) -> Result<Measurement<VectorDomain<AtomDomain<T>>, M, MaxDivergence, usize>>
+where
+    T: Atom + Number + Score,
+    M: MetricOn<VectorDomain<AtomDomain<T>>> + ScoreMetric,
+{
+    make_noisy_max(input, TheMeasure(MaxDivergence), scale, optimize == Optimize::Min)
+}
+
+macro_rules! register_at {
+    ($($t:ty)+) => {$(
+        register! {
+            "legacy.rs":
+                make_report_noisy_max_gumbel(input, scale, optimize = "max")
+                for T in [$t], M in [LInfDistance<$t>, RangeDistance<$t>];
+        }
+    )+};
+}
+register_at!(i8 i16 i32 i64 i128 u8 u16 u32 u64 usize f32 f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefers_what_it_is_told_to_prefer() {
+        for (scale, optimize, expected) in [
+            (0.0, Optimize::Max, 1),
+            (0.0, Optimize::Min, 2),
+            (1.0, Optimize::Max, 1),
+            (1.0, Optimize::Min, 2),
+        ] {
+            let domain = VectorDomain::new(AtomDomain::<f64>::non_nan());
+            let input = Space::new(domain, RangeDistance::<f64>::new()).unwrap();
+            let scale = Scale::new(scale).unwrap();
+            let choice = make_report_noisy_max_gumbel(input, scale, optimize).unwrap();
+            assert_eq!(choice.invoke(&vec![0.0, 1e3, -1e3]), Ok(expected), "{optimize:?}");
+        }
+    }
+    #[test]
+    fn has_the_noise_of_permute_and_flip() {
+        // The worse of two scores, one scale apart: 0.18394 here, and 0.26894 with Gumbel noise.
+        let domain = VectorDomain::new(AtomDomain::<u64>::default());
+        let input = Space::new(domain, LInfDistance::<u64>::new(true)).unwrap();
+        let scale = Scale::new(2.0).unwrap();
+        let least = make_report_noisy_max_gumbel(input, scale, Optimize::Min).unwrap();
+        let worse = (0..100_000).filter(|_| least.invoke(&vec![0, 2]) == Ok(1)).count();
+        // Six standard deviations are 735.
+        assert!(worse.abs_diff(18_394) < 735, "{worse}");
+    }
+}

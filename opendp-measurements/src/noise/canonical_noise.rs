@@ -1,0 +1,200 @@
+//! Noise that spends a given epsilon and delta in full.
+
+use opendp_core::random::with_secure;
+use opendp_core::{
+    AbsoluteDistance, Approximate, AtomDomain, Error, Function, MaxDivergence, Measurement,
+    PrivacyMap, Result, Space,
+};
+
+use crate::noise::numbers::finite;
+use crate::samplers::CanonicalNoise;
+
+type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<MaxDivergence>, f64>;
+
+/// Make a measurement that adds canonical noise of an epsilon and a delta to a number.
+///
+/// The noise is piecewise uniform. It is bounded where delta is spent, and lets hypothesis tests
+/// have the power that the guarantee permits (Awan, Vadhan 2023). At delta 0 it is the sum of a
+/// discrete Laplace number and a uniform number.
+///
+/// # Arguments
+/// * `input` - a number under the absolute distance
+/// * `d_in` - the largest distance of members that the measurement covers
+/// * `d_out` - the pair of epsilon and delta to spend
+///
+/// # Precondition
+/// None on the data; an infinity counts as the largest or lowest finite number. `d_in` is finite
+/// and not negative, epsilon is finite and above 0, delta is from 0 to 1; each float stands for its
+/// exact rational value.
+///
+/// # Postcondition
+/// Any two members at distance at most `d` give releases that are `map(d)`-close: for each event,
+/// `P[M(x) in S] <= e^epsilon P[M(y) in S] + delta`. A release is a finite float.
+///
+/// # Map
+/// `(0, 0)` for 0; `d_out` for larger distances up to `d_in`. Beyond `d_in` there is no bound.
+///
+/// # Proof
+/// The release is a function of `x + d_in N` alone: the float nearest to this exact sum, with
+/// [`CanonicalNoise`] `N`. Such a function loses no more than its argument (Dwork, Roth 2014,
+/// Proposition 2.1). Two members differ by `s d_in` with `0 <= s <= 1`, up to their order, because
+/// replacing infinities does not increase the distance. So compare `N` and `N + s`; `N` is
+/// symmetric, so the other order gives the same.
+///
+/// Let `g` be the density of `N`, which is `D e^(-epsilon m)` where `|y| < t` rounds to `m`, and 0
+/// elsewhere. If both `|y| < t` and `|y - s| < t`, then the numbers that `|y|` and `|y - s|` round
+/// to differ by at most 1, so `g(y) <= e^epsilon g(y - s)`. Otherwise `g(y) > 0` only for `|y| < t`
+/// and `y - s <= -t`, that is `-t < y <= s - t`. So for each event `S`,
+/// `P[N in S] - e^epsilon P[N + s in S] <= P[N <= s - t] <= P[N <= 1 - t]`.
+///
+/// *The end.* It remains to show that the outermost interval of length 1 has probability delta. It
+/// has the part `theta` of step `k` and the part `1 - theta` of step `k - 1`. With the notation of
+/// [`CanonicalNoise`], let `c_j` be the probability below `-1/2 - j` of a distribution whose steps
+/// up to `k - 1` are whole. By `c_0 = c` and `c_(j+1) = b (c_j - delta)`, step `j` from 1 to
+/// `k - 1` has probability `c_(j-1) - c_j = D b^j`: for `j = 1` since `c - b (c - delta) = D b`,
+/// and then by induction. The rest below step `k - 1` is `c_(k-1) = theta D b^k`, which fills step
+/// `k` up to `theta`. If `k > 1`,
+/// `(1 - theta) D b^(k-1) + theta D b^k = D b^(k-1) - c_(k-1) / b + c_(k-1)`, and
+/// `c_(k-1) / b = c_(k-2) - delta = D b^(k-1) + c_(k-1) - delta`, so the sum is delta. If `k = 1`,
+/// it is `D - c / b + c = (1 - c) - c / b`, and `c (1 + 1 / b) = 1 - delta`. Without an end the
+/// last term of the first part of the proof does not arise, and delta is 0.
+///
+/// *`d_in` 0.* The release is the number, and equal data give equal releases.
+///
+/// *Rounding.* There is none: the map returns the parameters of the noise, and the sampler is
+/// exact.
+///
+/// # Errors
+/// * `MakeMeasurement` when an argument is out of range
+/// * `FailedMap` when a distance exceeds `d_in`
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::make_canonical_noise;
+/// let counts = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;
+/// let release = make_canonical_noise(counts, 1.0, (0.1, 1e-7))?;
+/// assert_eq!(release.map(&0.5)?, (0.1, 1e-7));
+/// assert!(release.map(&1.5).is_err());
+/// assert!((release.invoke(&100.0)? - 100.0).abs() < 200.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_canonical_noise(
+    input: Space<AtomDomain<f64>, AbsoluteDistance<f64>>,
+    d_in: f64,
+    d_out: (f64, f64),
+) -> Result<Release> {
+    if !(0.0 <= d_in && d_in.is_finite()) {
+        return Err(Error::MakeMeasurement(format!(
+            "d_in: expected a finite number that is not negative, found {d_in}"
+        )));
+    }
+    let (epsilon, delta) = d_out;
+    let Some(noise) = CanonicalNoise::new(epsilon, delta) else {
+        return Err(Error::MakeMeasurement(format!(
+            "d_out: expected a finite epsilon above 0 and a delta from 0 to 1, found ({epsilon}, \
+             {delta})"
+        )));
+    };
+    let function = Function::map(move |x: &f64| {
+        let x = finite(*x);
+        if d_in == 0.0 {
+            return Ok(x);
+        }
+        Ok(with_secure(|source| noise.add(x, d_in, source))?)
+    });
+    let map = PrivacyMap::new(move |d: &f64| {
+        if *d == 0.0 {
+            Ok((0.0, 0.0))
+        } else if *d <= d_in {
+            Ok(d_out)
+        } else {
+            Err(Error::FailedMap(format!(
+                "d_in: expected at most {d_in}, the distance this noise was made for"
+            )))
+        }
+    });
+    Ok(Measurement::new(input, Approximate(MaxDivergence), function, map))
+}
+register! {
+    "canonical_noise.rs": make_canonical_noise(input, d_in, d_out);
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+
+    fn space() -> Space<AtomDomain<f64>, AbsoluteDistance<f64>> {
+        Space::new(AtomDomain::non_nan(), AbsoluteDistance::new()).unwrap()
+    }
+
+    #[test]
+    fn spends_what_it_was_made_for_and_nothing_at_distance_zero() {
+        let release = make_canonical_noise(space(), 1.0, (0.1, 1e-7)).unwrap();
+        assert_eq!(release.map(&0.0), Ok((0.0, 0.0)));
+        assert_eq!([0.5, 1.0].map(|d| release.map(&d)), [Ok((0.1, 1e-7)), Ok((0.1, 1e-7))]);
+        assert_eq!(release.map(&1.5).unwrap_err().kind(), "FailedMap");
+        assert_eq!(release.map(&1.0_f64.next_up()).unwrap_err().kind(), "FailedMap");
+        assert!(release.map(&f64::NAN).is_err() && release.map(&-1.0).is_err());
+    }
+    #[test]
+    fn a_distance_of_zero_adds_nothing() {
+        let release = make_canonical_noise(space(), 0.0, (0.1, 1e-7)).unwrap();
+        assert_eq!(release.invoke(&3.0), Ok(3.0));
+        assert_eq!(release.invoke(&f64::NEG_INFINITY), Ok(f64::MIN));
+        assert_eq!(release.map(&0.0), Ok((0.0, 0.0)));
+        assert_eq!(release.map(&1e-300).unwrap_err().kind(), "FailedMap");
+    }
+    #[test]
+    fn delta_zero_returns_and_data_out_of_bounds_stay_finite() {
+        let release = make_canonical_noise(space(), 2.0, (1.0, 0.0)).unwrap();
+        for x in [0.0, -7.5, 1e300, f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+            assert!(release.invoke(&x).unwrap().is_finite());
+        }
+    }
+    #[test]
+    fn releases_at_the_largest_distance_obey_the_guarantee_and_no_smaller_one() {
+        // Half lines are the worst events of a symmetric noise that falls to both sides.
+        let (epsilon, delta) = (0.7_f64, 0.05);
+        let release = make_canonical_noise(space(), 3.0, (epsilon, delta)).unwrap();
+        let draws = 50_000;
+        let drawn =
+            |x: f64| -> Vec<f64> { (0..draws).map(|_| release.invoke(&x).unwrap()).collect() };
+        let (one, two) = (drawn(10.0), drawn(13.0));
+        let excess = |epsilon: f64, delta: f64| {
+            let at = |ends: f64| {
+                let share = |all: &[f64]| {
+                    all.iter().filter(|y| **y < ends).count() as f64 / f64::from(draws)
+                };
+                let (p, q) = (share(&one), share(&two));
+                let variance = p * (1.0 - p) + (2.0 * epsilon).exp() * q * (1.0 - q) + 1e-4;
+                (p - epsilon.exp() * q - delta) / (variance / f64::from(draws)).sqrt()
+            };
+            (-40..60).map(|end| at(f64::from(end))).fold(f64::NEG_INFINITY, f64::max)
+        };
+        assert!(excess(epsilon, delta) < 6.0, "{}", excess(epsilon, delta));
+        assert!(excess(epsilon, 0.7 * delta) > 6.0, "a smaller delta goes unnoticed");
+        assert!(excess(0.85 * epsilon, delta) > 6.0, "a smaller epsilon goes unnoticed");
+    }
+    #[test]
+    fn refuses_arguments_out_of_range() {
+        let kind = |d_in, d_out| make_canonical_noise(space(), d_in, d_out).map_err(|e| e.kind());
+        for (d_in, d_out) in [
+            (-1.0, (1.0, 0.0)),
+            (f64::INFINITY, (1.0, 0.0)),
+            (f64::NAN, (1.0, 0.0)),
+            (1.0, (0.0, 0.5)),
+            (1.0, (-1.0, 0.5)),
+            (1.0, (f64::INFINITY, 0.5)),
+            (1.0, (f64::NAN, 0.5)),
+            (1.0, (1.0, -1e-9)),
+            (1.0, (1.0, 1.1)),
+            (1.0, (1.0, f64::NAN)),
+        ] {
+            assert_eq!(kind(d_in, d_out).unwrap_err(), "MakeMeasurement", "{d_in} {d_out:?}");
+        }
+        // No epsilon is too small: 1e-17 is the ratio of probabilities next to 1, and is kept.
+        assert!(kind(1.0, (1e-17, 0.01)).is_ok() && kind(1.0, (800.0, 1.0)).is_ok());
+    }
+}

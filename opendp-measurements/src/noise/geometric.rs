@@ -1,0 +1,178 @@
+//! Geometric noise, optionally on an interval and in constant time.
+
+use std::hint::black_box;
+
+use opendp_core::arith::Number;
+use opendp_core::random::{NoEntropy, with_secure};
+use opendp_core::{
+    AbsoluteDistance, AtomDomain, Bounds, Function, L1Distance, MaxDivergence, Measure,
+    Measurement, MetricOn, OfAnyNumber, PrivacyMap, Result, Space, VectorDomain,
+};
+
+use crate::accuracy::laplace_accuracy::discrete_accuracy;
+use crate::noise::numbers::Numbers;
+use crate::samplers::CensoredLaplace;
+use crate::{LaplaceMetric, LaplaceNumber, Scale, accuracy, make_laplace};
+
+/// An integer that can be counted from the lower end of an interval.
+pub trait GeometricNumber: LaplaceNumber + Number {
+    /// Count from `lower` up to this number; 0 when the number is below `lower`.
+    fn above(self, lower: Self) -> u128;
+    /// Go up from `lower` by a count that stays within the type.
+    fn up_from(lower: Self, count: u128) -> Self;
+}
+
+/// Make a measurement that adds two-sided geometric noise to integers, optionally on an interval.
+///
+/// The noise is `z` with probability proportional to `exp(-|z| / scale)`. With bounds, each number
+/// is clamped to them, noise is added, and the sum is clamped to them again. This takes the same
+/// steps and the same number of random bits, whatever the data and the noise.
+///
+/// # Arguments
+/// * `input` - an integer under the absolute distance, or a vector of them under the L1 distance
+/// * `scale` - the scale of the noise; 0 for no noise, in which case nothing is drawn
+/// * `bounds` - the lower and the upper end of the releases. Without them the result is that of
+///   [`make_laplace`], whose time depends on the noise
+///
+/// # Precondition
+/// None on the data. `scale` is finite and not negative; the lower bound is at most the upper.
+///
+/// # Postcondition
+/// Any two members at distance at most `d_in` give releases whose max-divergence is at most
+/// `map(d_in)`. With bounds, each number of a release lies within them.
+///
+/// # Map
+/// `d_out = d_in / scale`, rounded up once; 0 for 0. At scale 0, any other distance gives infinity.
+///
+/// # Proof
+/// Without bounds this is [`make_laplace`] at `k = null`. With bounds, let `c` clamp to them. Since
+/// `|c(x) - c(y)| <= |x - y|`, the clamped numbers of two members are at distance at most `d_in`.
+/// The release that adds independent noise to them, before the last step, has loss at most
+/// `d_in / scale` (Ghosh, Roughgarden, Sundararajan 2012; the proof of [`make_laplace`]). Clamping
+/// the sums is a function of that release (Dwork, Roth 2014, Proposition 2.1). [`CensoredLaplace`]
+/// draws the clamped sum with exactly these probabilities, for the exact rational value of `scale`:
+/// it counts both the number and the sum from the lower bound.
+///
+/// *Time.* Let `w` be the distance of the bounds and `n` the least integer with `2^n >= w`. For
+/// each number `n + 3` words are drawn, and comparisons become masks that select, so no branch and
+/// no address depends on data or noise. With probability at most `(n + 2) 2^-64` a word does not
+/// decide a coin, and more words are drawn. Whether that happens depends on those words alone and
+/// not on the data. So the pair of a release and its number of words is within total variation
+/// `(n + 2) 2^-64`, less than `2^-56`, for each number, of the pair of the release and a constant.
+/// *Constant time* means only this: a compiler and a processor promise no duration, and the running
+/// time shows the length of a vector. Nothing is drawn when the bounds are equal.
+///
+/// # Accuracy
+/// The least integer `a` with `P[|Z| > a] <= alpha`, which bounds the distance of a release from
+/// the clamped number.
+///
+/// # Errors
+/// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when the loss
+///   exceeds all floats
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_geometric};
+/// let counts = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new())?;
+/// let release = make_geometric(counts, Scale::new(2.0)?, Some(Bounds::new(0, 100)?))?;
+/// assert_eq!(release.map(&1)?, 0.5);
+/// assert!((0..=100).contains(&release.invoke(&1000)?));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_geometric<D, M, MO>(
+    input: Space<D, M>,
+    scale: Scale,
+    bounds: Option<Bounds<D::Number>>,
+) -> Result<Measurement<D, M, MO, D::Carrier>>
+where
+    D: Numbers,
+    D::Number: GeometricNumber,
+    M: MetricOn<D> + LaplaceMetric<MO>,
+    MO: Measure + Default,
+{
+    let Some(bounds) = bounds else { return make_laplace(input, scale, None) };
+    let (lower, count) = (bounds.lower(), input.domain().count());
+    let noise = CensoredLaplace::new(scale.value(), bounds.upper().above(lower));
+    let function = adding::<D>(noise, bounds);
+    let map = losing::<M, MO>(scale);
+    Ok(Measurement::new(input, MO::default(), function, map).with_accuracy(move |alpha| {
+        accuracy::check(alpha)?;
+        Ok(accuracy::each(discrete_accuracy(scale, alpha)?, count))
+    }))
+}
+
+/// Build the function, which is the same for all types of distances.
+fn adding<D>(
+    noise: Option<CensoredLaplace>,
+    bounds: Bounds<D::Number>,
+) -> Function<D::Carrier, D::Carrier>
+where
+    D: Numbers,
+    D::Number: GeometricNumber,
+{
+    let lower = bounds.lower();
+    Function::map(move |data: &D::Carrier| {
+        let released = match &noise {
+            Some(noise) => with_secure(|source| {
+                D::try_map(data, |x| {
+                    Ok(D::Number::up_from(lower, noise.add(x.above(lower), source)?))
+                })
+            }),
+            // There is nothing to draw.
+            None => D::try_map(data, |x| Ok::<_, NoEntropy>(bounds.clamp(x))),
+        };
+        Ok(released?)
+    })
+}
+/// Build the map, which is the same for all types of numbers.
+fn losing<M: LaplaceMetric<MO>, MO: Measure>(scale: Scale) -> PrivacyMap<M, MO> {
+    PrivacyMap::new(move |d_in: &M::Distance| M::loss(d_in, scale))
+}
+
+macro_rules! register_at {
+    ($($t:ty: $($q:ty),+;)+) => {$(
+        register! {
+            "geometric.rs": make_geometric as ["make_geometric", "make_base_geometric"]
+                (input, scale, bounds = null)
+                for D in [AtomDomain<$t>],
+                    M in [$(AbsoluteDistance<$q>),+] as OfAnyNumber<AbsoluteDistance<f64>>,
+                    MO in [MaxDivergence] = MaxDivergence;
+        }
+        register! {
+            "geometric.rs": make_geometric as ["make_geometric", "make_base_geometric"]
+                (input, scale, bounds = null)
+                for D in [VectorDomain<AtomDomain<$t>>],
+                    M in [$(L1Distance<$q>),+] as OfAnyNumber<L1Distance<f64>>,
+                    MO in [MaxDivergence] = MaxDivergence;
+        }
+    )+};
+}
+// Each number type, with the types of its distances.
+register_at! {
+    i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64;
+    u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;
+}
+
+macro_rules! numbers {
+    ($($t:ty: $unsigned:ty),*) => {$(
+        impl GeometricNumber for $t {
+            #[inline]
+            fn above(self, lower: Self) -> u128 {
+                // The difference of two integers fits the unsigned type of the same size. A mask
+                // that the compiler does not know replaces a branch.
+                let count = (self as $unsigned).wrapping_sub(lower as $unsigned) as u128;
+                count & black_box(u128::from(lower <= self)).wrapping_neg()
+            }
+            #[inline]
+            fn up_from(lower: Self, count: u128) -> Self {
+                lower.wrapping_add(count as Self)
+            }
+        }
+    )*};
+}
+numbers!(i8: u8, i16: u16, i32: u32, i64: u64, i128: u128, isize: usize);
+numbers!(u8: u8, u16: u16, u32: u32, u64: u64, u128: u128, usize: usize);
+
+#[cfg(test)]
+mod tests;

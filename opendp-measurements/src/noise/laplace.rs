@@ -1,0 +1,332 @@
+//! Laplace noise on a number or on each number of a vector.
+
+use num_traits::AsPrimitive;
+
+use opendp_core::random::{NoEntropy, RandomSource};
+use opendp_core::{
+    AbsoluteDistance, Atom, AtomDomain, IBig, L1Distance, MaxDivergence, Measure, Measurement,
+    MetricOn, OfAnyNumber, PrivacyMap, Result, SmoothedMaxDivergence, Space, VectorDomain,
+};
+
+use crate::accuracy::laplace_accuracy::accuracy;
+use crate::noise::numbers::{Numbers, finite};
+use crate::noise::{Noise, add_noise_of, lattice};
+use crate::samplers::{IntegerTable, add_noise, big_discrete_laplace, discrete_laplace, laplace};
+use crate::{LaplaceLoss, LaplaceMetric, Scale};
+
+/// A number that Laplace noise can be added to.
+pub trait LaplaceNumber: Atom {
+    /// The finest and the coarsest exponent of the lattice of releases; `None` for integers.
+    const LATTICES: Option<(i32, i32)>;
+    /// Add exact Laplace noise: discrete for integers; continuous for floats, and then rounded to
+    /// the lattice `2^k`. Scale 0 draws nothing.
+    ///
+    /// # Errors
+    /// `NoEntropy` when the source ends.
+    fn add_laplace<S: RandomSource>(
+        self,
+        scale: f64,
+        k: i32,
+        source: &mut S,
+    ) -> Result<Self, NoEntropy>;
+    /// Prepare the noise of a scale, for frequent draws; `None` when there is no faster way than
+    /// [`add_laplace`](Self::add_laplace).
+    fn prepare_laplace(_scale: f64) -> Option<IntegerTable> {
+        None
+    }
+    /// Add the noise of [`add_laplace`](Self::add_laplace), from the prepared noise if there is
+    /// any.
+    ///
+    /// # Errors
+    /// `NoEntropy` when the source ends.
+    #[inline]
+    fn add_laplace_of<S: RandomSource>(
+        self,
+        _prepared: Option<&IntegerTable>,
+        scale: f64,
+        k: i32,
+        source: &mut S,
+    ) -> Result<Self, NoEntropy> {
+        self.add_laplace(scale, k, source)
+    }
+}
+
+/// Make a measurement that adds Laplace noise to each number.
+///
+/// Integers get noise of the discrete Laplace distribution, `P[Z = z]` proportional to
+/// `exp(-|z| / scale)`. They saturate at the ends of their type; an [`IBig`] has no ends. Floats
+/// get noise of the continuous distribution, with density proportional to `exp(-|z| / scale)`. The
+/// exact sum is then rounded to the nearest multiple of `2^k`, ties upward, and to a float.
+///
+/// # Arguments
+/// * `input` - a number under the absolute distance, or a vector under the L1 distance
+/// * `scale` - the scale of the noise; 0 for no noise, in which case nothing is drawn
+/// * `k` - the exponent of the lattice that float releases lie on. Defaults to about 40 bits below
+///   the scale, so rounding is negligible compared with the noise. Integers accept only null or 0
+///
+/// # Precondition
+/// The domain excludes NaN; otherwise there is no such space. There are no other requirements: a
+/// vector may have any length. An infinity counts as the largest or lowest finite number. `scale`
+/// is finite and not negative; `k` is from -1074 to 1023, for `f32` from -149 to 127.
+///
+/// # Postcondition
+/// Any two members at distance at most `d_in` give releases whose max-divergence is at most
+/// `map(d_in)`. Every release of a float is a multiple of `2^k`, whatever the data, or the largest
+/// or lowest finite float; it is never a NaN, an infinity or a negative zero.
+///
+/// # Map
+/// `d_out = d_in / scale`, rounded up once; 0 for 0. At scale 0, any other distance gives infinity.
+/// It does not depend on `k` or on the length of a vector.
+/// In [`SmoothedMaxDivergence`], which [`make_laplace_in`] offers too, it is the whole privacy
+/// profile, with the distribution of the loss, so that compositions are tight:
+/// [`profile_of_laplace`], and [`profile_of_discrete_laplace`] for integers.
+///
+/// [`profile_of_laplace`]: crate::accounting::profile_of_laplace
+/// [`profile_of_discrete_laplace`]: crate::accounting::profile_of_discrete_laplace
+///
+/// # Proof
+/// *Integers.* Write `x`, `y` for the numbers of two members, with `sum_i |x_i - y_i| <= d_in`;
+/// both metrics are defined this way. Without saturation the release is `r` with probability
+/// `prod_i c exp(-|r_i - x_i| / scale)`, where `c` does not depend on `x`. By the triangle
+/// inequality the ratio of this probability to that for `y` is at most
+/// `exp(sum_i |x_i - y_i| / scale) <= exp(d_in / scale)` for every `r`, so also for every event
+/// (Ghosh, Roughgarden, Sundararajan 2012). Saturation is a function of that sum, so the loss does
+/// not grow (Dwork, Roth 2014, Proposition 2.1). [`discrete_laplace`], or for small scales an
+/// [`IntegerTable`] of the same law, draws the noise with exactly these probabilities for the exact
+/// rational value of `scale`, and [`add_noise`] saturates the exact sum.
+///
+/// *Floats.* Replacing infinities does not increase any distance between members. The same
+/// computation with densities shows that releasing the real vector `x + scale L` would lose at most
+/// `d_in / scale` (Dwork, Roth 2014, Theorem 3.6). The actual release is a function of this vector:
+/// [`laplace`] returns the lattice point nearest to the *exact* real sum, because it rounds only
+/// after the addition and uses as many digits of `L` as the rounding needs; then the result is
+/// converted to the nearest float. Neither step sees the data, so again Proposition 2.1 applies,
+/// for every `k`, with no allowance for the lattice: data is never rounded before the noise. It
+/// also follows that no bit of a release tells more than its place on a fixed lattice (compare
+/// Mironov 2012).
+///
+/// *Scale 0.* The release is a function of the data: equal data give equal releases.
+///
+/// *Rounding.* The map rounds the exact rational quotient up to a float, once.
+///
+/// # Accuracy
+/// For floats `scale ln(1 / alpha) + 2^k / 2` bounds the error of a release, apart from the
+/// rounding to a float. For integers the bound is the least integer `a` with `P[|Z| > a] <= alpha`.
+/// There is one bound for each number, or a single one when a vector has unknown length or is very
+/// long.
+///
+/// # Errors
+/// * `MakeMeasurement` when `k` is given for integers and is not 0
+/// * `FailedFunction` when `k` is out of range
+/// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when the loss
+///   exceeds all floats
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_laplace};
+/// let sums = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;
+/// let release = make_laplace(sums, Scale::new(2.0)?, Some(-10))?;
+/// assert_eq!(release.map(&1.0)?, 0.5);
+/// assert_eq!((release.invoke(&100.0)? * 1024.0).fract(), 0.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_laplace<D, M, MO>(
+    input: Space<D, M>,
+    scale: Scale,
+    k: Option<i32>,
+) -> Result<Measurement<D, M, MO, D::Carrier>>
+where
+    D: Numbers,
+    D::Number: LaplaceNumber,
+    M: MetricOn<D> + LaplaceMetric<MO>,
+    MO: Measure + Default,
+{
+    make_laplace_in(input, scale, k)
+}
+
+/// Make a measurement that adds Laplace noise to each number, with its loss in the measure `MO`.
+///
+/// This is [`make_laplace`] for every measure in which the metric knows the loss ([`LaplaceLoss`]).
+/// The arguments, the precondition, the noise and the accuracy are those of [`make_laplace`].
+///
+/// # Map
+/// `d_in / scale` in [`MaxDivergence`]. In [`SmoothedMaxDivergence`] the whole privacy profile:
+/// [`profile_of_laplace`], and [`profile_of_discrete_laplace`] for integers.
+///
+/// [`profile_of_laplace`]: crate::accounting::profile_of_laplace
+/// [`profile_of_discrete_laplace`]: crate::accounting::profile_of_discrete_laplace
+///
+/// # Proof
+/// The proof of [`make_laplace`] bounds the loss in [`MaxDivergence`]. The same releases are
+/// functions of the real or integer sums whose profiles the two functions above state.
+///
+/// # Errors
+/// As [`make_laplace`].
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_laplace_in};
+/// let sums = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;
+/// let release = make_laplace_in::<_, _, SmoothedMaxDivergence>(sums, Scale::new(2.0)?, None)?;
+/// let profile = release.map(&1.0)?;
+/// assert_eq!(profile.delta(0.5)?, 0.0); // at epsilon 1 / 2 nothing is left for delta
+/// assert!((0.22..0.23).contains(&profile.delta(0.0)?)); // 1 - exp(-1 / 4)
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_laplace_in<D, M, MO>(
+    input: Space<D, M>,
+    scale: Scale,
+    k: Option<i32>,
+) -> Result<Measurement<D, M, MO, D::Carrier>>
+where
+    D: Numbers,
+    D::Number: LaplaceNumber,
+    M: MetricOn<D> + LaplaceLoss<MO>,
+    MO: Measure + Default,
+{
+    let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
+    let map = losing::<M, MO>(scale, lattice.is_none());
+    Ok(add_noise_of::<Laplace, _, _, _>(input, scale, lattice, map, accuracy))
+}
+/// Build the map, which is the same for all integers and the same for all floats.
+fn losing<M: LaplaceLoss<MO>, MO: Measure + Default>(
+    scale: Scale,
+    integers: bool,
+) -> PrivacyMap<M, MO> {
+    PrivacyMap::new(move |d_in: &M::Distance| match integers {
+        false => M::loss(d_in, scale),
+        true => M::loss_of_integers(d_in, scale),
+    })
+    .with_exact(move |d_in| M::exact_loss(d_in, scale))
+}
+
+/// Noise of the Laplace distributions.
+pub(crate) struct Laplace;
+impl<T: LaplaceNumber> Noise<T> for Laplace {
+    fn prepare(scale: f64) -> Option<IntegerTable> {
+        T::prepare_laplace(scale)
+    }
+    #[inline]
+    fn add<S: RandomSource>(
+        x: T,
+        prepared: Option<&IntegerTable>,
+        scale: f64,
+        k: i32,
+        source: &mut S,
+    ) -> Result<T, NoEntropy> {
+        x.add_laplace_of(prepared, scale, k, source)
+    }
+}
+
+macro_rules! register_at {
+    ($($t:ty: $($q:ty),+;)+) => {$(
+        register! {
+            "laplace.rs": make_laplace via make_laplace_in
+                as ["make_laplace", "make_base_laplace", "make_base_discrete_laplace"]
+                (input, scale, k = null)
+                for D in [AtomDomain<$t>],
+                    M in [$(AbsoluteDistance<$q>),+] as OfAnyNumber<AbsoluteDistance<f64>>,
+                    MO in [MaxDivergence, SmoothedMaxDivergence] = MaxDivergence;
+        }
+        register! {
+            "laplace.rs": make_laplace via make_laplace_in
+                as ["make_laplace", "make_base_laplace", "make_base_discrete_laplace"]
+                (input, scale, k = null)
+                for D in [VectorDomain<AtomDomain<$t>>],
+                    M in [$(L1Distance<$q>),+] as OfAnyNumber<L1Distance<f64>>,
+                    MO in [MaxDivergence, SmoothedMaxDivergence] = MaxDivergence;
+        }
+    )+};
+}
+// Each number type, with the types of its distances.
+register_at! {
+    i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64; IBig: f64;
+    u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; u128: f64; usize: usize, f64;
+    f32: f32, f64; f64: f64;
+}
+
+macro_rules! integers {
+    ($($t:ty)*) => {$(
+        impl LaplaceNumber for $t {
+            const LATTICES: Option<(i32, i32)> = None;
+            #[inline]
+            fn add_laplace<S: RandomSource>(
+                self,
+                scale: f64,
+                _: i32,
+                source: &mut S,
+            ) -> Result<Self, NoEntropy> {
+                Ok(add_noise(self, discrete_laplace(scale, source)?))
+            }
+            fn prepare_laplace(scale: f64) -> Option<IntegerTable> {
+                IntegerTable::laplace(scale)
+            }
+            #[inline]
+            fn add_laplace_of<S: RandomSource>(
+                self,
+                prepared: Option<&IntegerTable>,
+                scale: f64,
+                k: i32,
+                source: &mut S,
+            ) -> Result<Self, NoEntropy> {
+                match prepared {
+                    Some(table) => table.add(self, source),
+                    None => self.add_laplace(scale, k, source),
+                }
+            }
+        }
+    )*};
+}
+integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+impl LaplaceNumber for IBig {
+    const LATTICES: Option<(i32, i32)> = None;
+    fn add_laplace<S: RandomSource>(
+        self,
+        scale: f64,
+        _: i32,
+        source: &mut S,
+    ) -> Result<Self, NoEntropy> {
+        Ok(self + big_discrete_laplace(scale, source)?)
+    }
+    fn prepare_laplace(scale: f64) -> Option<IntegerTable> {
+        IntegerTable::laplace(scale)
+    }
+    fn add_laplace_of<S: RandomSource>(
+        self,
+        prepared: Option<&IntegerTable>,
+        scale: f64,
+        k: i32,
+        source: &mut S,
+    ) -> Result<Self, NoEntropy> {
+        match prepared {
+            Some(table) => Ok(self + table.draw_big(source)?),
+            None => self.add_laplace(scale, k, source),
+        }
+    }
+}
+
+macro_rules! floats {
+    ($($t:ty: $finest:literal, $coarsest:literal;)*) => {$(
+        impl LaplaceNumber for $t {
+            const LATTICES: Option<(i32, i32)> = Some(($finest, $coarsest));
+            #[inline]
+            fn add_laplace<S: RandomSource>(
+                self,
+                scale: f64,
+                k: i32,
+                source: &mut S,
+            ) -> Result<Self, NoEntropy> {
+                let sum = laplace(f64::from(finite(self)), scale, k, source)?;
+                // Round to the nearest float. No lattice is finer than the floats, so no sum
+                // becomes a negative zero; a sum beyond the largest float becomes the largest.
+                Ok(finite(AsPrimitive::<$t>::as_(sum)))
+            }
+        }
+    )*};
+}
+floats!(f32: -149, 127; f64: -1074, 1023;);
+
+#[cfg(test)]
+mod tests;

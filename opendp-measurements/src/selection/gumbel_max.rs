@@ -1,0 +1,239 @@
+//! The choice of a good candidate by its noisy score.
+
+use serde_json::Value as Json;
+
+use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number};
+use opendp_core::codec::unexpected;
+use opendp_core::random::with_secure;
+use opendp_core::{
+    Atom, AtomDomain, Codec, Distance, Error, Function, LInfDistance, MaxDivergence, Measurement,
+    Metric, MetricOn, PrivacyMap, RangeDistance, Result, Space, VectorDomain, named,
+};
+
+use crate::noise::numbers::all_finite;
+use crate::noise::quotient::{exact_quotient, finite_distance, quotient};
+use crate::samplers::{Optimize, Score, gumbel_argmax};
+use crate::selection::only;
+use crate::{Scale, Temperature, accuracy};
+
+/// A metric on vectors of scores in which a choice by Gumbel noise has a known loss.
+///
+/// An implementation claims to bound, from `d_in`, the range of the changes of the scores between
+/// `d_in`-close members, `max_ij |(u_i - v_i) - (u_j - v_j)|`, and computes from that.
+pub trait ScoreMetric: Metric {
+    /// Bound the range divided by a scale, rounding up.
+    ///
+    /// The result is 0 for a range of 0, and infinite for any other range at scale 0. It is the
+    /// epsilon of a choice by Gumbel noise of that scale, which is the temperature.
+    ///
+    /// # Errors
+    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound does not fit a number.
+    fn loss(&self, d_in: &Self::Distance, scale: Scale) -> Result<f64>;
+    /// Bound it as [`loss`](ScoreMetric::loss) does, as an exact number. Defaults to the float.
+    ///
+    /// # Errors
+    /// Those of [`loss`](ScoreMetric::loss).
+    fn exact_loss(&self, d_in: &Self::Distance, scale: Scale) -> Result<Exact> {
+        Exact::from_f64(self.loss(d_in, scale)?)
+    }
+}
+
+/// Make a measurement that chooses the index of a good score.
+///
+/// Each score, divided by the temperature, gets independent Gumbel noise; the release is the index
+/// of the best sum. This is the exponential mechanism: index `i` is chosen with probability
+/// proportional to `exp(score_i / temperature)`, or `exp(-score_i / temperature)` for "min". The
+/// analyst can then look the index up in a public list of candidates.
+///
+/// # Arguments
+/// * `input` - vectors of scores under the range distance or the L-infinity distance
+/// * `temperature` - how evenly to choose, in the unit of the scores
+/// * `optimize` - whether a large score is good, "max", or a small one, "min"
+///
+/// # Precondition
+/// The domain excludes NaN; otherwise there is no such space. `temperature` is finite and positive.
+/// The length of the vectors need not be known: vectors of different lengths are infinitely far
+/// apart, so a finite `d_in` implies that the number of candidates is public. An infinite score
+/// counts as the largest or lowest finite number.
+///
+/// # Postcondition
+/// Any two members at distance at most `d_in` give releases whose max-divergence is at most
+/// `map(d_in)`.
+///
+/// # Map
+/// `d_out = range / temperature`, rounded up once; 0 for 0. The range of the changes is `d_in`
+/// itself under the range distance. Under the L-infinity distance it is also `d_in` if all scores
+/// change in one direction (`monotonic`), and otherwise `d_in + d_in`, rounded up.
+///
+/// # Proof
+/// *The probabilities.* Let `t` be the temperature and `u` a vector of scores, negated for "min",
+/// which changes no distance. [`gumbel_argmax`] returns the index that maximises
+/// `u_i / t - ln(E_i)`, `E_i` independent and exponential; so it minimises `E_i exp(-u_i / t)`,
+/// which is exponential with rate `w_i = exp(u_i / t)`. Among independent exponential variables
+/// the one of rate `w_i` is least with probability `w_i / sum_k w_k` (Maddison, Tarlow, Minka
+/// 2014). The comparison is decided on exact numbers, so this is the distribution of the release,
+/// whatever the magnitude of the scores.
+///
+/// *The loss.* Let `v` be the scores of a neighbour, of the same length because `d_in` is finite,
+/// and `h = max_j (v_j - u_j)`. Term by term, `exp(v_k / t) <= exp(u_k / t) exp(h / t)`, so the sum
+/// for `v` is at most `exp(h / t)` times that for `u`. For every index `i`
+///
+/// `P_u[i] / P_v[i] = exp((u_i - v_i) / t) sum_k exp(v_k / t) / sum_k exp(u_k / t)`
+/// `<= exp(((u_i - v_i) + h) / t) = exp(max_j ((u_i - v_i) - (u_j - v_j)) / t)`.
+///
+/// The exponent is at most the range of the changes divided by `t`, and a bound for every index is
+/// a bound for every event (McSherry, Talwar 2007; for this metric, Medina, Gillenwater 2020).
+///
+/// *The range.* Under the range distance it is `d_in` by definition. If no score changes by more
+/// than `d_in`, two changes differ by at most `2 d_in`, and by at most `d_in` when they have the
+/// same sign. Replacing infinities does not increase any distance between members. The map rounds
+/// the exact quotient up to a float, once.
+///
+/// # Accuracy
+/// The chosen score is within `temperature ln(n / alpha)`, rounded up, of the best of `n`, except
+/// with probability `alpha` (McSherry, Talwar 2007; Dwork, Roth 2014, Theorem 3.11). The accuracy
+/// is known when the size is known.
+///
+/// # Errors
+/// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when doubling
+///   leaves the type of the distance or the loss exceeds all floats
+/// * from the function: `FailedFunction` when there are no scores, which is public
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Optimize, Temperature, make_gumbel_max};
+/// let scores = VectorDomain::new(AtomDomain::<i32>::default()).with_size(3);
+/// let input = Space::new(scores, RangeDistance::<i32>::new())?;
+/// let choice = make_gumbel_max(input, Temperature::new(2.0)?, Optimize::Max)?;
+/// assert_eq!(choice.map(&1)?, 0.5);
+/// assert_eq!(choice.invoke(&vec![0, 1000, -10])?, 1); // but with probability exp(-500)
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_gumbel_max<T, M>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    temperature: Temperature,
+    optimize: Optimize,
+) -> Result<Measurement<VectorDomain<AtomDomain<T>>, M, MaxDivergence, usize>>
+where
+    T: Atom + Number + Score,
+    M: MetricOn<VectorDomain<AtomDomain<T>>> + ScoreMetric,
+{
+    let (size, metric, scale) =
+        (input.domain().size(), input.metric().clone(), Scale::from(temperature));
+    let function = choosing_by_gumbel(temperature, optimize);
+    let map =
+        PrivacyMap::new(loss_of(metric.clone(), scale)).with_exact(exact_loss_of(metric, scale));
+    Ok(Measurement::new(input, MaxDivergence, function, map)
+        .with_accuracy(accuracy_of_choice(scale, size)))
+}
+fn loss_of<M: ScoreMetric>(metric: M, scale: Scale) -> impl Fn(&M::Distance) -> Result<f64> {
+    move |d_in| metric.loss(d_in, scale)
+}
+fn exact_loss_of<M: ScoreMetric>(
+    metric: M,
+    scale: Scale,
+) -> impl Fn(&M::Distance) -> Result<Vec<Exact>> {
+    move |d_in| Ok(vec![metric.exact_loss(d_in, scale)?])
+}
+/// Build the function, which is the same for all metrics.
+fn choosing_by_gumbel<T>(temperature: Temperature, optimize: Optimize) -> Function<Vec<T>, usize>
+where
+    T: Atom + Number + Score,
+{
+    Function::map(move |scores: &Vec<T>| choose(scores, temperature, optimize))
+}
+
+macro_rules! register_at {
+    ($($t:ty)+) => {$(
+        register! {
+            "gumbel_max.rs": make_gumbel_max
+                as ["make_gumbel_max", "make_base_discrete_exponential"]
+                (input, temperature, optimize = "max")
+                for T in [$t], M in [RangeDistance<$t>, LInfDistance<$t>];
+        }
+    )+};
+}
+register_at!(i8 i16 i32 i64 i128 u8 u16 u32 u64 usize f32 f64);
+
+impl<Q> ScoreMetric for RangeDistance<Q>
+where
+    Q: Distance + Number,
+    f64: InfCast<Q>,
+    i128: InfCast<Q>,
+{
+    fn loss(&self, d_in: &Q, scale: Scale) -> Result<f64> {
+        quotient(*d_in, scale.value())
+    }
+    fn exact_loss(&self, d_in: &Q, scale: Scale) -> Result<Exact> {
+        exact_quotient(*d_in, scale.value())
+    }
+}
+impl<Q> ScoreMetric for LInfDistance<Q>
+where
+    Q: Distance + Number,
+    f64: InfCast<Q>,
+    i128: InfCast<Q>,
+{
+    fn loss(&self, d_in: &Q, scale: Scale) -> Result<f64> {
+        quotient(range(self, *d_in)?, scale.value())
+    }
+    fn exact_loss(&self, d_in: &Q, scale: Scale) -> Result<Exact> {
+        exact_quotient(range(self, *d_in)?, scale.value())
+    }
+}
+/// Return the range of changes of at most `d_in`.
+fn range<Q: Distance + Number>(metric: &LInfDistance<Q>, d_in: Q) -> Result<Q> {
+    let d_in = finite_distance(d_in)?;
+    if metric.monotonic() { Ok(d_in) } else { d_in.inf_add(d_in) }
+}
+
+impl Codec for Optimize {
+    fn to_json(&self) -> Json {
+        Json::from(match self {
+            Optimize::Max => "max",
+            Optimize::Min => "min",
+        })
+    }
+    fn from_json(json: &Json) -> Result<Self> {
+        match json.as_str() {
+            Some("max") => Ok(Optimize::Max),
+            Some("min") => Ok(Optimize::Min),
+            Some(_) => {
+                Err(Error::FailedCast("expected \"max\" or \"min\", found another text".to_owned()))
+            }
+            None => Err(unexpected("\"max\" or \"min\"", json)),
+        }
+    }
+}
+named!(Optimize as "Optimize");
+
+fn choose<T>(scores: &[T], temperature: Temperature, optimize: Optimize) -> Result<usize>
+where
+    T: Atom + Number + Score,
+{
+    if scores.is_empty() {
+        return only(None);
+    }
+    let scores = all_finite(scores);
+    let chosen =
+        with_secure(|source| gumbel_argmax(&scores, temperature.value(), optimize, source))?;
+    only(chosen.as_ref())
+}
+
+/// Bound how far the chosen score is from the best of `size`, except with probability alpha.
+pub(crate) fn accuracy_of_choice(
+    scale: Scale,
+    size: Option<usize>,
+) -> impl Fn(f64) -> Result<Vec<Option<f64>>> {
+    move |alpha| selection_accuracy(scale, size, alpha)
+}
+fn selection_accuracy(scale: Scale, size: Option<usize>, alpha: f64) -> Result<Vec<Option<f64>>> {
+    accuracy::check(alpha)?;
+    let Some(size) = size.filter(|size| 0 < *size) else { return Ok(vec![None]) };
+    let logarithm = f64::inf_cast(size)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
+    Ok(vec![Some(logarithm.inf_mul(scale.value())?)])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+//! The choice of several good candidates.
+
+use opendp_core::arith::Number;
+use opendp_core::{
+    Atom, AtomDomain, Error, LInfDistance, MaxDivergence, Measurement, MetricOn, RangeDistance,
+    Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence,
+};
+
+use crate::samplers::{Optimize, Score};
+use crate::selection::gumbel_max::ScoreMetric;
+use crate::selection::{choosing, loss_of_choices};
+use crate::{Scale, SelectionMeasure};
+
+/// Make a measurement that chooses the indices of several good scores, in the order of choice.
+///
+/// Each score, divided by the scale, gets independent noise, once; the release is the indices of
+/// the `k` best sums, the best first. The noise is that of
+/// [`make_noisy_max`](crate::make_noisy_max).
+///
+/// Under zero-concentrated divergence this is the distribution of `k` choices, each among the
+/// remaining candidates and with fresh noise. Under the max-divergence it is not: the remaining
+/// candidates are known to have had less noise, so the next choice tends to be better than with
+/// fresh noise, at the same loss.
+///
+/// # Arguments
+/// * `input` - vectors of scores under the L-infinity distance or the range distance
+/// * `output_measure` - the measure of the loss: max-divergence or zero-concentrated divergence
+/// * `k` - how many to choose
+/// * `scale` - the scale of the noise, in the unit of the scores; 0 for no noise
+/// * `negate` - whether a small score is good, instead of a large one
+///
+/// # Precondition
+/// That of [`make_noisy_max`](crate::make_noisy_max). If the length of the vectors is known, `k` is
+/// at most that.
+///
+/// # Postcondition
+/// Any two members at distance at most `d_in` give releases whose divergence, in the measure, is at
+/// most `map(d_in)`. A release has `k` different indices, or all indices when there are fewer than
+/// `k`.
+///
+/// # Map
+/// With `r = range / scale`, rounded up, the loss is `k r` under the max-divergence and
+/// `k r^2 / 8`, each operation rounded up, under zero-concentrated divergence. `range` is `d_in`
+/// under the range distance and under a `monotonic` L-infinity distance, and `d_in + d_in`, rounded
+/// up, under any other. A range of 0 loses 0; at scale 0 any other range has infinite loss.
+///
+/// # Proof
+/// Take neighbours `u` and `v`, divided by the scale and negated for `negate`. They have the same
+/// length because `d_in` is finite, so both release the same number of indices, at most `k`. No two
+/// of the changes `v_j - u_j` differ by more than `r`; let `h` be the largest.
+///
+/// *Max-divergence.* [`exponential_top_k`](crate::samplers::exponential_top_k) returns exactly the
+/// indices of the largest `u_j + E_j`, in order, for independent standard exponential `E_j`. Fix an
+/// outcome, the set `C` of its indices, and the noise of all others. For `j` in `C` let
+/// `c_j = h - (v_j - u_j)`, which is from 0 to `r`. If the `E_j` give this outcome under `u`, then
+/// under `v` the noise `E_j + c_j` of the indices in `C`, and the same noise of the others, gives
+/// it too: the sums in `C` are `v_j + E_j + c_j = u_j + E_j + h`, all moved by `h` and so in the
+/// same order, and those of others are `v_i + E_i <= u_i + E_i + h`, below them as before. The
+/// density `e^-x` on `x >= 0` is lower by the factor `e^-c` at `x + c`, for `c >= 0`. So
+/// substituting `E_j + c_j` for `E_j` in the integral over the noise in `C` gives, once averaged
+/// over the others, `P_v >= e^-(sum c_j) P_u >= e^-(k r) P_u`. A bound for every outcome is a bound
+/// for every event. (For one index this is the argument of report-noisy-max: Dwork, Roth 2014,
+/// Claim 3.9. Two-sided noise would not work: the loss would count `c` in both directions.)
+///
+/// *Zero-concentrated divergence.* [`gumbel_top_k`](crate::samplers::gumbel_top_k) has exactly the
+/// distribution of `k` choices one after the other, each by the exponential mechanism among the
+/// remaining candidates and with fresh noise (Durfee, Rogers 2019, Lemma 4.2). Given the first
+/// indices of the release, the same candidates remain under `u` and `v`, and their changes are a
+/// subset of all changes. By the proof of [`make_noisy_max`](crate::make_noisy_max) the next choice
+/// loses at most `r^2 / 8`. Losses of choices add up, even if a later choice depends on earlier
+/// ones (Bun, Steinke 2016, Lemma 1.7).
+///
+/// # Errors
+/// * `MakeMeasurement` when `k` exceeds the known number of scores
+/// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when doubling
+///   leaves the type of the distance or the loss exceeds all floats
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_noisy_top_k};
+/// let scores = VectorDomain::new(AtomDomain::<f64>::non_nan());
+/// let input = Space::new(scores, LInfDistance::<f64>::new(true))?;
+/// let best = make_noisy_top_k(input, TheMeasure(MaxDivergence), 2, Scale::new(0.5)?, false)?;
+/// assert_eq!(best.map(&1.0)?, 4.0);
+/// assert_eq!(best.invoke(&vec![0.0, 1e3, 1e6])?, [2, 1]); // but with probability exp(-2000)
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_noisy_top_k<T, M, MO>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    output_measure: TheMeasure<MO>,
+    k: usize,
+    scale: Scale,
+    negate: bool,
+) -> Result<Measurement<VectorDomain<AtomDomain<T>>, M, MO, Vec<usize>>>
+where
+    T: Atom + Number + Score,
+    M: MetricOn<VectorDomain<AtomDomain<T>>> + ScoreMetric,
+    MO: SelectionMeasure,
+{
+    if let Some(size) = input.domain().size().filter(|size| *size < k) {
+        return Err(Error::MakeMeasurement(format!(
+            "k: expected at most the number of scores, {size}, found {k}"
+        )));
+    }
+    let metric = input.metric().clone();
+    let optimize = if negate { Optimize::Min } else { Optimize::Max };
+    let function = choosing::<MO, T>(k, scale, optimize);
+    let map = loss_of_choices::<M, MO>(metric, scale, k);
+    Ok(Measurement::new(input, output_measure.0, function, map))
+}
+
+macro_rules! register_at {
+    ($($t:ty)+) => {$(
+        register! {
+            "noisy_top_k.rs": make_noisy_top_k(input, output_measure, k, scale, negate = false)
+                for T in [$t], M in [LInfDistance<$t>, RangeDistance<$t>],
+                    MO in [MaxDivergence, ZeroConcentratedDivergence];
+        }
+    )+};
+}
+register_at!(i8 i16 i32 i64 i128 u8 u16 u32 u64 usize f32 f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samplers::tests::chi_square::chi_square;
+    use crate::samplers::tests::top_k_distribution::{Law, joint, peeled};
+
+    fn top<MO: SelectionMeasure>(
+        measure: MO,
+        (size, monotonic): (Option<usize>, bool),
+        k: usize,
+        scale: f64,
+        negate: bool,
+    ) -> Result<Measurement<VectorDomain<AtomDomain<f64>>, LInfDistance<f64>, MO, Vec<usize>>> {
+        let domain = VectorDomain::new(AtomDomain::non_nan());
+        let domain = size.map_or(domain.clone(), |size| domain.with_size(size));
+        let input = Space::new(domain, LInfDistance::new(monotonic)).unwrap();
+        make_noisy_top_k(input, TheMeasure(measure), k, Scale::new(scale).unwrap(), negate)
+    }
+    fn softmax(exponents: &[f64]) -> Vec<f64> {
+        let weights: Vec<f64> = exponents.iter().map(|e| e.exp()).collect();
+        let sum: f64 = weights.iter().sum();
+        weights.into_iter().map(|weight| weight / sum).collect()
+    }
+
+    #[test]
+    fn pays_for_each_choice() {
+        // Monotonic scores pay the range once, others twice.
+        let pure = top(MaxDivergence, (None, false), 3, 2.0, false).unwrap();
+        assert_eq!([0.0, 1.0].map(|d| pure.map(&d).unwrap()), [0.0, 3.0]);
+        let concentrated = top(ZeroConcentratedDivergence, (None, true), 3, 2.0, false).unwrap();
+        assert_eq!([0.0, 1.0].map(|d| concentrated.map(&d).unwrap()), [0.0, 0.09375]);
+        let exact = top(MaxDivergence, (None, true), 3, 0.0, false).unwrap();
+        assert_eq!([0.0, 1.0].map(|d| exact.map(&d).unwrap()), [0.0, f64::INFINITY]);
+        let nothing = top(MaxDivergence, (None, true), 0, 0.0, false).unwrap();
+        assert_eq!(nothing.map(&1.0), Ok(0.0));
+        assert_eq!(nothing.invoke(&vec![1.0]), Ok(vec![]));
+        assert_eq!(pure.map(&f64::MAX).unwrap_err().kind(), "Overflow");
+    }
+    #[test]
+    fn chooses_no_index_twice_and_no_more_than_there_are() {
+        let choose = |k, negate, scores: &[f64]| {
+            top(MaxDivergence, (None, false), k, 0.0, negate).unwrap().invoke(&scores.to_vec())
+        };
+        let scores = [1.0, 3.0, f64::INFINITY, 3.0];
+        assert_eq!(choose(3, false, &scores), Ok(vec![2, 3, 1]));
+        assert_eq!(choose(9, true, &scores), Ok(vec![0, 3, 1, 2]));
+        assert_eq!(choose(2, false, &[]), Ok(vec![]));
+        let noisy = top(ZeroConcentratedDivergence, (Some(4), false), 4, 1e3, false).unwrap();
+        for _ in 0..100 {
+            let mut chosen = noisy.invoke(&scores.to_vec()).unwrap();
+            chosen.sort_unstable();
+            assert_eq!(chosen, [0, 1, 2, 3]);
+        }
+        let error = top(MaxDivergence, (Some(2), false), 3, 1.0, false).unwrap_err();
+        assert_eq!(error.kind(), "MakeMeasurement");
+        assert!(error.to_string().contains("k: expected at most the number of scores, 2, found 3"));
+    }
+    /// Compare pairs of releases with the law of each measure.
+    fn check_pairs<MO: SelectionMeasure>(measure: MO, likely: impl Fn(&[f64]) -> Law) {
+        let (scores, draws) = (vec![0.0, 1.0, -0.5, 2.0], 100_000);
+        let choice = top(measure, (None, false), 2, 2.0, true).unwrap();
+        let mut counts = [0; 16];
+        for _ in 0..draws {
+            let pair = choice.invoke(&scores).unwrap();
+            counts[pair[0] * 4 + pair[1]] += 1;
+        }
+        let fit = |scale: f64| {
+            let exponents: Vec<f64> = scores.iter().map(|score| -score / scale).collect();
+            let mut expected = [0.0; 16];
+            for (pair, p) in likely(&exponents) {
+                expected[pair[0] * 4 + pair[1]] = f64::from(draws) * p;
+            }
+            chi_square(&counts, &expected)
+        };
+        assert!(fit(2.0) < 1.0, "{counts:?}");
+        assert!(fit(2.3) > 1.0, "another scale goes unnoticed: {counts:?}");
+    }
+    #[test]
+    fn pairs_have_the_probabilities_of_the_two_best_of_one_race() {
+        check_pairs(MaxDivergence, |exponents| joint(exponents, 2));
+        check_pairs(ZeroConcentratedDivergence, |exponents| peeled(exponents, 2, softmax));
+    }
+    /// Return the largest divergence of the laws of neighbours with changes within `[0, range]`.
+    fn worst(
+        range: f64,
+        law: impl Fn(&[f64]) -> Law,
+        divergence: impl Fn(&Law, &Law) -> f64,
+    ) -> f64 {
+        let levels = [0.0, 0.3, 9.0];
+        let mut worst = 0.0_f64;
+        for n in 2..=4_usize {
+            for shape in 0..3_usize.pow(n as u32) {
+                let level = |i: usize| levels[shape / 3_usize.pow(i as u32) % 3];
+                let u: Vec<f64> = (0..n).map(level).collect();
+                for moved in 1..(1_u32 << n) - 1 {
+                    let move_up = |(i, s): (usize, &f64)| s + range * f64::from(moved >> i & 1);
+                    let v: Vec<f64> = u.iter().enumerate().map(move_up).collect();
+                    let (p, q) = (law(&u), law(&v));
+                    worst = worst.max(divergence(&p, &q)).max(divergence(&q, &p));
+                }
+            }
+        }
+        worst
+    }
+    #[test]
+    fn no_ratio_of_exact_probabilities_exceeds_the_pure_loss() {
+        let ratio = |p: &Law, q: &Law| {
+            p.iter().zip(q).map(|((_, p), (_, q))| (p / q).ln()).fold(0.0, f64::max)
+        };
+        for (k, range) in [(2, 0.5), (2, 2.0), (3, 0.5)] {
+            let epsilon = MaxDivergence::loss(range, k).unwrap();
+            let found = worst(range, |u| joint(u, k), ratio);
+            assert!(found <= epsilon + 1e-9, "{found} exceeds {epsilon}");
+            assert!(0.99 * epsilon <= found, "{epsilon} is loose: {found}");
+            // The control: the loss of `k - 1` choices is refused.
+            assert!(MaxDivergence::loss(range, k - 1).unwrap() < found);
+        }
+    }
+    #[test]
+    fn no_renyi_divergence_exceeds_the_concentrated_loss() {
+        let renyi = |p: &Law, q: &Law| {
+            let terms = p.iter().zip(q).map(|((_, p), (_, q))| p * p / q);
+            terms.sum::<f64>().ln()
+        };
+        for (k, range) in [(2, 0.25), (3, 1.0)] {
+            let bound = 2.0 * ZeroConcentratedDivergence::loss(range, k).unwrap();
+            let found = worst(range, |u| peeled(u, k, softmax), renyi);
+            assert!(found <= bound + 1e-12, "{found} exceeds {bound}");
+            // The control: one race with exponential noise needs more than that.
+            let control = worst(range, |u| joint(u, k), renyi);
+            assert!(bound < control, "the wrong noise goes unnoticed: {control}");
+        }
+    }
+    #[test]
+    fn pays_once_for_the_range_of_the_changes() {
+        let domain = VectorDomain::new(AtomDomain::<u64>::default());
+        let input = Space::new(domain, RangeDistance::<u64>::new()).unwrap();
+        let measure = TheMeasure(MaxDivergence);
+        let best = make_noisy_top_k(input, measure, 3, Scale::new(2.0).unwrap(), true).unwrap();
+        assert_eq!(best.map(&4), Ok(6.0));
+    }
+}

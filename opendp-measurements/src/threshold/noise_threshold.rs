@@ -1,0 +1,143 @@
+//! Noise and a threshold; the privacy measure selects the distribution of the noise.
+
+use std::collections::HashMap;
+
+use opendp_core::{
+    AbsoluteDistance, Approximate, AtomDomain, HashableAtom, L01InfDistance, L02InfDistance,
+    MapDomain, MaxDivergence, Measure, Measurement, MetricOn, Result, Space, TheMeasure,
+    ZeroConcentratedDivergence,
+};
+
+use crate::noise::gaussian::Gaussian;
+use crate::noise::laplace::Laplace;
+use crate::threshold::{OpenParts, Parts, Release, ThresholdMetric, threshold_of};
+use crate::{Scale, ThresholdNumber};
+
+/// A privacy measure that has a mechanism of noise and a threshold on maps under the metric `M`.
+pub trait NoiseThresholdMeasure<K: HashableAtom, V: ThresholdNumber, M>: Measure
+where
+    M: MetricOn<MapDomain<AtomDomain<K>, AtomDomain<V>>>,
+{
+    /// Make that mechanism.
+    ///
+    /// # Errors
+    /// Those of its constructor.
+    fn make(
+        input: Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, M>,
+        scale: Scale,
+        threshold: V,
+        k: Option<i32>,
+    ) -> Result<Measurement<MapDomain<AtomDomain<K>, AtomDomain<V>>, M, Self, HashMap<K, V>>>
+    where
+        Self: Sized;
+}
+
+macro_rules! mechanisms {
+    ($($p:literal $noise:ident $measure:ty;)*) => {$(
+        impl<K, V, M> NoiseThresholdMeasure<K, V, M> for Approximate<$measure>
+        where
+            K: HashableAtom,
+            V: ThresholdNumber,
+            M: ThresholdMetric<$p> + MetricOn<MapDomain<AtomDomain<K>, AtomDomain<V>>>,
+        {
+            fn make(
+                input: Parts<K, V, M>,
+                scale: Scale,
+                threshold: V,
+                k: Option<i32>,
+            ) -> Result<Release<K, V, M, Self>> {
+                threshold_of::<$p, $noise, _, _, _, _>(input, scale, threshold, k)
+            }
+        }
+    )*};
+}
+mechanisms! {
+    1 Laplace MaxDivergence;
+    2 Gaussian ZeroConcentratedDivergence;
+}
+
+/// Make a measurement that adds noise to a map and keeps numbers that reach a threshold.
+///
+/// The privacy measure selects the noise.
+///
+/// # Arguments
+/// * `input` - maps from keys to numbers under the distance of changed keys, the norm of the
+///   changes, and the largest change
+/// * `output_measure` - approximate max-divergence for Laplace noise and the L1 norm, or
+///   approximate zero-concentrated divergence for Gaussian noise and the L2 norm
+/// * `scale` - the scale of the noise; 0 for no noise
+/// * `threshold` - a key is released when its noisy number is at least this; for a negative
+///   threshold, when it is at most this. For floats it must not be negative
+/// * `k` - the exponent of the lattice that float releases lie on. Integers accept only null or 0
+///
+/// # Precondition
+/// That of [`make_laplace_threshold`](crate::make_laplace_threshold) or
+/// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
+///
+/// # Postcondition
+/// The measurement is the one that [`make_laplace_threshold`](crate::make_laplace_threshold) or
+/// [`make_gaussian_threshold`](crate::make_gaussian_threshold) makes of the other arguments.
+///
+/// # Map
+/// That of [`make_laplace_threshold`](crate::make_laplace_threshold) or
+/// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
+///
+/// # Proof
+/// Each measure calls the constructor whose loss it states.
+///
+/// # Errors
+/// Those of [`make_laplace_threshold`](crate::make_laplace_threshold) or
+/// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_noise_threshold};
+/// let domain = MapDomain::new(AtomDomain::<i32>::default(), AtomDomain::<i64>::default());
+/// let counts = Space::new(domain, L01InfDistance::new(AbsoluteDistance::<i64>::new()))?;
+/// let measure = TheMeasure(Approximate(MaxDivergence));
+/// let release = make_noise_threshold(counts, measure, Scale::new(1.0)?, 5, None)?;
+/// assert_eq!(release.map(&(1, 1, 1))?, (1.0, 0.013389804932698453));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_noise_threshold<K, V, M, MO>(
+    input: Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, M>,
+    output_measure: TheMeasure<MO>,
+    scale: Scale,
+    threshold: V,
+    k: Option<i32>,
+) -> Result<Measurement<MapDomain<AtomDomain<K>, AtomDomain<V>>, M, MO, HashMap<K, V>>>
+where
+    K: HashableAtom,
+    V: ThresholdNumber,
+    M: MetricOn<MapDomain<AtomDomain<K>, AtomDomain<V>>>,
+    MO: NoiseThresholdMeasure<K, V, M>,
+{
+    // A measure has no contents besides its type.
+    let TheMeasure(_) = output_measure;
+    MO::make(input, scale, threshold, k)
+}
+
+macro_rules! register_at {
+    ($($v:ty: $($q:ty),+;)+) => {$(
+        register! {
+            "noise_threshold.rs": make_noise_threshold
+                (input, output_measure, scale, threshold, k = null)
+                for K in [bool, i32, i64, u32, u64, usize, String], V in [$v],
+                    M in [$(L01InfDistance<AbsoluteDistance<$q>>),+] as OpenParts<1>,
+                    MO in [Approximate<MaxDivergence>];
+        }
+        register! {
+            "noise_threshold.rs": make_noise_threshold
+                (input, output_measure, scale, threshold, k = null)
+                for K in [bool, i32, i64, u32, u64, usize, String], V in [$v],
+                    M in [$(L02InfDistance<AbsoluteDistance<$q>>),+] as OpenParts<2>,
+                    MO in [Approximate<ZeroConcentratedDivergence>];
+        }
+    )+};
+}
+// Each number type, with the types of its distances.
+register_at! {
+    i32: i32, f64; i64: i64, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;
+    f32: f32, f64; f64: f64;
+}

@@ -1,0 +1,180 @@
+//! The number of records with each value.
+
+use std::collections::HashMap;
+
+use opendp_core::{
+    AbsoluteDistance, AtomDomain, DatasetMetric, Fold, Function, L01InfDistance, MapDomain,
+    MetricOn, Named, Result, Space, Transformation, TypeName, VectorDomain,
+};
+
+use crate::count::table::Table;
+use crate::symmetric::one_in_one;
+use crate::{Key, Tally};
+
+/// Count the records with each value that occurs.
+///
+/// # Arguments
+/// Only the type `TV` of the counts.
+///
+/// # Precondition
+/// The input is a space of data sets in which records are added and removed.
+///
+/// # Postcondition
+/// The output has a key for each value that occurs among the records, and no other. The set of keys
+/// is private: only a measurement that accounts for it may release it. The value of a key is the
+/// number of records, or the largest number up to which `TV` holds every integer, whichever is
+/// smaller.
+///
+/// # Map
+/// `d_out = (d_in, d_in, d_in)`: the number of counts that change, the sum of their changes, and
+/// the largest of them; the last two are cast to `TV` and rounded up.
+///
+/// # Proof
+/// Adding or removing a record changes the count of its value by one and no other count; a value
+/// without a key has count zero. In `d` such steps at most `d` counts change, their changes add up
+/// to at most `d`, and each changes by at most `d`. Saturation does not increase the distance of
+/// two counts and keeps equal counts equal. Each of the three bounds is attained: by `d` records of
+/// `d` different values, and by `d` records of one value.
+///
+/// # Errors
+/// The map gives `FailedCast` when `d_in` does not fit `TV`.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_count_by;
+/// let input = Space::new(VectorDomain::new(AtomDomain::<bool>::default()), SymmetricDistance)?;
+/// let count = make_count_by::<_, _, i32>(input)?;
+/// assert_eq!(count.invoke(&vec![true, false, true])?, [(true, 2), (false, 1)].into());
+/// assert_eq!(count.map(&6)?, (6, 6, 6));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_count_by<T, M, TV>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+) -> Result<
+    Transformation<
+        VectorDomain<AtomDomain<T>>,
+        M,
+        MapDomain<AtomDomain<T>, AtomDomain<TV>>,
+        L01InfDistance<AbsoluteDistance<TV>>,
+    >,
+>
+where
+    T: Key,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+    TV: Tally,
+{
+    let domain = MapDomain::new(input.domain().element().clone(), AtomDomain::non_nan());
+    let output = Space::new(domain, L01InfDistance::new(AbsoluteDistance::new()))?;
+    let map = one_in_one(input.metric());
+    let function = Function::fold_then(CountBy { of: <TV as Named>::type_name }, tallies);
+    Ok(Transformation::new(input, output, function, map))
+}
+
+register! {
+    "count_by.rs": make_count_by(input)
+        for T in hashable_atoms,
+            M in unsized_metrics,
+            TV in [i32, i64, u32, u64, usize, f64] = i32;
+}
+
+/// Its state is the count of each value seen.
+struct CountBy {
+    /// Names the type of the counts.
+    of: fn() -> TypeName,
+}
+impl<T: Key> Fold<Vec<T>, Vec<(T, u64)>> for CountBy {
+    type State = Table<T, u64>;
+    fn label(&self) -> String {
+        format!("counts of each {} as {}", T::type_name(), (self.of)())
+    }
+    fn start(&self) -> Table<T, u64> {
+        Table::new()
+    }
+    fn absorb(&self, state: &mut Table<T, u64>, rows: &[T]) -> Result<()> {
+        for row in rows {
+            state.update(row, |count| *count = count.saturating_add(1));
+        }
+        Ok(())
+    }
+    fn merge(&self, state: &mut Table<T, u64>, other: Table<T, u64>) -> Result<()> {
+        state.merge(other, |count, more| *count = count.saturating_add(more));
+        Ok(())
+    }
+    fn finish(&self, state: Table<T, u64>) -> Result<Vec<(T, u64)>> {
+        Ok(state.list())
+    }
+}
+fn tallies<T: Key, TV: Tally>(counts: Vec<(T, u64)>) -> Result<HashMap<T, TV>> {
+    let mut tallies = HashMap::with_capacity(counts.len());
+    for (key, count) in counts {
+        tallies.insert(key, TV::saturating_count(count));
+    }
+    Ok(tallies)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{symmetric::Records, test_checks::metrics::*};
+    use opendp_core::arith::InfCast;
+    use opendp_core::{Bounds, DistanceOn, Domain, StabilityMap, laws};
+
+    fn space<T: Key, M: DatasetMetric + Default + MetricOn<Records<T>>>(
+        size: Option<usize>,
+    ) -> Space<Records<T>, M> {
+        let domain = VectorDomain::new(AtomDomain::default());
+        let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
+        Space::new(domain, M::default()).unwrap()
+    }
+    #[track_caller]
+    fn check<T: Key, M, TV>(alphabet: &[T])
+    where
+        M: DatasetMetric + Default + DistanceOn<Records<T>>,
+        TV: Tally + InfCast<TV> + InfCast<f64>,
+        f64: InfCast<TV>,
+    {
+        for size in [None, Some(2)] {
+            let count = make_count_by::<T, M, TV>(space(size)).unwrap();
+            assert!(laws::all(&count, alphabet, 3).unwrap() > 0);
+        }
+        // Each of the three parts of the map is needed.
+        for part in 0..3 {
+            let honest = make_count_by::<T, M, TV>(space(None)).unwrap();
+            let map = StabilityMap::new(move |d: &u32| {
+                let less = |this: u32| d.saturating_sub(u32::from(this == part));
+                Ok((less(0), TV::inf_cast(less(1))?, TV::inf_cast(less(2))?))
+            });
+            let (output, function) = (honest.output().clone(), honest.function().clone());
+            let wrong = Transformation::new(honest.input().clone(), output, function, map);
+            assert!(laws::stable(&wrong, &laws::vectors(alphabet, 2)).is_err(), "{part}");
+        }
+    }
+
+    #[test]
+    fn obeys_the_laws_and_promises_no_more_than_needed() {
+        check::<_, SymmetricDistance, i32>(&["", "a", "A", "é"].map(str::to_owned));
+        check::<_, InsertDeleteDistance, f64>(&[i64::MIN, -1, 0, i64::MAX]);
+        check::<_, SymmetricDistance, u64>(&[true, false]);
+        check::<_, InsertDeleteDistance, i64>(&[i128::MIN, 0, i128::MAX]);
+        check::<_, SymmetricDistance, usize>(&[0_u8, 1, u8::MAX]);
+    }
+    #[test]
+    fn counts_each_value_that_occurs_and_no_other() {
+        let count = make_count_by::<_, SymmetricDistance, i32>(space(None)).unwrap();
+        let letters = |text: &str| text.chars().map(String::from).collect::<Vec<_>>();
+        let expected = [("a", 2), ("b", 1)].map(|(k, v)| (k.to_owned(), v)).into();
+        assert_eq!(count.invoke(&letters("aba")).unwrap(), expected);
+        assert!(count.invoke(&vec![]).unwrap().is_empty());
+        assert_eq!(count.map(&6), Ok((6, 6, 6)));
+        assert_eq!(count.map(&0), Ok((0, 0, 0)));
+    }
+    #[test]
+    fn keeps_the_bounds_of_the_keys() {
+        let bounded = AtomDomain::bounded(Bounds::new(0, 9).unwrap());
+        let input = Space::new(VectorDomain::new(bounded), SymmetricDistance).unwrap();
+        let count = make_count_by::<i32, _, i8>(input).unwrap();
+        assert!(!count.output().domain().member(&HashMap::from([(10, 1)])));
+        assert_eq!(count.invoke(&vec![7; 300]).unwrap(), HashMap::from([(7, 127)]));
+        assert_eq!(count.map(&128).unwrap_err().kind(), "FailedCast");
+    }
+}

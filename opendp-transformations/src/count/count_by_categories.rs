@@ -1,0 +1,328 @@
+//! The number of records in each of some categories.
+
+use opendp_core::arith::InfCast;
+use opendp_core::{
+    AtomDomain, Codec, DatasetMetric, Error, Fold, Function, L1Distance, L2Distance, Metric,
+    MetricOn, Named, Result, Space, StabilityMap, Transformation, TypeName, VectorDomain,
+};
+
+use crate::count::counts::Counts;
+use crate::count::table::Table;
+use crate::symmetric::one_each;
+use crate::{Key, Tally};
+
+/// Count the records in each of some categories.
+///
+/// # Arguments
+/// * `categories` - the different values to count
+/// * `null_category` - whether to count, in a last cell, the records that are in no category
+///
+/// # Precondition
+/// No category occurs twice. `MO` is a norm, `L1Distance` or `L2Distance`.
+///
+/// # Postcondition
+/// The output holds the count of each category, in the order given, and then the count of all other
+/// records if `null_category` is set. Let `m` be the largest number up to which `TOA` holds every
+/// integer: a count above `m` is given as `m`. The number of cells is part of the output domain: it
+/// is public, since it depends only on the arguments.
+///
+/// # Map
+/// `d_out = d_in` in both norms, cast to the type of the distance and rounded up.
+///
+/// # Proof
+/// Categories are distinct, so a record is counted in at most one cell. Adding or removing it
+/// changes that cell by one and no other; saturation does not increase the distance of two counts.
+/// The sum of the changes of all cells is thus at most the symmetric distance `d_in`, and the
+/// Euclidean length of a vector is at most the sum of its absolute values.
+///
+/// # Errors
+/// `MakeTransformation` when a category occurs twice. The map gives `FailedCast` when `d_in` does
+/// not fit the type of the distance.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_count_by_categories;
+/// let input = Space::new(VectorDomain::new(AtomDomain::<String>::default()), SymmetricDistance)?;
+/// let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+/// let count =
+///     make_count_by_categories::<_, _, L1Distance<i32>, i32>(input, words("a b"), true)?;
+/// assert_eq!(count.invoke(&words("a c a b d"))?, [2, 1, 2]);
+/// assert_eq!(count.map(&1)?, 1);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_count_by_categories<T, M, MO, TOA>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    categories: Vec<T>,
+    null_category: bool,
+) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, VectorDomain<AtomDomain<TOA>>, MO>>
+where
+    T: Key,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+    MO: Norm + MetricOn<VectorDomain<AtomDomain<TOA>>>,
+    MO::Distance: InfCast<u32>,
+    TOA: Tally,
+{
+    let fold = Histogram::new(categories, null_category, <TOA as Named>::type_name)?;
+    let (output, map) = parts(fold.cells(), input.metric())?;
+    Ok(Transformation::new(input, output, Function::fold_then(fold, tallies), map))
+}
+
+register! {
+    "count_by_categories.rs": make_count_by_categories(input, categories, null_category = true)
+        for T in hashable_atoms,
+            M in unsized_metrics,
+            MO in [L1Distance<i32>, L2Distance<i32>, L2Distance<f64>] = L1Distance<i32>,
+            TOA in [i32] = i32;
+}
+register! {
+    "count_by_categories.rs": make_count_by_categories(input, categories, null_category = true)
+        for T in hashable_atoms,
+            M in unsized_metrics,
+            MO in [L1Distance<i64>, L2Distance<i64>] = L1Distance<i64>,
+            TOA in [i64] = i32;
+}
+register! {
+    "count_by_categories.rs": make_count_by_categories(input, categories, null_category = true)
+        for T in hashable_atoms,
+            M in unsized_metrics,
+            MO in [L1Distance<f64>, L2Distance<f64>] = L1Distance<f64>,
+            TOA in [f64] = i32;
+}
+
+/// A norm that is at most the sum of absolute values.
+pub trait Norm: Metric + Default {}
+impl<Q> Norm for L1Distance<Q> where L1Distance<Q>: Metric + Default {}
+impl<Q> Norm for L2Distance<Q> where L2Distance<Q>: Metric + Default {}
+
+/// The output space and the map.
+fn parts<M, MO, TOA>(
+    cells: usize,
+    metric: &M,
+) -> Result<(Space<VectorDomain<AtomDomain<TOA>>, MO>, StabilityMap<M, MO>)>
+where
+    M: DatasetMetric,
+    MO: Norm + MetricOn<VectorDomain<AtomDomain<TOA>>>,
+    MO::Distance: InfCast<u32>,
+    TOA: Tally,
+{
+    let domain = VectorDomain::new(AtomDomain::non_nan()).with_size(cells);
+    Ok((Space::new(domain, MO::default())?, one_each(metric)))
+}
+
+/// Its state is the count of all other records, then the count of each category.
+struct Histogram<T> {
+    label: String,
+    categories: usize,
+    null_category: bool,
+    places: Places<T>,
+}
+impl<T: Key> Histogram<T> {
+    fn new(categories: Vec<T>, null_category: bool, of: fn() -> TypeName) -> Result<Self> {
+        let label = format!("counts of {} by {} as {}", T::type_name(), categories.to_json(), of());
+        let places = Places::new(&categories)?;
+        Ok(Histogram { label, categories: categories.len(), null_category, places })
+    }
+    fn cells(&self) -> usize {
+        self.categories + usize::from(self.null_category)
+    }
+}
+impl<T: Key> Fold<Vec<T>, Vec<u64>> for Histogram<T> {
+    type State = Counts;
+    fn label(&self) -> String {
+        format!("{} in {} cells", self.label, self.cells())
+    }
+    fn start(&self) -> Counts {
+        Counts::new(self.categories + 1)
+    }
+    fn absorb(&self, state: &mut Counts, rows: &[T]) -> Result<()> {
+        match &self.places {
+            Places::Range { first, places } => state.add(rows.iter().map(|row| {
+                let at = usize::try_from(row.word().wrapping_sub(*first)).unwrap_or(usize::MAX);
+                places.get(at).copied().unwrap_or(0)
+            })),
+            Places::Any(places) => state.add(rows.iter().map(|row| places.lookup(row))),
+        }
+        Ok(())
+    }
+    fn merge(&self, state: &mut Counts, other: Counts) -> Result<()> {
+        state.merge(&other)
+    }
+    fn finish(&self, state: Counts) -> Result<Vec<u64>> {
+        // Only the place of the count of all other records changes.
+        let mut state = Vec::from(state);
+        let others = state.first().copied().unwrap_or(0);
+        state.drain(..1.min(state.len()));
+        state.extend(self.null_category.then_some(others));
+        state.resize(self.cells(), 0);
+        Ok(state)
+    }
+}
+fn tallies<TOA: Tally>(counts: Vec<u64>) -> Result<Vec<TOA>> {
+    Ok(counts.into_iter().map(TOA::saturating_count).collect())
+}
+
+/// The place of each category in the state, counted from one. Any other record has place zero.
+enum Places<T> {
+    /// Each word of a short range has a place, beginning with the word `first`.
+    Range {
+        first: u64,
+        places: Vec<usize>,
+    },
+    Any(Table<T, usize>),
+}
+impl<T: Key> Places<T> {
+    fn new(categories: &[T]) -> Result<Self> {
+        let mut table = Table::with_room(categories.len());
+        for (category, place) in categories.iter().zip(1..) {
+            table.update(category, |value| *value = place);
+        }
+        if table.len() < categories.len() {
+            return Err(Error::MakeTransformation(
+                "categories: one occurs twice, expected all to be different".into(),
+            ));
+        }
+        let words = || categories.iter().map(|category| category.word().cast_signed());
+        let (Some(first), Some(last)) = (words().min(), words().max()) else {
+            return Ok(Places::Any(table));
+        };
+        let span = usize::try_from(last.abs_diff(first)).unwrap_or(usize::MAX);
+        if !T::HAS_WORD || categories.len().saturating_mul(16).max(1024) < span {
+            return Ok(Places::Any(table));
+        }
+        let mut places = vec![0; span + 1];
+        for (word, place) in words().zip(1..) {
+            let at = usize::try_from(word.abs_diff(first)).unwrap_or(usize::MAX);
+            places.get_mut(at).into_iter().for_each(|found| *found = place);
+        }
+        Ok(Places::Range { first: first.cast_unsigned(), places })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symmetric::Records;
+    use opendp_core::{DistanceOn, InsertDeleteDistance, SymmetricDistance, laws};
+
+    fn space<T: Key, M: DatasetMetric + Default + MetricOn<Records<T>>>(
+        size: Option<usize>,
+    ) -> Space<Records<T>, M> {
+        let domain = VectorDomain::new(AtomDomain::default());
+        let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
+        Space::new(domain, M::default()).unwrap()
+    }
+    #[track_caller]
+    fn check<T: Key, M, MO, TOA: Tally>(alphabet: &[T])
+    where
+        M: DatasetMetric + Default + DistanceOn<Records<T>>,
+        MO: Norm + DistanceOn<VectorDomain<AtomDomain<TOA>>>,
+        MO::Distance: InfCast<u32>,
+    {
+        for null_category in [true, false] {
+            for size in [None, Some(2)] {
+                let count = make_count_by_categories::<T, M, MO, TOA>(
+                    space(size),
+                    alphabet[..alphabet.len() - 1].to_vec(),
+                    null_category,
+                )
+                .unwrap();
+                assert!(laws::all(&count, alphabet, 3).unwrap() > 0);
+            }
+        }
+    }
+
+    #[test]
+    fn obeys_the_laws_in_both_norms() {
+        let words = ["", "a", "A", "é", "longer than eight bytes"].map(str::to_owned);
+        check::<_, SymmetricDistance, L1Distance<i32>, i32>(&words);
+        check::<_, InsertDeleteDistance, L2Distance<f64>, i32>(&words);
+        check::<_, SymmetricDistance, L2Distance<f64>, f64>(&[i64::MIN, -1, 0, 1, i64::MAX]);
+        check::<_, InsertDeleteDistance, L1Distance<usize>, usize>(&[u8::MIN, 1, 2, u8::MAX]);
+        check::<_, SymmetricDistance, L2Distance<u64>, u64>(&[true, false]);
+        check::<_, SymmetricDistance, L1Distance<i64>, i64>(&[-1, i16::MIN, 0, 7, i16::MAX]);
+        check::<_, SymmetricDistance, L1Distance<i64>, i64>(&[u64::MAX, 0, 1, 1 << 63]);
+    }
+    #[test]
+    fn a_map_that_is_too_small_is_refused() {
+        for null_category in [true, false] {
+            let honest = make_count_by_categories::<_, _, L2Distance<f64>, i32>(
+                space::<u8, SymmetricDistance>(None),
+                vec![0, 1],
+                null_category,
+            )
+            .unwrap();
+            let map = StabilityMap::new(|d: &u32| Ok(f64::from(*d) * 0.99));
+            let (output, function) = (honest.output().clone(), honest.function().clone());
+            let wrong = Transformation::new(honest.input().clone(), output, function, map);
+            assert!(laws::stable(&wrong, &laws::vectors(&[0, 1, 2], 2)).is_err());
+        }
+    }
+    #[test]
+    fn counts_the_same_in_a_range_and_in_a_table() {
+        let count = |factor: i64| {
+            let categories = [5, -3, 0, 900, 44].map(|x| x * factor).to_vec();
+            let made = make_count_by_categories::<_, _, L1Distance<i32>, i32>(
+                space::<i64, SymmetricDistance>(None),
+                categories,
+                true,
+            );
+            let data: Vec<i64> = (-1000..5000).map(|i| i * i % 1009 * factor).collect();
+            made.unwrap().invoke(&data).unwrap()
+        };
+        assert_eq!(count(1), count(1 << 50));
+        assert_eq!(count(1).iter().sum::<i32>(), 6000);
+    }
+    #[test]
+    fn counts_categories_in_order_and_then_the_rest() {
+        let letters = |text: &str| text.chars().map(String::from).collect::<Vec<_>>();
+        let make = |null| {
+            make_count_by_categories::<_, _, L1Distance<i32>, i32>(
+                space::<String, SymmetricDistance>(None),
+                letters("ab"),
+                null,
+            )
+            .unwrap()
+        };
+        assert_eq!(make(true).invoke(&letters("acabd")).unwrap(), [2, 1, 2]);
+        assert_eq!(make(false).invoke(&letters("acabd")).unwrap(), [2, 1]);
+        assert_eq!(make(true).output().domain().size(), Some(3));
+        assert_eq!(make(true).map(&4), Ok(4));
+    }
+    #[test]
+    fn counts_all_values_of_a_byte() {
+        let count = make_count_by_categories::<_, _, L2Distance<f64>, i64>(
+            space::<u8, SymmetricDistance>(None),
+            (0..=255).collect(),
+            true,
+        )
+        .unwrap();
+        let data: Vec<u8> = (0..=255).flat_map(|i| vec![i; i.into()]).collect();
+        let found = count.invoke(&data).unwrap();
+        assert!(found.iter().zip(0..=255).all(|(count, i)| *count == i) && found[256] == 0);
+        assert_eq!(count.map(&4), Ok(4.0));
+    }
+    #[test]
+    fn refuses_a_category_that_occurs_twice() {
+        let error = make_count_by_categories::<_, _, L1Distance<i32>, i32>(
+            space::<i32, SymmetricDistance>(None),
+            vec![1, 2, 1],
+            true,
+        )
+        .unwrap_err();
+        assert_eq!(error.kind(), "MakeTransformation");
+        assert!(error.to_string().contains("categories"));
+    }
+    #[test]
+    fn refuses_the_partial_result_of_other_categories() {
+        let make = |categories| {
+            make_count_by_categories::<_, _, L1Distance<i32>, i32>(
+                space::<i32, SymmetricDistance>(None),
+                categories,
+                true,
+            )
+            .unwrap()
+        };
+        let bytes = make(vec![1, 2]).start().unwrap().to_bytes().unwrap();
+        assert!(make(vec![2, 1]).function().resume(&bytes).is_err());
+    }
+}

@@ -1,0 +1,174 @@
+//! The number of distinct records.
+
+mod distinct;
+
+use opendp_core::{
+    AbsoluteDistance, AtomDomain, DatasetMetric, Fold, Function, MetricOn, Named, Result, Space,
+    Transformation, TypeName, VectorDomain,
+};
+
+use crate::count::tally::{Tally, tally};
+use crate::symmetric::counted;
+use crate::{Key, count::table};
+
+/// Count the distinct values among the records.
+///
+/// # Arguments
+/// Only the type `TO` of the count.
+///
+/// # Precondition
+/// The input is a space of data sets in which records are added and removed.
+///
+/// # Postcondition
+/// The output is the number of different values that occur, or the largest number up to which `TO`
+/// holds every integer, whichever is smaller. It is never NaN.
+///
+/// # Map
+/// `d_out = d_in`, cast to `TO` and rounded up.
+///
+/// # Proof
+/// Adding a record adds at most one value that did not occur before, and removing a record removes
+/// at most one; neither affects any other value. Two data sets at symmetric distance `d` are `d`
+/// such steps apart, so their numbers of values differ by at most `d`. Taking the minimum with a
+/// constant does not increase the distance of two numbers. (When the size is known, `d` is even and
+/// `d / 2` records are replaced; replacing a record can still change the count only by one, but the
+/// map does not rely on the size. See `make_count`.)
+///
+/// # Errors
+/// The map gives `FailedCast` when `d_in` does not fit `TO`.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_count_distinct;
+/// let input = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
+/// let count = make_count_distinct::<_, _, i32>(input)?;
+/// assert_eq!(count.invoke(&vec![5, 7, 5, 5])?, 2);
+/// assert_eq!(count.map(&2)?, 2);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_count_distinct<T, M, TO>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, AtomDomain<TO>, AbsoluteDistance<TO>>>
+where
+    T: Key,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+    TO: Tally,
+{
+    let fold = Distinct { seed: table::seed(), of: <TO as Named>::type_name };
+    counted(input, Function::fold_then(fold, tally))
+}
+
+register! {
+    "count_distinct.rs": make_count_distinct(input)
+        for T in hashable_atoms,
+            M in unsized_metrics,
+            TO in [i32, i64, u32, u64, usize, f64] = i32;
+}
+
+/// Its state is the set of values seen. All its states share one seed, so they merge faster.
+struct Distinct {
+    seed: u64,
+    /// Names the type of the count.
+    of: fn() -> TypeName,
+}
+impl<T: Key> Fold<Vec<T>, u64> for Distinct {
+    type State = distinct::Set<T>;
+    fn label(&self) -> String {
+        format!("distinct {} as {}", T::type_name(), (self.of)())
+    }
+    fn start(&self) -> distinct::Set<T> {
+        distinct::Set::new(self.seed)
+    }
+    fn absorb(&self, state: &mut distinct::Set<T>, rows: &[T]) -> Result<()> {
+        state.extend(rows);
+        Ok(())
+    }
+    fn merge(&self, state: &mut distinct::Set<T>, other: distinct::Set<T>) -> Result<()> {
+        state.merge(other);
+        Ok(())
+    }
+    fn finish(&self, state: distinct::Set<T>) -> Result<u64> {
+        Ok(u64::try_from(state.count()).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symmetric::Records;
+    use opendp_core::arith::InfCast;
+    use opendp_core::{DistanceOn, InsertDeleteDistance, StabilityMap, SymmetricDistance, laws};
+
+    #[track_caller]
+    fn check<T: Key, M, TO: Tally + InfCast<TO>>(alphabet: &[T], size: Option<usize>)
+    where
+        M: DatasetMetric + Default + DistanceOn<Records<T>>,
+    {
+        let domain = VectorDomain::new(AtomDomain::<T>::default());
+        let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
+        let input = Space::new(domain, M::default()).unwrap();
+        let count = make_count_distinct::<T, M, TO>(input.clone()).unwrap();
+        assert!(laws::all(&count, alphabet, 3).unwrap() > 0);
+        if size.is_none() {
+            let wrong = Transformation::new(
+                input,
+                count.output().clone(),
+                count.function().clone(),
+                StabilityMap::new(|d: &u32| {
+                    TO::inf_cast(*d)?.inf_sub(TO::inf_cast(u32::from(*d > 0))?)
+                }),
+            );
+            assert!(laws::stable(&wrong, &laws::vectors(alphabet, 2)).is_err());
+        }
+    }
+
+    #[test]
+    fn obeys_the_laws_and_promises_no_more_than_needed() {
+        check::<_, SymmetricDistance, i32>(&[i64::MIN, -1, 0, 1, i64::MAX], None);
+        check::<_, SymmetricDistance, f64>(&[i32::MIN, 0, i32::MAX], Some(2));
+        check::<_, InsertDeleteDistance, u64>(&[true, false], None);
+        check::<_, InsertDeleteDistance, usize>(&["", "a", "é"].map(str::to_owned), Some(3));
+        check::<_, InsertDeleteDistance, i8>(&[u8::MIN, 1, u8::MAX], None);
+        check::<_, SymmetricDistance, i64>(&[i128::MIN, 0, i128::MAX], None);
+    }
+    #[test]
+    fn counts_values_and_not_records() {
+        let domain = VectorDomain::new(AtomDomain::<String>::default());
+        let input = Space::new(domain, SymmetricDistance).unwrap();
+        let count = make_count_distinct::<_, _, i32>(input).unwrap();
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(count.invoke(&words("a b a c  b")), Ok(4));
+        assert_eq!(count.invoke(&vec![]), Ok(0));
+        assert_eq!(count.map(&2), Ok(2));
+    }
+    #[test]
+    fn counts_many_values_the_same_in_any_division() {
+        let domain = VectorDomain::new(AtomDomain::<i64>::default());
+        let input = Space::new(domain, SymmetricDistance).unwrap();
+        let count = make_count_distinct::<_, _, i64>(input).unwrap();
+        // 30 000 values near zero and 30 000 far from it, each about five times.
+        let row = |i: i64| (i % 60_000 - 30_000) * if i % 2 == 0 { 1 } else { 1 << 40 };
+        let data: Vec<i64> = (0..300_000).map(|i| row(i * 7 + i / 60_000)).collect();
+        let expected = data.iter().collect::<std::collections::HashSet<_>>().len() as i64;
+        assert!(50_000 < expected);
+        assert_eq!(count.invoke(&data), Ok(expected));
+        let chunks = data.chunks(777).map(|chunk| Ok(chunk.to_vec()));
+        assert_eq!(count.invoke_chunks(chunks), Ok(expected));
+        let mut whole = count.start().unwrap();
+        for part in data.chunks(100_000) {
+            let mut state = count.start().unwrap();
+            state.absorb(&part.to_vec()).unwrap();
+            let bytes = state.to_bytes().unwrap();
+            whole.merge(count.function().resume(&bytes).unwrap()).unwrap();
+        }
+        assert_eq!(whole.finish(), Ok(expected));
+    }
+    #[test]
+    fn saturates_instead_of_wrapping() {
+        let domain = VectorDomain::new(AtomDomain::<u16>::default());
+        let input = Space::new(domain, SymmetricDistance).unwrap();
+        let count = make_count_distinct::<_, _, i8>(input).unwrap();
+        assert_eq!(count.invoke(&(0..300).collect()).unwrap(), 127);
+        assert_eq!(count.map(&128).unwrap_err().kind(), "FailedCast");
+    }
+}

@@ -1,0 +1,68 @@
+//! Replaces a column of a frame by a function of its cells.
+
+use std::sync::Arc;
+
+use opendp_core::{
+    Atom, Cell, Chunk, Column, ColumnDomain, DataFrame, DataFrameDomain, DatasetMetric, FrameChunk,
+    Function, HashableAtom, MetricOn, Result, Space, StabilityMap, Transformation,
+};
+
+use crate::dataframe::select_column::column;
+use crate::rows::round_cast::{RoundCast, defaults};
+
+/// Replace a column by a function of each of its cells alone. The function gets the cells of a
+/// chunk and their number. It gets `None` if the cells are absent or of another type.
+pub(crate) fn replaced<K, M, T>(
+    input: Space<DataFrameDomain<K>, M>,
+    name: K,
+    made: ColumnDomain,
+    cells: impl Fn(Option<&[T]>, usize) -> Result<Column> + Send + Sync + 'static,
+) -> Result<Transformation<DataFrameDomain<K>, M, DataFrameDomain<K>, M>>
+where
+    K: HashableAtom,
+    M: DatasetMetric + MetricOn<DataFrameDomain<K>>,
+    T: Cell,
+{
+    let of = move |rows: FrameChunk<'_, K>, name: &K| cells(rows.cells(name), rows.rows());
+    put(input, name, made, Arc::new(of), has::<K, T>)
+}
+/// Cast the cells of a column if there are any, and return the default value otherwise.
+pub(crate) fn cast_cells<I, O>(cells: Option<&[I]>, rows: usize) -> Result<Column>
+where
+    O: Atom + RoundCast<I>,
+{
+    let mut made: Vec<O> = Vec::with_capacity(rows);
+    defaults(cells.unwrap_or_default(), &mut made)?;
+    made.resize(rows, O::default());
+    Ok(Column::new(made))
+}
+
+/// Makes a column from the rows of a chunk and the name of a column.
+type Made<K> = Arc<dyn Fn(FrameChunk<'_, K>, &K) -> Result<Column> + Send + Sync>;
+
+fn has<K: HashableAtom, T: Cell>(domain: &DataFrameDomain<K>, name: &K) -> Result<()> {
+    column::<K, T>(domain, name, "column_name").map(|_| ())
+}
+/// This is compiled once for all types of cells.
+fn put<K, M>(
+    input: Space<DataFrameDomain<K>, M>,
+    name: K,
+    made: ColumnDomain,
+    column: Made<K>,
+    check: fn(&DataFrameDomain<K>, &K) -> Result<()>,
+) -> Result<Transformation<DataFrameDomain<K>, M, DataFrameDomain<K>, M>>
+where
+    K: HashableAtom,
+    M: DatasetMetric + MetricOn<DataFrameDomain<K>>,
+{
+    check(input.domain(), &name)?;
+    let domain = input.domain().clone().with_column(name.clone(), made);
+    let empty = domain.empty();
+    let output = Space::new(domain, input.metric().clone())?;
+    let replace = move |rows: FrameChunk<'_, K>, out: &mut DataFrame<K>| {
+        out.append(rows.with_column(&name, column(rows, &name)?)?);
+        Ok(())
+    };
+    let map = StabilityMap::identity();
+    Ok(Transformation::new(input, output, Function::rows_onto(empty, replace), map))
+}

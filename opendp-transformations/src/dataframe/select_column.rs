@@ -1,0 +1,271 @@
+//! One column of a frame.
+
+use opendp_core::{
+    Cell, ColumnDomain, DataFrameDomain, DatasetMetric, Error, FrameChunk, Function, HashableAtom,
+    MetricOn, Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
+};
+
+use crate::rows::each::call;
+
+/// Keep one column of a frame.
+///
+/// # Arguments
+/// * `key` - the name of the column
+///
+/// # Precondition
+/// The input is any space of frames. If its schema is known, it has the column, with this type.
+///
+/// # Postcondition
+/// The output has one record for each row, in order: its cell in the column. The element domain is
+/// the one in the schema. If the schema is not known, any value of the type may be in the output,
+/// and a row without such a cell, or with one of another type, gives the default value of the type:
+/// zero, `false`, the empty text, or missing. The size does not change.
+///
+/// # Map
+/// `d_out = d_in`.
+///
+/// # Proof
+/// The record of a row depends only on that row, and equal rows have equal cells; see
+/// [`make_row_by_row`](crate::make_row_by_row).
+///
+/// # Errors
+/// `MakeTransformation` when the schema is known and has no such column, or one of another type;
+/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
+/// fits.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_select_column;
+/// let input = Space::new(DataFrameDomain::<String>::default(), SymmetricDistance)?;
+/// let ages = make_select_column::<_, i32, _>(input, "age".into())?;
+/// let people = DataFrame::new([("age".to_owned(), Column::new(vec![36, 39]))])?;
+/// assert_eq!(ages.invoke(&people)?, [36, 39]);
+/// # Ok::<(), Error>(())
+/// ```
+#[allow(clippy::type_complexity, reason = "the type says what the function makes")]
+pub fn make_select_column<K, TOA, M>(
+    input: Space<DataFrameDomain<K>, M>,
+    key: K,
+) -> Result<Transformation<DataFrameDomain<K>, M, VectorDomain<TOA::Domain>, M>>
+where
+    K: HashableAtom,
+    TOA: Cell,
+    M: DatasetMetric + MetricOn<DataFrameDomain<K>> + MetricOn<VectorDomain<TOA::Domain>>,
+{
+    let element = column::<K, TOA>(input.domain(), &key, "key")?.unwrap_or_default();
+    let mut domain = VectorDomain::new(element);
+    if let Some(size) = input.domain().size() {
+        domain = domain.with_size(size);
+    }
+    let output = Space::new(domain, input.metric().clone())?;
+    let label = call("select_column", [key.to_json()]);
+    let select = move |rows: FrameChunk<'_, K>, out: &mut Vec<TOA>| {
+        match rows.cells::<TOA>(&key) {
+            Some(cells) => out.extend_from_slice(cells),
+            None => out.resize_with(out.len() + opendp_core::Chunk::rows(rows), TOA::default),
+        }
+        Ok(())
+    };
+    let map = StabilityMap::identity();
+    Ok(Transformation::new(input, output, Function::rows(select).labelled(label), map))
+}
+
+register! {
+    "select_column.rs": make_select_column(input, key)
+        for K in [String],
+            TOA in [
+                bool, i32, i64, u32, u64, usize, f32, f64, String, Option<bool>, Option<i32>,
+                Option<i64>, Option<u32>, Option<u64>, Option<usize>, Option<f32>, Option<f64>,
+                Option<String>,
+            ],
+            M in unsized_metrics = SymmetricDistance;
+}
+
+/// Return the domain of the cells of a column, or `None` if there is no schema. A schema must have
+/// the column, with the right type.
+pub(crate) fn column<K: HashableAtom, T: Cell>(
+    domain: &DataFrameDomain<K>,
+    name: &K,
+    argument: &str,
+) -> Result<Option<T::Domain>> {
+    let Some(schema) = domain.schema() else { return Ok(None) };
+    let wrong = |found: String| {
+        let expected = T::type_name();
+        Error::MakeTransformation(format!(
+            "{argument}: expected the name of a column of type {expected}, found {found}"
+        ))
+    };
+    match domain.column(name) {
+        None => Err(wrong(absent(name, schema))),
+        Some(column) => match column.cell::<T>() {
+            None => Err(wrong(format!(
+                "`{}`, the name of a column of type {}",
+                plain(name),
+                column.cell_type()
+            ))),
+            found => Ok(found.cloned()),
+        },
+    }
+}
+/// Make the error for a name that a schema lacks. It lists the names of the schema. Both are
+/// public.
+pub(crate) fn absent<K: HashableAtom>(name: &K, schema: &[(K, ColumnDomain)]) -> String {
+    let known =
+        schema.iter().map(|(name, column)| format!("`{}`: {}", plain(name), column.cell_type()));
+    let known = known.collect::<Vec<_>>().join(", ");
+    format!("`{}`, which the schema does not have; its columns are {known}", plain(name))
+}
+/// Format a name for a message: a text without quotes.
+fn plain<K: HashableAtom>(name: &K) -> String {
+    match name.to_json() {
+        serde_json::Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use opendp_core::{
+        AtomDomain, Bounds, Codec, Column, ColumnDomain, DataFrame, Domain, HammingDistance,
+        InsertDeleteDistance, laws,
+    };
+
+    /// Rows with hostile cells, of the columns `x`: f64, `y`: String and `z`: i64 that may be missing.
+    pub(crate) fn rows() -> Vec<DataFrame<String>> {
+        let row = |x: f64, y: &str, z: Option<i64>| {
+            DataFrame::new([
+                ("x".to_owned(), Column::new(vec![x])),
+                ("y".to_owned(), Column::new(vec![y.to_owned()])),
+                ("z".to_owned(), Column::new(vec![z])),
+            ])
+        };
+        [
+            row(f64::NAN, "1e400", None),
+            row(f64::NAN, "NaN", Some(i64::MIN)),
+            row(-0.0, " 5", Some(0)),
+            row(0.0, "٣", Some(i64::MAX)),
+            row(5e-324, "", None),
+        ]
+        .map(Result::unwrap)
+        .to_vec()
+    }
+    /// The schema of these rows.
+    pub(crate) fn schema() -> DataFrameDomain<String> {
+        use opendp_core::OptionDomain;
+        DataFrameDomain::with_schema([
+            ("x".to_owned(), ColumnDomain::new(AtomDomain::<f64>::default())),
+            ("y".to_owned(), ColumnDomain::new(AtomDomain::<String>::default())),
+            ("z".to_owned(), ColumnDomain::new(OptionDomain::new(AtomDomain::<i64>::default()))),
+        ])
+        .unwrap()
+    }
+    /// The domains for tests of a constructor: any frames, frames of a schema, frames of a size.
+    pub(crate) fn domains() -> Vec<DataFrameDomain<String>> {
+        let any = DataFrameDomain::default();
+        vec![any.clone(), schema(), any.with_size(2), schema().with_size(2)]
+    }
+    /// Frames with hostile cells. Some lack columns, or have a column of the same name and another
+    /// type.
+    pub(crate) fn frames() -> Vec<DataFrame<String>> {
+        let mut all = laws::frames(&rows(), 2);
+        let other = |x: Column| DataFrame::new([("x".to_owned(), x)]).unwrap();
+        all.extend(laws::frames(
+            &[other(Column::new(vec![0.0])), other(Column::new(vec![1.0]))],
+            2,
+        ));
+        all.extend(laws::frames(&[other(Column::new(vec!["0".to_owned()]))], 2));
+        all.extend(laws::frames(&[other(Column::new(vec![true]))], 2));
+        let names = ["y", "z"].map(|name| (name.to_owned(), Column::new(vec![false, true])));
+        all.push(DataFrame::new(names).unwrap());
+        all
+    }
+    /// Check all laws of a function of frames, and that it acts on each row alone.
+    #[track_caller]
+    pub(crate) fn check<DO, MI, MO>(made: &Transformation<DataFrameDomain<String>, MI, DO, MO>)
+    where
+        DO: Domain,
+        MI: opendp_core::DistanceOn<DataFrameDomain<String>, Distance = u32>,
+        MO: opendp_core::DistanceOn<DO, Distance = u32>,
+        DO::Carrier: std::fmt::Debug,
+    {
+        let members: Vec<_> =
+            frames().into_iter().filter(|frame| made.input().domain().member(frame)).collect();
+        assert!(laws::on(made, &members).unwrap() > 100);
+        assert_eq!(made.map(&3), Ok(3));
+        // f(x ++ y) = f(x) ++ f(y), for rows of one schema.
+        if made.input().domain().size().is_none() {
+            let run = |frame: &DataFrame<String>| made.invoke(frame).unwrap();
+            for (x, y) in members.iter().flat_map(|x| members.iter().map(move |y| (x, y))) {
+                let types = |frame: &DataFrame<String>| {
+                    let columns = frame.columns();
+                    columns.map(|(n, c)| (n.clone(), c.cell_type())).collect::<Vec<_>>()
+                };
+                if types(x) != types(y) {
+                    continue;
+                }
+                let (mut joint, mut apart) = (x.clone(), run(x));
+                joint.append(y.clone());
+                opendp_core::Carrier::append_rows(&mut apart, opendp_core::Carrier::chunk(&run(y)));
+                if 0 < joint.rows() {
+                    assert_eq!(run(&joint).to_json(), apart.to_json());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn obeys_the_laws() {
+        for domain in domains() {
+            let input = Space::new(domain, SymmetricDistance).unwrap();
+            check(&make_select_column::<_, f64, _>(input.clone(), "x".into()).unwrap());
+            check(&make_select_column::<_, String, _>(input.clone(), "y".into()).unwrap());
+            check(&make_select_column::<_, Option<i64>, _>(input, "z".into()).unwrap());
+        }
+        let input = Space::new(schema(), InsertDeleteDistance).unwrap();
+        check(&make_select_column::<_, f64, _>(input, "x".into()).unwrap());
+        let input = Space::new(schema().with_size(2), HammingDistance).unwrap();
+        check(&make_select_column::<_, f64, _>(input, "x".into()).unwrap());
+    }
+    #[test]
+    fn a_schema_that_does_not_fit_is_an_error_of_the_construction() {
+        let input = Space::new(schema(), SymmetricDistance).unwrap();
+        let missing = make_select_column::<_, f64, _>(input.clone(), "w".into()).unwrap_err();
+        assert_eq!(missing.kind(), "MakeTransformation");
+        let columns = "`x`: f64, `y`: String, `z`: Option<i64>";
+        assert!(missing.to_string().contains("type f64, found `w`"), "{missing}");
+        assert!(missing.to_string().contains(columns), "{missing}");
+        let other = make_select_column::<_, i64, _>(input, "z".into()).unwrap_err();
+        assert!(
+            other.to_string().contains("`z`, the name of a column of type Option<i64>"),
+            "{other}"
+        );
+    }
+    #[test]
+    fn a_row_without_the_column_gives_the_default_value() {
+        let input = Space::new(DataFrameDomain::default(), SymmetricDistance).unwrap();
+        let select = make_select_column::<_, f64, _>(input, "y".into()).unwrap();
+        let data = laws::frames(&rows(), 1)[1].clone();
+        assert_eq!(select.invoke(&data).unwrap(), [0.0]);
+    }
+    #[test]
+    fn the_output_keeps_the_bounds_and_the_size_of_the_schema() {
+        let unit = AtomDomain::bounded(Bounds::new(0.0, 1.0).unwrap());
+        let domain = schema().with_column("x".into(), ColumnDomain::new(unit.clone()));
+        let input = Space::new(domain.with_size(7), SymmetricDistance).unwrap();
+        let select = make_select_column::<_, f64, _>(input, "x".into()).unwrap();
+        assert_eq!(select.output().domain(), &VectorDomain::new(unit).with_size(7));
+    }
+    #[test]
+    fn the_laws_refuse_to_leave_out_rows_without_the_column() {
+        let any = DataFrameDomain::default().with_size(2);
+        let input = Space::new(any, SymmetricDistance).unwrap();
+        let honest = make_select_column::<_, f64, _>(input.clone(), "x".into()).unwrap();
+        let present = Function::map(|frame: &DataFrame<String>| {
+            Ok(frame.cells::<f64>(&"x".to_owned()).unwrap_or_default().to_vec())
+        });
+        let map = StabilityMap::identity();
+        let wrong = Transformation::new(input, honest.output().clone(), present, map);
+        assert!(laws::member(&wrong, &frames()).is_err());
+    }
+}

@@ -1,0 +1,112 @@
+//! The fields of each line.
+
+use opendp_core::{
+    AtomDomain, Codec, DatasetMetric, Error, MetricOn, Result, Space, SymmetricDistance,
+    Transformation, VectorDomain,
+};
+
+use crate::dataframe::split_lines::Texts;
+use crate::rows::each::{call, each, rows};
+
+/// Fields of text, any number per record.
+pub(crate) type Fields = VectorDomain<Texts>;
+
+/// Split each text into fields.
+///
+/// # Arguments
+/// * `separator` - the text between two fields
+///
+/// # Precondition
+/// The input is any space of texts.
+///
+/// # Postcondition
+/// The output has one list of fields for each record, in order, without the space around each
+/// field. Quotes have no meaning here: a separator within them separates. The size does not change.
+///
+/// # Map
+/// `d_out = d_in`.
+///
+/// # Proof
+/// The fields of a record depend on that record alone; see
+/// [`make_row_by_row`](crate::make_row_by_row).
+///
+/// # Errors
+/// `MakeTransformation` when the separator is empty; `MetricSpace` when the metric does not fit the
+/// output. Every dataset metric of this project fits.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_split_records;
+/// let lines = VectorDomain::new(AtomDomain::<String>::default());
+/// let input = Space::new(lines, SymmetricDistance)?;
+/// let fields = make_split_records(input, ",".into())?;
+/// assert_eq!(fields.invoke(&vec!["a, b".into(), "".into()])?, [vec!["a", "b"], vec![""]]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_split_records<M>(
+    input: Space<Texts, M>,
+    separator: String,
+) -> Result<Transformation<Texts, M, Fields, M>>
+where
+    M: DatasetMetric + MetricOn<Texts> + MetricOn<Fields>,
+{
+    if separator.is_empty() {
+        return Err(Error::MakeTransformation("separator: expected a text, found none".into()));
+    }
+    let label = call("split_records", [separator.to_json()]);
+    let split = move |record: &String| -> Vec<String> {
+        record.split(&separator).map(|field| field.trim().to_owned()).collect()
+    };
+    each(input, Texts::new(AtomDomain::default()), rows(split).labelled(label))
+}
+
+register! {
+    "split_records.rs": make_split_records(input, separator = ",")
+        for M in unsized_metrics = SymmetricDistance;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_checks::check_rows;
+    use opendp_core::{Function, InsertDeleteDistance, StabilityMap, laws};
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn obeys_the_laws() {
+        let alphabet = texts(&["", ",", "a,b", " ,,é", "\"a,b\""]);
+        let any = AtomDomain::default();
+        check_rows(&any, &alphabet, |x: Space<_, SymmetricDistance>| {
+            make_split_records(x, ",".into())
+        });
+        check_rows(&any, &alphabet, |x: Space<_, InsertDeleteDistance>| {
+            make_split_records(x, "a,".into())
+        });
+    }
+    #[test]
+    fn splits_as_the_catalogue_lists() {
+        let input = Space::new(Texts::default(), SymmetricDistance).unwrap();
+        let fields = make_split_records(input.clone(), ",".into()).unwrap();
+        let found = fields.invoke(&texts(&["1, 2", "", "\"x,y\",7", " , "])).unwrap();
+        let expected: [&[&str]; 4] = [&["1", "2"], &[""], &["\"x", "y\"", "7"], &["", ""]];
+        assert_eq!(found, expected);
+        let error = make_split_records(input, String::new()).unwrap_err();
+        assert_eq!(error.kind(), "MakeTransformation");
+    }
+    #[test]
+    fn the_laws_refuse_a_separator_found_in_the_first_record() {
+        let input = Space::new(Texts::default(), SymmetricDistance).unwrap();
+        let honest = make_split_records(input.clone(), ",".into()).unwrap();
+        let sniffed = Function::map(|records: &Vec<String>| {
+            let by = if records.first().is_some_and(|r| r.contains(';')) { ';' } else { ',' };
+            Ok(records.iter().map(|r| r.split(by).map(str::to_owned).collect()).collect())
+        });
+        let map = StabilityMap::identity();
+        let wrong = Transformation::new(input, honest.output().clone(), sniffed, map);
+        let data = laws::vectors(&texts(&["a;b", "a,b"]), 3);
+        assert!(laws::stable(&honest, &data).is_ok() && laws::stable(&wrong, &data).is_err());
+    }
+}

@@ -1,0 +1,110 @@
+//! Counts removed and added records as replaced.
+
+use opendp_core::{
+    AtomDomain, ChangeOneDistance, DatasetMetric, Domain, MetricOn, OptionDomain, Result, Space,
+    StabilityMap, SymmetricDistance, Transformation, VectorDomain,
+};
+
+use crate::rows::identity::copy;
+
+/// A metric of data sets of any size. Between data sets of the same size, every two of its changes
+/// are one replaced record.
+///
+/// `InsertDeleteDistance` is not such a metric: a record deleted at one end and one inserted at the
+/// other shift all records between them.
+pub trait UnboundedMetric: DatasetMetric {
+    /// The metric that counts replaced records.
+    type Bounded: DatasetMetric + Default;
+}
+impl UnboundedMetric for SymmetricDistance {
+    type Bounded = ChangeOneDistance;
+}
+
+/// Count one record removed and one added as one replaced.
+///
+/// # Arguments
+/// None.
+///
+/// # Precondition
+/// The size of the data is known: use `make_resize` first. The metric ignores the order of the
+/// records: use `make_unordered` first.
+///
+/// # Postcondition
+/// The output is the input, of the same known size, under `ChangeOneDistance`.
+///
+/// # Map
+/// `d_out = floor(d_in / 2)`.
+///
+/// # Proof
+/// Let `x` and `x'` have the same number of records. Count with multiplicity the records of `x`
+/// that `x'` lacks, and the records of `x'` that `x` lacks. The two counts are equal. Each is half
+/// of the symmetric distance, which is therefore even, and replacing the former records by the
+/// latter turns `x` into `x'`.
+///
+/// # Errors
+/// `MetricSpace` when the size is not known.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_metric_bounded;
+/// let records = VectorDomain::new(AtomDomain::<i32>::default()).with_size(10);
+/// let bounded = make_metric_bounded(Space::new(records, SymmetricDistance)?)?;
+/// assert_eq!(bounded.output().metric(), &ChangeOneDistance);
+/// assert_eq!(bounded.map(&5)?, 2);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_metric_bounded<D, M>(input: Space<D, M>) -> Result<Transformation<D, M, D, M::Bounded>>
+where
+    D: Domain,
+    M: UnboundedMetric + MetricOn<D>,
+    M::Bounded: MetricOn<D>,
+{
+    let output = Space::new(input.domain().clone(), M::Bounded::default())?;
+    Ok(Transformation::new(input, output, copy(), StabilityMap::new(|d_in| Ok(d_in / 2))))
+}
+
+register! {
+    "metric_bounded.rs": make_metric_bounded(input)
+        for D in [
+                VectorDomain<AtomDomain<i32>>, VectorDomain<AtomDomain<i64>>,
+                VectorDomain<AtomDomain<u32>>, VectorDomain<AtomDomain<u64>>,
+                VectorDomain<AtomDomain<usize>>, VectorDomain<AtomDomain<f32>>,
+                VectorDomain<AtomDomain<f64>>, VectorDomain<AtomDomain<bool>>,
+                VectorDomain<AtomDomain<String>>, VectorDomain<OptionDomain<AtomDomain<String>>>,
+                VectorDomain<OptionDomain<AtomDomain<f64>>>,
+                VectorDomain<OptionDomain<AtomDomain<i32>>>,
+                VectorDomain<OptionDomain<AtomDomain<i64>>>,
+            ],
+            M in [SymmetricDistance];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opendp_core::{HammingDistance, InsertDeleteDistance, laws};
+
+    fn domain() -> VectorDomain<AtomDomain<f64>> {
+        VectorDomain::new(AtomDomain::default()).with_size(3)
+    }
+
+    #[test]
+    fn obeys_the_laws() {
+        let input = Space::new(domain(), SymmetricDistance).unwrap();
+        let bounded = make_metric_bounded(input).unwrap();
+        assert!(laws::all(&bounded, &[f64::NAN, -0.0, 0.0, 5e-324], 3).unwrap() > 0);
+        assert_eq!([1, 2, 3, 5].map(|d| bounded.map(&d).unwrap()), [0, 1, 1, 2]);
+    }
+    #[test]
+    fn the_same_map_is_false_where_the_order_counts() {
+        let from = Space::new(domain(), InsertDeleteDistance).unwrap();
+        let to = Space::new(domain(), HammingDistance).unwrap();
+        let wrong = Transformation::new(from, to, copy(), StabilityMap::new(|d_in| Ok(d_in / 2)));
+        let error = laws::stable(&wrong, &laws::vectors(&[1.0, 2.0, 3.0], 3)).unwrap_err();
+        assert!(error.contains("more than 1"), "{error}");
+    }
+    #[test]
+    fn asks_for_a_known_size() {
+        let input = Space::new(domain().without_size(), SymmetricDistance).unwrap();
+        assert_eq!(make_metric_bounded(input).unwrap_err().kind(), "MetricSpace");
+    }
+}

@@ -1,0 +1,101 @@
+//! Forgets the order of data.
+
+use opendp_core::{
+    AtomDomain, ChangeOneDistance, DatasetMetric, Domain, HammingDistance, InsertDeleteDistance,
+    MetricOn, OptionDomain, Result, Space, StabilityMap, SymmetricDistance, Transformation,
+    VectorDomain,
+};
+
+use crate::rows::identity::copy;
+
+/// A metric of data sets that counts the order of the records.
+pub trait OrderedMetric: DatasetMetric {
+    /// The metric that counts the same changes in any order. It is never larger.
+    type Unordered: DatasetMetric + Default;
+}
+impl OrderedMetric for InsertDeleteDistance {
+    type Unordered = SymmetricDistance;
+}
+impl OrderedMetric for HammingDistance {
+    type Unordered = ChangeOneDistance;
+}
+
+/// Forget the order of the records.
+///
+/// # Arguments
+/// None.
+///
+/// # Precondition
+/// The metric counts the order of the records.
+///
+/// # Postcondition
+/// The output is the input, under the metric that counts the same changes in any order:
+/// `SymmetricDistance` for `InsertDeleteDistance`, `ChangeOneDistance` for `HammingDistance`.
+///
+/// # Map
+/// `d_out = d_in`.
+///
+/// # Proof
+/// Insertions and deletions that turn one sequence into the other add and remove the same number of
+/// records of the multiset. Replacing the records at the positions that differ replaces the same
+/// number of records of the multiset.
+///
+/// # Errors
+/// `MetricSpace` when the metric does not fit the domain.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_unordered;
+/// let input = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), InsertDeleteDistance)?;
+/// let unordered = make_unordered(input)?;
+/// assert_eq!(unordered.output().metric(), &SymmetricDistance);
+/// assert_eq!(unordered.map(&1)?, 1);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_unordered<D, M>(input: Space<D, M>) -> Result<Transformation<D, M, D, M::Unordered>>
+where
+    D: Domain,
+    M: OrderedMetric + MetricOn<D>,
+    M::Unordered: MetricOn<D>,
+{
+    let output = Space::new(input.domain().clone(), M::Unordered::default())?;
+    Ok(Transformation::new(input, output, copy(), StabilityMap::identity()))
+}
+
+register! {
+    "unordered.rs": make_unordered(input)
+        for D in [
+                VectorDomain<AtomDomain<i32>>, VectorDomain<AtomDomain<i64>>,
+                VectorDomain<AtomDomain<u32>>, VectorDomain<AtomDomain<u64>>,
+                VectorDomain<AtomDomain<usize>>, VectorDomain<AtomDomain<f32>>,
+                VectorDomain<AtomDomain<f64>>, VectorDomain<AtomDomain<bool>>,
+                VectorDomain<AtomDomain<String>>, VectorDomain<OptionDomain<AtomDomain<String>>>,
+                VectorDomain<OptionDomain<AtomDomain<f64>>>,
+                VectorDomain<OptionDomain<AtomDomain<i32>>>,
+                VectorDomain<OptionDomain<AtomDomain<i64>>>,
+            ],
+            M in [InsertDeleteDistance, HammingDistance];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_checks::check_rows;
+    use opendp_core::laws;
+
+    #[test]
+    fn obeys_the_laws() {
+        let floats = AtomDomain::<f64>::default();
+        let alphabet = [f64::NAN, -0.0, 0.0, 5e-324];
+        check_rows(&floats, &alphabet, make_unordered::<_, InsertDeleteDistance>);
+        check_rows(&floats, &alphabet, make_unordered::<_, HammingDistance>);
+    }
+    #[test]
+    fn the_laws_refuse_the_way_back() {
+        let domain = VectorDomain::new(AtomDomain::<i32>::default());
+        let to = Space::new(domain.clone(), InsertDeleteDistance).unwrap();
+        let from = Space::new(domain, SymmetricDistance).unwrap();
+        let wrong = Transformation::new(from, to, copy(), StabilityMap::identity());
+        assert!(laws::stable(&wrong, &laws::vectors(&[1, 2], 2)).is_err());
+    }
+}

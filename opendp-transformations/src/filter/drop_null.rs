@@ -1,0 +1,106 @@
+//! Drops missing records.
+
+use opendp_core::{
+    AtomDomain, DatasetMetric, Function, MetricOn, OptionDomain, Result, Space, StabilityMap,
+    Transformation, VectorDomain,
+};
+
+use crate::Nullable;
+use crate::rows::each::call;
+
+/// Drop each record that is null or NaN.
+///
+/// # Arguments
+/// None.
+///
+/// # Precondition
+/// The metric counts records added and removed, or inserted and deleted: the number of dropped
+/// records depends on the data, so the size of the output is unknown.
+///
+/// # Postcondition
+/// The output holds the records that are neither null nor NaN, in order, under the metric of the
+/// input. Its size is unknown, even if the size of the input is known.
+///
+/// # Map
+/// `d_out = d_in`.
+///
+/// # Proof
+/// Each record is kept or dropped, which depends only on that record. A record added, inserted,
+/// removed or deleted in the input thus changes at most one record of the output in the same way,
+/// at the same place among those that are kept.
+///
+/// # Errors
+/// `MetricSpace` when the metric requires a known size.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_drop_null;
+/// let input = Space::new(VectorDomain::new(AtomDomain::<f64>::default()), SymmetricDistance)?;
+/// let present = make_drop_null(input)?;
+/// assert_eq!(present.invoke(&vec![1.0, f64::NAN, 2.0])?, [1.0, 2.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_drop_null<D, M>(
+    input: Space<VectorDomain<D>, M>,
+) -> Result<Transformation<VectorDomain<D>, M, VectorDomain<AtomDomain<D::Present>>, M>>
+where
+    D: Nullable,
+    M: DatasetMetric + MetricOn<VectorDomain<D>> + MetricOn<VectorDomain<AtomDomain<D::Present>>>,
+{
+    let output = Space::new(VectorDomain::new(AtomDomain::non_nan()), input.metric().clone())?;
+    let function = Function::rows(|records: &[D::Carrier], out: &mut Vec<D::Present>| {
+        out.extend(records.iter().filter_map(D::present).cloned());
+        Ok(())
+    });
+    let function = function.labelled(call("drop_null", []));
+    Ok(Transformation::new(input, output, function, StabilityMap::identity()))
+}
+
+register! {
+    "drop_null.rs": make_drop_null(input)
+        for D in [
+                AtomDomain<f32>, AtomDomain<f64>,
+                OptionDomain<AtomDomain<i32>>, OptionDomain<AtomDomain<i64>>,
+                OptionDomain<AtomDomain<u32>>, OptionDomain<AtomDomain<u64>>,
+                OptionDomain<AtomDomain<usize>>, OptionDomain<AtomDomain<f32>>,
+                OptionDomain<AtomDomain<f64>>, OptionDomain<AtomDomain<bool>>,
+                OptionDomain<AtomDomain<String>>,
+            ],
+            M in unsized_metrics;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_checks::check_rows;
+    use opendp_core::{HammingDistance, InsertDeleteDistance, SymmetricDistance, laws};
+
+    #[test]
+    fn obeys_the_laws() {
+        let floats = AtomDomain::<f64>::default();
+        let alphabet = [f64::NAN, -0.0, 0.0, 5e-324, f64::NEG_INFINITY];
+        check_rows(&floats, &alphabet, make_drop_null::<_, SymmetricDistance>);
+        check_rows(&floats, &alphabet, make_drop_null::<_, InsertDeleteDistance>);
+        let maybe = OptionDomain::new(floats);
+        let alphabet = [None, Some(f64::NAN), Some(0.0), Some(f64::MAX)];
+        check_rows(&maybe, &alphabet, make_drop_null::<_, InsertDeleteDistance>);
+    }
+    #[test]
+    fn the_laws_refuse_the_claim_that_the_size_stays() {
+        let domain = VectorDomain::new(AtomDomain::<f64>::default()).with_size(2);
+        let input = Space::new(domain, SymmetricDistance).unwrap();
+        let honest = make_drop_null(input.clone()).unwrap();
+        assert_eq!(honest.output().domain().size(), None);
+        let output = honest.output().domain().clone().with_size(2);
+        let output = Space::new(output, SymmetricDistance).unwrap();
+        let map = StabilityMap::identity();
+        let wrong = Transformation::new(input, output, honest.function().clone(), map);
+        assert!(laws::member(&wrong, &[vec![0.0, f64::NAN]]).is_err());
+    }
+    #[test]
+    fn refuses_a_metric_of_one_size() {
+        let domain = VectorDomain::new(AtomDomain::<f64>::default()).with_size(2);
+        let error = make_drop_null(Space::new(domain, HammingDistance).unwrap()).unwrap_err();
+        assert_eq!(error.kind(), "MetricSpace");
+    }
+}

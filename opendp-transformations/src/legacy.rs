@@ -1,0 +1,27 @@
+//! Constructors under older names. Each calls its target, with these arguments fixed:
+//!
+//! | older name | target | fixed |
+//! |---|---|---|
+//! | `make_bounded_sum` | `make_sum` | the size is unknown |
+//! | `make_sized_bounded_sum` | `make_sum` | the size is known |
+//! | `make_sized_bounded_mean` | `make_mean` | |
+//! | `make_sized_bounded_variance` | `make_variance` | |
+//! | `make_sized_bounded_covariance` | `make_covariance` | the input space, of `size` and bounds |
+//! | `make_sized_quantile_score_candidates` | `make_quantile_score_candidates` | the size is known |
+//! | `make_bounded_*_sum` | `make_sum` | the input space, of bounds |
+//! | `make_sized_bounded_*_sum` | `make_sum` | the input space, of `size` and bounds |
+
+mod sized;
+mod sums;
+
+pub use sized::{
+    make_bounded_sum, make_sized_bounded_covariance, make_sized_bounded_mean,
+    make_sized_bounded_sum, make_sized_bounded_variance, make_sized_quantile_score_candidates,
+};
+pub use sums::{
+    make_bounded_float_checked_sum, make_bounded_float_ordered_sum, make_bounded_int_monotonic_sum,
+    make_bounded_int_ordered_sum, make_bounded_int_split_sum, make_sized_bounded_float_checked_sum,
+    make_sized_bounded_float_ordered_sum, make_sized_bounded_int_checked_sum,
+    make_sized_bounded_int_monotonic_sum, make_sized_bounded_int_ordered_sum,
+    make_sized_bounded_int_split_sum,
+};

@@ -1,0 +1,293 @@
+//! Sums, means, variances and scores of data whose size and bounds are arguments, by older names.
+
+use opendp_core::arith::{Float, Number};
+use opendp_core::{
+    AbsoluteDistance, Atom, AtomDomain, Bounds, DatasetMetric, Distance, Domain, Error,
+    LInfDistance, Metric, MetricOn, PairDomain, RangeDistance, Result, Space, SymmetricDistance,
+    Transformation, VectorDomain,
+};
+
+use crate::stated::known_size;
+use crate::symmetric::Records;
+use crate::{
+    Alpha, Pairwise, ScoreDistance, Sequential, Summand, Summation, make_clamp, make_covariance,
+    make_mean, make_quantile_score_candidates, make_sum, make_variance,
+};
+
+/// Add up an unknown number of bounded records, as [`make_sum`] does.
+///
+/// # Arguments
+/// * `bounds` - a pair `[lower, upper]`; the bounds of the input when absent
+///
+/// # Function
+/// If the input has no bounds, the records are first clamped to `bounds`, as by `make_clamp`.
+///
+/// # Map
+/// With bounds `[L, U]`: `d_in * max(|L|, |U|)`, rounded up as by `make_sum`.
+///
+/// # Proof
+/// The proof of `make_sum` applies, after the proof of `make_clamp` if the input has no bounds.
+///
+/// # Errors
+/// `MakeTransformation` when the size is known, when there are no bounds, or when `bounds` differ
+/// from those of the input; `FailedFunction` when a record may be NaN; and the errors of
+/// `make_sum`.
+pub fn make_bounded_sum<T, M>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    bounds: Option<Bounds<T>>,
+) -> Result<
+    Transformation<
+        VectorDomain<AtomDomain<T>>,
+        M,
+        AtomDomain<T::Total>,
+        AbsoluteDistance<T::Total>,
+    >,
+>
+where
+    T: Summand,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+{
+    if let Some(size) = input.domain().size() {
+        return Err(Error::MakeTransformation(format!(
+            "input: the number of records is known to be {size}; use `make_sized_bounded_sum`"
+        )));
+    }
+    within_bounds(input, bounds, make_sum)
+}
+register! {
+    "sized.rs": make_bounded_sum(input, bounds = null)
+        for T in numbers, M in unsized_metrics;
+}
+
+/// Add up a known number of bounded records, as [`make_sum`] does.
+///
+/// # Arguments
+/// * `size` - the number of records; the size of the input when absent
+/// * `bounds` - a pair `[lower, upper]`; the bounds of the input when absent
+///
+/// # Function
+/// If the input has no bounds, the records are first clamped to `bounds`, as by `make_clamp`.
+///
+/// # Map
+/// With bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or `2 * d_in` when the
+/// metric counts replaced records: `floor(d / 2) * (U - L)`, rounded up as by `make_sum`.
+///
+/// # Proof
+/// The proof of `make_sum` applies, after the proof of `make_clamp` if the input has no bounds.
+///
+/// # Errors
+/// `MakeTransformation` when the size is not known, when there are no bounds, or when `size` or
+/// `bounds` differ from those of the input; `FailedFunction` when a record may be NaN; and the
+/// errors of `make_sum`.
+pub fn make_sized_bounded_sum<T, M>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    size: Option<usize>,
+    bounds: Option<Bounds<T>>,
+) -> Result<
+    Transformation<
+        VectorDomain<AtomDomain<T>>,
+        M,
+        AtomDomain<T::Total>,
+        AbsoluteDistance<T::Total>,
+    >,
+>
+where
+    T: Summand,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+{
+    known_size(input.domain(), size, "use `make_bounded_sum`, or `make_resize` first")?;
+    within_bounds(input, bounds, make_sum)
+}
+register! {
+    "sized.rs": make_sized_bounded_sum(input, size = null, bounds = null)
+        for T in numbers, M in dataset_metrics;
+}
+
+/// Average a known number of bounded records, as [`make_mean`] does.
+///
+/// # Arguments
+/// * `size` - the number of records; the size of the input when absent
+/// * `bounds` - a pair `[lower, upper]`; the bounds of the input when absent
+///
+/// # Function
+/// If the input has no bounds, the records are first clamped to `bounds`, as by `make_clamp`.
+///
+/// # Map
+/// With `n` records, bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or `2 * d_in`
+/// when the metric counts replaced records: `floor(d / 2) * (U - L) / n`, rounded up as by
+/// `make_mean`.
+///
+/// # Proof
+/// The proof of `make_mean` applies, after the proof of `make_clamp` if the input has no bounds.
+///
+/// # Errors
+/// `MakeTransformation` when the size is not known, when there are no bounds, or when `size` or
+/// `bounds` differ from those of the input; `FailedFunction` when a record may be NaN; and the
+/// errors of `make_mean`.
+pub fn make_sized_bounded_mean<T, M>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    size: Option<usize>,
+    bounds: Option<Bounds<T>>,
+) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, AtomDomain<T>, AbsoluteDistance<T>>>
+where
+    T: Atom + Float + Distance + Into<f64>,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+{
+    known_size(input.domain(), size, "use `make_resize` first")?;
+    within_bounds(input, bounds, make_mean)
+}
+register! {
+    "sized.rs": make_sized_bounded_mean(input, size = null, bounds = null)
+        for T in [f32, f64],
+            M in dataset_metrics;
+}
+
+/// Compute the variance of a known number of bounded records, as [`make_variance`] does.
+///
+/// # Arguments
+/// * `size` - the number of records; the size of the input when absent
+/// * `bounds` - a pair `[lower, upper]`; the bounds of the input when absent
+/// * `ddof` - the sum of squared deviations is divided by the number of records less `ddof`
+///
+/// # Function
+/// If the input has no bounds, the records are first clamped to `bounds`, as by `make_clamp`.
+///
+/// # Map
+/// The map of `make_variance`.
+///
+/// # Proof
+/// The proof of `make_variance` applies, after the proof of `make_clamp` if the input has no
+/// bounds.
+///
+/// # Errors
+/// `MakeTransformation` when the size is not known, when there are no bounds, or when `size` or
+/// `bounds` differ from those of the input; `FailedFunction` when a record may be NaN; and the
+/// errors of `make_variance`.
+pub fn make_sized_bounded_variance<T, M>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    size: Option<usize>,
+    bounds: Option<Bounds<T>>,
+    ddof: usize,
+) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, AtomDomain<T>, AbsoluteDistance<T>>>
+where
+    T: Atom + Float + Distance + Into<f64>,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+{
+    known_size(input.domain(), size, "use `make_resize` first")?;
+    within_bounds(input, bounds, |input| make_variance::<_, _, Pairwise<T>>(input, ddof))
+}
+register! {
+    "sized.rs": make_sized_bounded_variance(input, size = null, bounds = null, ddof = 1)
+        for T in [f32, f64],
+            M in dataset_metrics;
+}
+
+/// Compute the covariance of a known number of bounded pairs, as [`make_covariance`] does.
+///
+/// # Arguments
+/// * `size` - the number of records
+/// * `bounds_0` - a pair `[lower, upper]` for the first parts
+/// * `bounds_1` - a pair `[lower, upper]` for the second parts
+/// * `ddof` - the sum of products of deviations is divided by the number of records less `ddof`
+///
+/// The type argument `S` names a summation algorithm and has no effect.
+///
+/// # Map
+/// The map of `make_covariance`.
+///
+/// # Proof
+/// The proof of `make_covariance` applies.
+///
+/// # Errors
+/// The errors of `make_covariance`.
+pub fn make_sized_bounded_covariance<S>(
+    size: usize,
+    bounds_0: Bounds<S::Item>,
+    bounds_1: Bounds<S::Item>,
+    ddof: usize,
+) -> Result<
+    Transformation<
+        VectorDomain<PairDomain<AtomDomain<S::Item>, AtomDomain<S::Item>>>,
+        SymmetricDistance,
+        AtomDomain<S::Item>,
+        AbsoluteDistance<S::Item>,
+    >,
+>
+where
+    S: Summation<Item: Atom + Float + Distance + Into<f64>>,
+{
+    let pairs = PairDomain::new(AtomDomain::bounded(bounds_0), AtomDomain::bounded(bounds_1));
+    let domain = VectorDomain::new(pairs).with_size(size);
+    make_covariance::<_, _, S>(Space::new(domain, SymmetricDistance)?, ddof)
+}
+register! {
+    "sized.rs": make_sized_bounded_covariance(size, bounds_0, bounds_1, ddof = 1)
+        for S in [Pairwise<f32>, Pairwise<f64>, Sequential<f32>, Sequential<f64>] = Pairwise<f64>;
+}
+
+/// Score the candidates for a quantile, as [`make_quantile_score_candidates`] does.
+///
+/// # Arguments
+/// * `size` - the number of records; the size of the input when absent
+/// * `candidates` - the values that may be released, in increasing order
+/// * `alpha` - which quantile: a number from 0 to 1, or a pair `[numerator, denominator]`
+///
+/// # Map
+/// The map of `make_quantile_score_candidates` for known size.
+///
+/// # Proof
+/// The proof of `make_quantile_score_candidates` for known size applies.
+///
+/// # Errors
+/// `MakeTransformation` when the size is not known or is not `size`; and the errors of
+/// `make_quantile_score_candidates`.
+pub fn make_sized_quantile_score_candidates<T, M, MO>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    size: Option<usize>,
+    candidates: Vec<T>,
+    alpha: Alpha,
+) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, VectorDomain<AtomDomain<u64>>, MO>>
+where
+    T: Atom + Number,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+    MO: ScoreDistance,
+{
+    let advice = "use `make_quantile_score_candidates`, or `make_resize` first";
+    known_size(input.domain(), size, advice)?;
+    make_quantile_score_candidates(input, candidates, alpha)
+}
+register! {
+    "sized.rs": make_sized_quantile_score_candidates(input, size = null, candidates, alpha)
+        for T in numbers,
+            M in dataset_metrics,
+            MO in [RangeDistance<u64>, LInfDistance<u64>] = RangeDistance<u64>;
+}
+
+/// Continue from records within the stated bounds, which are those of the domain or are set by a
+/// clamp.
+fn within_bounds<T, M, DO, MO>(
+    input: Space<Records<T>, M>,
+    stated: Option<Bounds<T>>,
+    next: impl FnOnce(Space<Records<T>, M>) -> Result<Transformation<Records<T>, M, DO, MO>>,
+) -> Result<Transformation<Records<T>, M, DO, MO>>
+where
+    T: Atom + Number,
+    M: DatasetMetric + MetricOn<Records<T>>,
+    DO: Domain,
+    MO: Metric,
+{
+    match (input.domain().element().bounds(), stated) {
+        (Some(known), Some(stated)) if *known != stated => Err(Error::MakeTransformation(format!(
+            "bounds: expected [{}, {}], the bounds of the input, found [{}, {}]",
+            known.lower(),
+            known.upper(),
+            stated.lower(),
+            stated.upper()
+        ))),
+        (None, Some(stated)) => make_clamp(input, stated)?.then(next),
+        _ => next(input),
+    }
+}
+
+#[cfg(test)]
+mod tests;

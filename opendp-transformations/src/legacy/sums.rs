@@ -1,0 +1,332 @@
+//! Sums under the names of older strategies, on an input space that they build themselves.
+//!
+//! [`make_sum`] adds exactly and rounds once, so all strategies are one: the order of the records
+//! does not matter, and a sum of integers beyond the range of their type is the nearest of them.
+
+use opendp_core::arith::{Directed, InfCast, Integer};
+use opendp_core::{
+    AbsoluteDistance, Atom, AtomDomain, Bounds, Distance, Error, InsertDeleteDistance, MetricOn,
+    Result, Space, SymmetricDistance, Transformation, VectorDomain,
+};
+
+use crate::symmetric::Records;
+use crate::{Pairwise, Sequential, Summand, Summation, make_sum};
+
+/// Define sums of integers of type `T`: the name, the arguments, the metric, the input space.
+macro_rules! integer_sums {
+    ($(
+        $(#[$documentation:meta])*
+        pub fn $name:ident($($argument:ident: $type:ty),+)
+            on $metric:ty = $input:expr;
+    )+) => {$(
+        $(#[$documentation])*
+        pub fn $name<T>(
+            $($argument: $type),+
+        ) -> Result<
+            Transformation<VectorDomain<AtomDomain<T>>, $metric, AtomDomain<T>, AbsoluteDistance<T>>,
+        >
+        where
+            T: Summand<Total = T> + Integer + Distance,
+        {
+            make_sum($input?)
+        }
+        register! {
+            "sums.rs": $name($($argument),+)
+                for T in integers = i32;
+        }
+    )+};
+}
+
+/// Define sums of floats of type `S::Item`, in the same way.
+macro_rules! float_sums {
+    ($(
+        $(#[$documentation:meta])*
+        pub fn $name:ident($($argument:ident: $type:ty),+)
+            on $metric:ty = $input:expr;
+    )+) => {$(
+        $(#[$documentation])*
+        pub fn $name<S>(
+            $($argument: $type),+
+        ) -> Result<
+            Transformation<
+                VectorDomain<AtomDomain<S::Item>>,
+                $metric,
+                AtomDomain<f64>,
+                AbsoluteDistance<f64>,
+            >,
+        >
+        where
+            S: Summation<Item: Summand<Total = f64>>,
+        {
+            make_sum($input?)
+        }
+        register! {
+            "sums.rs": $name($($argument),+)
+                for S in [Pairwise<f32>, Pairwise<f64>, Sequential<f32>, Sequential<f64>]
+                    = Pairwise<f64>;
+        }
+    )+};
+}
+
+integer_sums! {
+    /// Add up an unknown number of bounded integers of either sign, as [`make_sum`] does.
+    ///
+    /// # Arguments
+    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    ///
+    /// # Map
+    /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`.
+    ///
+    /// # Proof
+    /// The proof of `make_sum` applies.
+    ///
+    /// # Errors
+    /// The map gives `Overflow` when the bound does not fit `T`.
+    pub fn make_bounded_int_split_sum(bounds: Bounds<T>)
+        on SymmetricDistance = bounded(None, bounds);
+
+    /// Add up a known number of bounded integers of either sign, as [`make_sum`] does.
+    ///
+    /// # Arguments
+    /// * `size` - the number of records
+    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    ///
+    /// # Map
+    /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`.
+    ///
+    /// # Proof
+    /// The proof of `make_sum` applies.
+    ///
+    /// # Errors
+    /// The map gives `Overflow` when the bound does not fit `T`.
+    pub fn make_sized_bounded_int_split_sum(size: usize, bounds: Bounds<T>)
+        on SymmetricDistance = bounded(Some(size), bounds);
+
+    /// Add up an unknown number of bounded integers of one sign, as [`make_sum`] does.
+    ///
+    /// # Arguments
+    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    ///
+    /// # Precondition
+    /// The bounds do not have different signs; either may be zero.
+    ///
+    /// # Map
+    /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`.
+    ///
+    /// # Proof
+    /// The proof of `make_sum` applies.
+    ///
+    /// # Errors
+    /// `MakeTransformation` when the bounds have different signs. The map gives `Overflow` when the
+    /// bound does not fit `T`.
+    pub fn make_bounded_int_monotonic_sum(bounds: Bounds<T>)
+        on SymmetricDistance = bounded(None, of_one_sign(bounds)?);
+
+    /// Add up a known number of bounded integers of one sign, as [`make_sum`] does.
+    ///
+    /// # Arguments
+    /// * `size` - the number of records
+    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    ///
+    /// # Precondition
+    /// The bounds do not have different signs; either may be zero.
+    ///
+    /// # Map
+    /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`.
+    ///
+    /// # Proof
+    /// The proof of `make_sum` applies.
+    ///
+    /// # Errors
+    /// `MakeTransformation` when the bounds have different signs. The map gives `Overflow` when the
+    /// bound does not fit `T`.
+    pub fn make_sized_bounded_int_monotonic_sum(size: usize, bounds: Bounds<T>)
+        on SymmetricDistance = bounded(Some(size), of_one_sign(bounds)?);
+
+    /// Add up an unknown number of bounded integers in order, as [`make_sum`] does.
+    ///
+    /// # Arguments
+    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    ///
+    /// # Map
+    /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`.
+    ///
+    /// # Proof
+    /// The proof of `make_sum` applies.
+    ///
+    /// # Errors
+    /// The map gives `Overflow` when the bound does not fit `T`.
+    pub fn make_bounded_int_ordered_sum(bounds: Bounds<T>)
+        on InsertDeleteDistance = bounded(None, bounds);
+
+    /// Add up a known number of bounded integers in order, as [`make_sum`] does.
+    ///
+    /// # Arguments
+    /// * `size` - the number of records
+    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    ///
+    /// # Map
+    /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`.
+    ///
+    /// # Proof
+    /// The proof of `make_sum` applies.
+    ///
+    /// # Errors
+    /// The map gives `Overflow` when the bound does not fit `T`.
+    pub fn make_sized_bounded_int_ordered_sum(size: usize, bounds: Bounds<T>)
+        on InsertDeleteDistance = bounded(Some(size), bounds);
+
+    /// Add up a known number of bounded integers whose sum cannot overflow, as [`make_sum`] does.
+    ///
+    /// # Arguments
+    /// * `size` - the number of records
+    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    ///
+    /// # Precondition
+    /// The sum of `size` integers within the bounds fits `T`.
+    ///
+    /// # Map
+    /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`.
+    ///
+    /// # Proof
+    /// The proof of `make_sum` applies.
+    ///
+    /// # Errors
+    /// `MakeTransformation` when a sum may not fit `T`. The map gives `Overflow` when the bound does
+    /// not fit `T`.
+    pub fn make_sized_bounded_int_checked_sum(size: usize, bounds: Bounds<T>)
+        on SymmetricDistance = bounded(Some(size), within_integers(size, bounds)?);
+}
+
+float_sums! {
+    /// Add up an unknown number of bounded floats, as [`make_sum`] does.
+    ///
+    /// # Arguments
+    /// * `size_limit` - the largest expected number of records. It has no effect on the sum: no
+    ///   record is left out
+    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    ///
+    /// The type argument `S` names a summation algorithm and has no effect.
+    ///
+    /// # Map
+    /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`, rounded up as by `make_sum`.
+    ///
+    /// # Proof
+    /// The proof of `make_sum` applies.
+    ///
+    /// # Errors
+    /// `MakeTransformation` when a bound is infinite, or when the sum of `size_limit` records may
+    /// exceed the largest `f64`. The map gives `Overflow` when the bound exceeds the largest `f64`.
+    pub fn make_bounded_float_checked_sum(size_limit: usize, bounds: Bounds<S::Item>)
+        on SymmetricDistance = bounded(None, within_floats(size_limit, bounds)?);
+
+    /// Add up a known number of bounded floats, as [`make_sum`] does.
+    ///
+    /// # Arguments
+    /// * `size` - the number of records
+    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    ///
+    /// The type argument `S` names a summation algorithm and has no effect.
+    ///
+    /// # Map
+    /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`, rounded up as by `make_sum`.
+    ///
+    /// # Proof
+    /// The proof of `make_sum` applies.
+    ///
+    /// # Errors
+    /// `MakeTransformation` when a bound is infinite, or when the sum of `size` records may
+    /// exceed the largest `f64`. The map gives `Overflow` when the bound exceeds the largest `f64`.
+    pub fn make_sized_bounded_float_checked_sum(size: usize, bounds: Bounds<S::Item>)
+        on SymmetricDistance = bounded(Some(size), bounds);
+
+    /// Add up an unknown number of bounded floats in order, as [`make_sum`] does.
+    ///
+    /// # Arguments
+    /// * `size_limit` - the largest expected number of records. It has no effect on the sum: no
+    ///   record is left out
+    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    ///
+    /// The type argument `S` names a summation algorithm and has no effect.
+    ///
+    /// # Map
+    /// With bounds `[L, U]`: `d_in * max(|L|, |U|)`, rounded up as by `make_sum`.
+    ///
+    /// # Proof
+    /// The proof of `make_sum` applies.
+    ///
+    /// # Errors
+    /// `MakeTransformation` when a bound is infinite, or when the sum of `size_limit` records may
+    /// exceed the largest `f64`. The map gives `Overflow` when the bound exceeds the largest `f64`.
+    pub fn make_bounded_float_ordered_sum(size_limit: usize, bounds: Bounds<S::Item>)
+        on InsertDeleteDistance = bounded(None, within_floats(size_limit, bounds)?);
+
+    /// Add up a known number of bounded floats in order, as [`make_sum`] does.
+    ///
+    /// # Arguments
+    /// * `size` - the number of records
+    /// * `bounds` - a pair `[lower, upper]` that each record is within
+    ///
+    /// The type argument `S` names a summation algorithm and has no effect.
+    ///
+    /// # Map
+    /// With bounds `[L, U]`: `floor(d_in / 2) * (U - L)`, rounded up as by `make_sum`.
+    ///
+    /// # Proof
+    /// The proof of `make_sum` applies.
+    ///
+    /// # Errors
+    /// `MakeTransformation` when a bound is infinite, or when the sum of `size` records may
+    /// exceed the largest `f64`. The map gives `Overflow` when the bound exceeds the largest `f64`.
+    pub fn make_sized_bounded_float_ordered_sum(size: usize, bounds: Bounds<S::Item>)
+        on InsertDeleteDistance = bounded(Some(size), bounds);
+}
+
+/// Data sets of bounded records, optionally of known size.
+fn bounded<T: Atom, M: MetricOn<Records<T>> + Default>(
+    size: Option<usize>,
+    bounds: Bounds<T>,
+) -> Result<Space<Records<T>, M>> {
+    let domain = VectorDomain::new(AtomDomain::bounded(bounds));
+    Space::new(if let Some(size) = size { domain.with_size(size) } else { domain }, M::default())
+}
+/// Check that no two numbers within the bounds have different signs.
+fn of_one_sign<T: Atom + Integer>(bounds: Bounds<T>) -> Result<Bounds<T>> {
+    if bounds.lower() < T::zero() && T::zero() < bounds.upper() {
+        return Err(Error::MakeTransformation(format!(
+            "bounds: expected bounds of one sign, found [{}, {}]; use a split or an ordered sum",
+            bounds.lower(),
+            bounds.upper()
+        )));
+    }
+    Ok(bounds)
+}
+/// Check that the sum of this many integers is a `T`.
+fn within_integers<T: Atom + Integer>(size: usize, bounds: Bounds<T>) -> Result<Bounds<T>> {
+    let extreme = |bound: T| bound.to_i128()?.checked_mul(size.try_into().ok()?);
+    for bound in [bounds.lower(), bounds.upper()] {
+        if extreme(bound).is_none_or(|sum| T::saturating_from_i128(sum).to_i128() != Some(sum)) {
+            return Err(potential(size));
+        }
+    }
+    Ok(bounds)
+}
+/// Check that the sum of this many floats is an `f64`.
+fn within_floats<T: Summand>(size: usize, bounds: Bounds<T>) -> Result<Bounds<T>> {
+    for bound in [bounds.lower(), bounds.upper()] {
+        let bound = bound.to_f64().unwrap_or(f64::NAN).abs();
+        if f64::inf_cast(size)?.inf_mul(bound).is_err() {
+            return Err(potential(size));
+        }
+    }
+    Ok(bounds)
+}
+#[cold]
+fn potential(size: usize) -> Error {
+    Error::MakeTransformation(format!(
+        "bounds: potential for overflow: the sum of {size} records may not fit its type"
+    ))
+}
+
+#[cfg(test)]
+mod tests;

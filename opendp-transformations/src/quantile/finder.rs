@@ -1,0 +1,310 @@
+//! Finds the place of a number among sorted numbers, in a few steps.
+
+use opendp_core::arith::Number;
+
+use crate::count::counts::Counts;
+use crate::widest::widest;
+
+mod spread;
+use spread::{Kind, Spread};
+
+/// Finds the place of a number among strictly increasing numbers.
+///
+/// Numbers are mapped to buckets by a map that never decreases: if `a` is in a lower bucket than
+/// `b` then `a < b`. So a number is compared only with those in its own bucket, whose place is
+/// looked up. The map needs no other property, so it may round in any way. It is chosen among a few
+/// as the one that spreads the numbers best; see [`Spread`]. If no map spreads them well, a bucket
+/// holds many numbers, and the search takes about as many steps as a search without buckets.
+///
+/// A row costs the computation of its bucket, one access to a table with 16 bytes per bucket, two
+/// comparisons, and one increment.
+pub(crate) struct Finder<T> {
+    spread: Spread,
+    search: Search<T>,
+}
+/// How the search continues in a bucket.
+enum Search<T> {
+    /// No bucket holds two numbers. Each bucket has a number to compare with: its own, or that of
+    /// the next bucket with a number, or the last number. It also has the cell of rows below that
+    /// number. The number of buckets is a power of two.
+    One(Vec<(T, u32)>),
+    Some {
+        /// The numbers, and then the last one repeated.
+        sorted: Vec<T>,
+        /// The count of numbers, without the repetitions.
+        length: usize,
+        /// For each bucket, the number of numbers in lower buckets. The length is a power of two.
+        below: Vec<u32>,
+        /// No bucket holds `2^steps` numbers.
+        steps: u32,
+    },
+}
+
+/// Rows that are searched together, so that their memory accesses overlap.
+pub(crate) const LANES: usize = 64;
+
+/// There are one to four times as many buckets as numbers, or this many if this helps, and at most
+/// `MOST_BUCKETS`: the table should fit the nearest cache.
+const BUCKETS: usize = 1 << 12;
+const MOST_BUCKETS: usize = 1 << 18;
+/// Up to this many buckets, rows are counted in the nearest cache, in runs of this many groups.
+const FEW: usize = 1 << 8;
+const MOST_GROUPS: usize = 1 << 16;
+/// Incrementing the same counter twice in a row stalls, so the rows alternate between counters.
+const TURNS: usize = 4;
+const PLACES: usize = 4 * TURNS * FEW;
+
+impl<T: Number> Finder<T> {
+    /// Prepare the search among strictly increasing numbers, at least one.
+    pub(crate) fn new(numbers: &[T]) -> Self {
+        let times =
+            |n: usize| numbers.len().saturating_mul(n).min(MOST_BUCKETS).next_power_of_two();
+        let more = times(4).max(BUCKETS);
+        let mut finder = Finder::with(numbers, times(1), Kind::Whole);
+        for buckets in [times(1), times(2), times(4), more] {
+            for kind in [Kind::Whole, Kind::Even, Kind::Logarithmic] {
+                if finder.steps() == 1 {
+                    return finder;
+                }
+                let other = Finder::with(numbers, buckets, kind);
+                if other.steps() < finder.steps() {
+                    finder = other;
+                }
+            }
+        }
+        finder
+    }
+    fn with(numbers: &[T], buckets: usize, kind: Kind) -> Self {
+        // If there are more numbers than a table can count, they are searched without a table.
+        let countable = u32::try_from(numbers.len().saturating_mul(2)).is_ok();
+        let buckets = if countable { buckets } else { 1 };
+        let spread = Spread::new(numbers, buckets, kind);
+        let (mut below, mut most) = (vec![0_u32; buckets], 0);
+        for number in numbers {
+            let count = &mut below[spread.bucket(*number)];
+            *count = count.saturating_add(1);
+            most = most.max(*count);
+        }
+        let mut sum = 0_u32;
+        for count in &mut below {
+            sum = sum.saturating_add(std::mem::replace(count, sum));
+        }
+        let last = numbers.last().copied().unwrap_or_else(T::zero);
+        if countable && most == 1 {
+            // Rows in buckets after the bucket of the last number are above that number.
+            let entry = |count: u32| match numbers.get(count as usize) {
+                Some(number) => (*number, 2 * count),
+                None => (last, 2 * count.saturating_sub(1)),
+            };
+            return Finder { spread, search: Search::One(below.into_iter().map(entry).collect()) };
+        }
+        let steps = if buckets == 1 { numbers.len().ilog2() + 1 } else { most.ilog2() + 1 };
+        let mut sorted = numbers.to_vec();
+        sorted.resize(numbers.len() + (1 << steps), last);
+        Finder { spread, search: Search::Some { sorted, length: numbers.len(), below, steps } }
+    }
+    fn steps(&self) -> u32 {
+        match &self.search {
+            Search::One(_) => 1,
+            Search::Some { steps, .. } => *steps,
+        }
+    }
+    /// Count rows by their cells: twice the number of numbers below the row, plus one if the row
+    /// equals one of the numbers.
+    ///
+    /// Each row takes the same steps, without a branch on the data.
+    pub(crate) fn count(&self, rows: &[T], counts: &mut Counts) {
+        let mut cells = [0; LANES];
+        let rest = match &self.search {
+            Search::One(entries) if entries.len() <= FEW => {
+                let (groups, rest) = rows.as_chunks();
+                for groups in groups.chunks(MOST_GROUPS) {
+                    let places = widest(
+                        #[inline(always)]
+                        || self.places(entries, groups),
+                    );
+                    for ((_, below), turns) in entries.iter().zip(places.chunks(4 * TURNS)) {
+                        let mut sums = [0; 4];
+                        for turn in turns.chunks(4) {
+                            for (sum, rows) in sums.iter_mut().zip(turn) {
+                                *sum += rows;
+                            }
+                        }
+                        for (cell, rows) in sums.into_iter().enumerate().take(3) {
+                            counts.raise(*below as usize + cell, rows.into());
+                        }
+                    }
+                }
+                rest
+            }
+            _ => rows,
+        };
+        for group in rest.chunks(LANES) {
+            let cells = widest(
+                #[inline(always)]
+                || self.cells(group, &mut cells),
+            );
+            counts.add(cells.iter().copied());
+        }
+    }
+    /// Count rows by bucket, by turn, and by whether they are below the number of the bucket, equal
+    /// to it, or above it. These are three counters in a group of four, so an index is computed by
+    /// shifts.
+    #[inline(always)]
+    fn places(&self, entries: &[(T, u32)], groups: &[[T; LANES]]) -> [u32; PLACES] {
+        let mut counts = [0; PLACES];
+        let (mut places, mut numbers, mask) = ([0; LANES], [T::zero(); LANES], entries.len() - 1);
+        for rows in groups {
+            self.spread.buckets(rows, &mut places);
+            for (number, bucket) in numbers.iter_mut().zip(&places) {
+                *number = entries[*bucket & mask].0;
+            }
+            for (turn, (place, row)) in places.iter_mut().zip(rows).enumerate() {
+                let number = numbers[turn];
+                let above = usize::from(number <= *row) + usize::from(number < *row);
+                *place = 4 * (TURNS * *place + turn % TURNS) + above;
+            }
+            for place in &places {
+                counts[*place % PLACES] += 1;
+            }
+        }
+        counts
+    }
+    /// Find the cells of up to [`LANES`] rows.
+    ///
+    /// The search of a bucket continues into the next buckets, which hold larger numbers, and
+    /// beyond the end into repetitions of the last number, which only count for rows above it.
+    #[inline(always)]
+    fn cells<'a>(&self, rows: &[T], cells: &'a mut [usize; LANES]) -> &'a [usize] {
+        let count = rows.len().min(LANES);
+        let cells = &mut cells[..count];
+        self.spread.buckets(rows, cells);
+        match &self.search {
+            Search::One(entries) => {
+                let mask = entries.len() - 1;
+                for (cell, row) in cells.iter_mut().zip(rows) {
+                    let (number, below) = entries[*cell & mask];
+                    *cell =
+                        below as usize + usize::from(number <= *row) + usize::from(number < *row);
+                }
+            }
+            Search::Some { sorted, length, below, steps } => {
+                let mask = below.len() - 1;
+                for cell in cells.iter_mut() {
+                    *cell = below[*cell & mask] as usize;
+                }
+                for step in (0..*steps).rev() {
+                    let half = 1 << step;
+                    for (cell, row) in cells.iter_mut().zip(rows) {
+                        *cell += usize::from(sorted[*cell + half - 1] < *row) * half;
+                    }
+                }
+                for (cell, row) in cells.iter_mut().zip(rows) {
+                    *cell = 2 * (*cell).min(*length) + usize::from(sorted[*cell] == *row);
+                }
+            }
+        }
+        cells
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The cell of a row, by the definition.
+    fn cell<T: Number>(numbers: &[T], row: T) -> usize {
+        2 * numbers.iter().filter(|x| **x < row).count() + usize::from(numbers.contains(&row))
+    }
+    #[track_caller]
+    fn check<T: Number>(numbers: &[T], rows: &[T]) -> Finder<T> {
+        let finder = Finder::new(numbers);
+        for row in rows.iter().chain(numbers) {
+            let expected = cell(numbers, *row);
+            for count in [0, 1, LANES] {
+                let found = finder.cells(&vec![*row; count], &mut [0; LANES]).to_vec();
+                assert_eq!(found, vec![expected; count], "{row} of {numbers:?}");
+            }
+        }
+        // Many rows at a time.
+        let many: Vec<T> =
+            rows.iter().chain(numbers).copied().cycle().take(5 * LANES + 1).collect();
+        let mut expected = vec![0; 2 * numbers.len() + 1];
+        many.iter().for_each(|row| expected[cell(numbers, *row)] += 1);
+        let mut counts = Counts::new(expected.len());
+        finder.count(&many, &mut counts);
+        assert_eq!(Vec::<u64>::from(counts), expected, "{numbers:?}");
+        // Each map to buckets gives the same cells.
+        for kind in [Kind::Whole, Kind::Even, Kind::Logarithmic] {
+            for buckets in [1, 2, 64, 4096] {
+                let other = Finder::with(numbers, buckets, kind);
+                for row in rows.iter().chain(numbers) {
+                    let found = other.cells(&[*row], &mut [0; LANES]).to_vec();
+                    assert_eq!(found, [cell(numbers, *row)], "{row}, {buckets} {kind:?}");
+                }
+            }
+        }
+        finder
+    }
+
+    #[test]
+    fn finds_the_cell_of_every_row_whatever_the_number_of_numbers() {
+        for length in 1_u32..=70 {
+            let numbers: Vec<f64> = (0..length).map(f64::from).collect();
+            let mut rows: Vec<f64> = (0..=length).map(|i| f64::from(i) - 0.5).collect();
+            rows.extend([f64::INFINITY, f64::NEG_INFINITY, f64::MAX, 5e-324, -5e-324]);
+            assert_eq!(check(&numbers, &rows).steps(), 1);
+        }
+    }
+    #[test]
+    fn finds_floats_at_the_ends_of_their_range() {
+        let infinity = f64::INFINITY;
+        let all = [-infinity, f64::MIN, -1.0, -5e-324, 0.0, 5e-324, 1.0, f64::MAX, infinity];
+        for from in 0..all.len() {
+            for to in from + 1..=all.len() {
+                check(&all[from..to], &all);
+            }
+        }
+        let near: Vec<f64> = (0..50).map(|i| f64::from_bits(1.0_f64.to_bits() + 2 * i)).collect();
+        let rows: Vec<f64> = (0..100).map(|i| f64::from_bits(1.0_f64.to_bits() + i)).collect();
+        check(&near, &rows);
+        check(&near.iter().map(|x| -1.0 / x).collect::<Vec<_>>(), &[-1.0, 0.0, 1.0]);
+        check(&[0.1_f32, 0.2, 3e38, f32::INFINITY], &[0.0, 0.15, f32::MAX, -1.0]);
+    }
+    #[test]
+    fn takes_zeros_of_either_sign_for_one_number() {
+        for zero in [0.0, -0.0] {
+            for numbers in [vec![zero], vec![zero, 1e300], vec![-1e-300, zero, 1e-300]] {
+                check(&numbers, &[0.0, -0.0]);
+            }
+        }
+    }
+    #[test]
+    fn finds_integers_that_floats_do_not_tell_apart() {
+        let base = i64::MAX - 100;
+        let numbers: Vec<i64> = (0..50).map(|i| base + 2 * i).collect();
+        let rows: Vec<i64> = (0..100).map(|i| base + i).chain([i64::MIN, 0, i64::MAX]).collect();
+        assert_eq!(check(&numbers, &rows).steps(), 1);
+        // As floats they all share a bucket.
+        assert_eq!(Finder::with(&numbers, 4096, Kind::Even).steps(), 6);
+        for width in [(1 << 51) - 1, 1 << 51] {
+            let ends = [-7, -7 + width / 2, -7 + width];
+            let rows = [i64::MIN, -8, -6, -8 + width / 2, -6 + width / 2, width - 8, width - 6];
+            check(&ends, &[&rows[..], &[i64::MAX]].concat());
+        }
+        check(&[i64::MIN, -1, i64::MAX], &rows);
+        check(&[0_u8, 255], &[1, 254]);
+        check(&[i128::MIN, i128::MIN + 1, i128::MAX], &[0, i128::MAX - 1]);
+        check(&[i64::MIN, i64::MIN + 1, i64::MAX - 1], &[0, i64::MAX]);
+        check(&[i64::MIN + 1, 5, i64::MAX], &[0, i64::MIN, i64::MIN + 2, i64::MAX - 1]);
+        check(&[u64::MAX - 1, u64::MAX], &[0, u64::MAX - 2]);
+    }
+    #[test]
+    fn needs_one_step_for_numbers_that_are_spread_evenly_or_in_proportion() {
+        let evenly: Vec<i32> = (0..10_000).map(|i| 7 * i - 3).collect();
+        assert_eq!(Finder::new(&evenly).steps(), 1);
+        let in_proportion: Vec<f64> = (0..1000).map(|i| 1.01_f64.powi(i)).collect();
+        assert_eq!(Finder::new(&in_proportion).steps(), 1);
+        assert!(Finder::with(&in_proportion, 4096, Kind::Even).steps() > 1);
+    }
+}

@@ -1,0 +1,34 @@
+//! Finds the bins of quantiles of noisy counts.
+
+use opendp_core::{Error, Result};
+
+use crate::quantile::cdf::cumulative;
+
+/// Return, for each alpha, its bin, if there is one, and its position in the bin from zero to one.
+pub(crate) fn places(
+    counts: &[f64],
+    edges: usize,
+    alphas: &[f64],
+) -> Result<Vec<Option<(usize, f64)>>> {
+    let inner = edges - 1;
+    let counts = match counts.len() {
+        bins if bins == inner => counts,
+        bins if bins == inner + 2 => &counts[1..=inner],
+        bins => return Err(unfit(edges, bins)),
+    };
+    let cdf = cumulative(counts);
+    let place = |alpha: &f64| {
+        let bin = cdf.iter().position(|share| alpha <= share)?;
+        let left = bin.checked_sub(1).and_then(|before| cdf.get(before)).copied().unwrap_or(0.0);
+        let share = (alpha - left) / (cdf.get(bin).copied().unwrap_or(1.0) - left);
+        // In a bin without records the share is NaN and becomes zero.
+        Some((bin, if 0.0 < share { share.min(1.0) } else { 0.0 }))
+    };
+    Ok(alphas.iter().map(place).collect())
+}
+#[cold]
+fn unfit(edges: usize, counts: usize) -> Error {
+    Error::FailedFunction(format!(
+        "the input has {counts} counts, expected one less or one more than the {edges} edges"
+    ))
+}

@@ -1,0 +1,332 @@
+//! Scores for the distance of each candidate from a quantile.
+
+use opendp_core::arith::Number;
+use opendp_core::{
+    Atom, AtomDomain, DatasetMetric, Error, Function, LInfDistance, Metric, MetricOn,
+    RangeDistance, Result, Space, StabilityMap, Transformation, VectorDomain,
+};
+
+use crate::Alpha;
+use crate::quantile::alpha::Fraction;
+use crate::quantile::ranks::QuantileScores;
+use crate::rows::clamp::may_be_nan;
+use crate::symmetric::Records;
+
+/// Score each candidate by its distance from a quantile of the records.
+///
+/// A selection mechanism that prefers low scores then releases a quantile. The worst candidate has
+/// the largest score: select with `negate` or `"min"`.
+///
+/// # Arguments
+/// * `candidates` - the values that may be released, in increasing order
+/// * `alpha` - which quantile: a number from 0 to 1, or a pair `[numerator, denominator]`
+///
+/// # Precondition
+/// Records are not NaN. There is at least one candidate, no candidate is NaN, and each is greater
+/// than the one before.
+///
+/// # Function
+/// Let `a / b` be `alpha` if its denominator is below `D`, otherwise `trunc(alpha * D) / D`, where
+/// `D` is 10000 when the size is unknown and `u64::MAX / n` when it is `n`. Let `#(x < c)`,
+/// `#(x = c)` and `#(x > c)` count records. The score of the candidate `c` is
+///
+/// `|(b - a) * #(x < c) - a * #(x > c)| = |b * #(x < c) - a * (n - #(x = c))|`,
+///
+/// which is the distance of its rank from the ideal rank, times `b`. It is computed exactly in 128
+/// bits; a score that does not fit `u64` becomes the largest `u64`. The counts themselves are not
+/// limited. If `#(x < c)` and `n - #(x = c)` were limited separately, and only one of them reached
+/// its limit, then one record could move their difference by more than the bounds below.
+///
+/// # Postcondition
+/// The output holds the score of each candidate, in order.
+///
+/// # Map
+/// Let `d` be the symmetric distance, which is `d_in`, or `2 * d_in` when the metric counts
+/// replaced records. The largest change of a score is at most
+///
+/// - unknown size: `d * max(a, b - a)`;
+/// - known size: `floor(d / 2) * b`.
+///
+/// This is the map for `LInfDistance`, without the promise of a common direction. The map for
+/// `RangeDistance` is twice as much, or the same if `alpha` is 0 or 1.
+///
+/// # Proof
+/// Let `t(c) = (b - a) * #(x < c) - a * #(x > c)`, so that the score is `|t(c)|`.
+///
+/// *Unknown size.* Adding a record `x` moves `t(c)` by `b - a` if `x < c`, by `-a` if `x > c`, and
+/// not at all if `x = c`; removing it does the opposite. The absolute value and saturation do not
+/// increase the distance of two numbers. So each score changes by at most `max(a, b - a)`, and in
+/// `d` such steps by at most `d` times that.
+///
+/// *Known size.* The data sets are `floor(d / 2)` replacements apart. Replacing `x` by `y > x`
+/// moves `t(c)` by `-b` if `x < c < y`, by `a - b` if `c = y`, by `-a` if `c = x`, and by zero
+/// otherwise; so by at most `b`.
+///
+/// *Range.* The changes of two scores differ by at most twice the largest change. If `a = 0` then
+/// the score is `b * #(x < c)`. An added record moves each score by 0 or `b`. A replacement by a
+/// greater record moves each score by 0 or `-b`. The inverse steps move the scores in the other
+/// direction. In each step all changes have one sign, also after saturation, so two changes differ
+/// by at most `b`. The range of changes obeys the triangle inequality along the steps. If `a = b`
+/// then the score is `b * #(x > c)`, and the same holds mirrored.
+///
+/// For `alpha` between 0 and 1 and enough records, the bounds are attained.
+///
+/// # Errors
+/// `FailedFunction` when a record may be NaN; `MakeTransformation` when there are no candidates, or
+/// they are NaN or not strictly increasing. The map gives `Overflow` when the bound does not fit
+/// `u64`.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::{Alpha, make_quantile_score_candidates};
+/// let input = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
+/// let median = make_quantile_score_candidates::<_, _, RangeDistance<u64>>(
+///     input,
+///     vec![0, 25, 50, 75, 100],
+///     Alpha::new(0.5)?,
+/// )?;
+/// assert_eq!(median.invoke(&(0..=100).collect())?, [100, 50, 0, 50, 100]);
+/// assert_eq!(median.map(&1)?, 2);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_quantile_score_candidates<T, M, MO>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    candidates: Vec<T>,
+    alpha: Alpha,
+) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, VectorDomain<AtomDomain<u64>>, MO>>
+where
+    T: Atom + Number,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+    MO: ScoreDistance,
+{
+    check(input.domain(), &candidates)?;
+    let (size, metric) = (input.domain().size(), input.metric().clone());
+    let alpha = alpha.for_size(size);
+    let domain = VectorDomain::new(AtomDomain::default()).with_size(candidates.len());
+    let output = Space::new(domain, MO::default())?;
+    let map = StabilityMap::new(move |d_in: &u32| {
+        sensitivity::<MO>(metric.to_symmetric(*d_in)?, size.is_some(), alpha)
+    });
+    Ok(Transformation::new(
+        input,
+        output,
+        Function::fold(QuantileScores::new(candidates, alpha)),
+        map,
+    ))
+}
+
+register! {
+    "quantile_score_candidates.rs": make_quantile_score_candidates(input, candidates, alpha)
+        for T in numbers,
+            M in dataset_metrics,
+            MO in [RangeDistance<u64>, LInfDistance<u64>] = RangeDistance<u64>;
+}
+
+/// A distance between vectors of scores, bounded by the largest change of any score.
+pub trait ScoreDistance:
+    Metric<Distance = u64> + Default + MetricOn<VectorDomain<AtomDomain<u64>>>
+{
+    /// Bound the distance, given the largest change of any score, and whether the changes are sums
+    /// of steps. In each step all scores move in one direction, by at most the step's share of the
+    /// largest change.
+    ///
+    /// # Errors
+    /// `Overflow` when the bound does not fit.
+    fn from_largest(change: u64, in_one_direction: bool) -> Result<u64>;
+}
+impl ScoreDistance for LInfDistance<u64> {
+    fn from_largest(change: u64, _: bool) -> Result<u64> {
+        Ok(change)
+    }
+}
+impl ScoreDistance for RangeDistance<u64> {
+    fn from_largest(change: u64, in_one_direction: bool) -> Result<u64> {
+        if in_one_direction { Ok(change) } else { checked_product(change, 2) }
+    }
+}
+
+fn check<T: Atom + Number>(records: &Records<T>, candidates: &[T]) -> Result<()> {
+    if records.element().nan() {
+        return Err(may_be_nan());
+    }
+    let wrong = |what| Err(Error::MakeTransformation(format!("candidates: {what}")));
+    if candidates.is_empty() {
+        return wrong("found none, expected at least one");
+    }
+    if candidates.iter().any(|candidate| candidate.is_null()) {
+        return wrong("found NaN, expected numbers");
+    }
+    if !candidates.is_sorted_by(|a, b| a < b) {
+        return wrong("expected each to be greater than the one before");
+    }
+    Ok(())
+}
+
+fn sensitivity<MO: ScoreDistance>(d_in: u32, sized: bool, alpha: Fraction) -> Result<u64> {
+    let Fraction { numerator, denominator } = alpha;
+    let rest = denominator - numerator;
+    let change = match sized {
+        true => checked_product(u64::from(d_in / 2), denominator)?,
+        false => checked_product(d_in.into(), numerator.max(rest))?,
+    };
+    MO::from_largest(change, numerator == 0 || rest == 0)
+}
+fn checked_product(left: u64, right: u64) -> Result<u64> {
+    left.checked_mul(right).ok_or_else(|| {
+        Error::Overflow(format!("d_in: the sensitivity {left} * {right} does not fit u64"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_checks::metrics::*;
+    use opendp_core::{DistanceOn, laws};
+
+    type Scores<M, MO> = Transformation<Records<i32>, M, VectorDomain<AtomDomain<u64>>, MO>;
+    fn make<M, MO>(size: Option<usize>, candidates: &[i32], alpha: (u64, u64)) -> Scores<M, MO>
+    where
+        M: DatasetMetric + Default + MetricOn<Records<i32>>,
+        MO: ScoreDistance,
+    {
+        let domain = VectorDomain::new(AtomDomain::default());
+        let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
+        let input = Space::new(domain, M::default()).unwrap();
+        let alpha = Alpha::from_fraction(alpha.0, alpha.1).unwrap();
+        make_quantile_score_candidates(input, candidates.to_vec(), alpha).unwrap()
+    }
+    const ALPHAS: [(u64, u64); 6] = [(0, 1), (1, 4), (1, 2), (2, 3), (9, 10), (1, 1)];
+
+    #[test]
+    fn scores_as_the_founding_documents_do() {
+        let check = |records: i32, alpha: (u64, u64), expected: &[u64]| {
+            let data: Vec<i32> = (0..records).collect();
+            let scores = make::<SymmetricDistance, RangeDistance<u64>>(None, &data, alpha);
+            assert_eq!(scores.invoke(&data).unwrap(), expected);
+        };
+        check(5, (1, 2), &[4, 2, 0, 2, 4]);
+        check(6, (1, 2), &[5, 3, 1, 1, 3, 5]);
+        check(5, (1, 4), &[4, 0, 4, 8, 12]);
+        check(6, (1, 4), &[5, 1, 3, 7, 11, 15]);
+        let hundred: Vec<i32> = (0..100).collect();
+        let median = [20, 33, 40, 50, 72, 100];
+        let median = make::<SymmetricDistance, LInfDistance<u64>>(None, &median, (1, 2));
+        assert_eq!(median.invoke(&hundred).unwrap(), [59, 33, 19, 1, 45, 100]);
+    }
+    #[test]
+    fn maps_as_the_catalogue_lists_for_the_largest_change() {
+        let map = |size, alpha, d: u32| {
+            let domain = VectorDomain::new(AtomDomain::<i32>::default());
+            let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
+            let input = Space::new(domain, SymmetricDistance).unwrap();
+            let alpha = Alpha::new(alpha).unwrap();
+            make_quantile_score_candidates::<_, _, LInfDistance<u64>>(input, vec![0, 25], alpha)
+                .unwrap()
+                .map(&d)
+                .unwrap()
+        };
+        assert_eq!([1, 2].map(|d| map(None, 0.5, d)), [1, 2]);
+        assert_eq!((map(None, 0.75, 1), map(None, 0.9, 1)), (3, 9000));
+        assert_eq!([1, 2, 3, 4].map(|d| map(Some(100), 0.75, d)), [0, 4, 4, 8]);
+        let linf = sensitivity::<LInfDistance<u64>>;
+        let fraction = |numerator, denominator| Fraction { numerator, denominator };
+        assert_eq!(linf(1, false, fraction(2, 3)), Ok(2));
+        assert_eq!(linf(3, true, fraction(1, 2)), Ok(2));
+        assert_eq!(linf(2, true, fraction(2, 3)), Ok(3));
+    }
+    #[track_caller]
+    fn check<M, MO>(size: Option<usize>)
+    where
+        M: DatasetMetric + Default + DistanceOn<Records<i32>>,
+        MO: ScoreDistance + DistanceOn<VectorDomain<AtomDomain<u64>>>,
+    {
+        for alpha in ALPHAS {
+            let scores = make::<M, MO>(size, &[i32::MIN, 0, 1], alpha);
+            assert!(laws::all(&scores, &[i32::MIN, -1, 0, 1, i32::MAX], 3).unwrap() > 0);
+        }
+    }
+    #[test]
+    fn obeys_the_laws_under_every_metric() {
+        for size in [None, Some(0), Some(3)] {
+            check::<SymmetricDistance, RangeDistance<u64>>(size);
+            check::<SymmetricDistance, LInfDistance<u64>>(size);
+            check::<InsertDeleteDistance, RangeDistance<u64>>(size);
+            check::<InsertDeleteDistance, LInfDistance<u64>>(size);
+        }
+        check::<ChangeOneDistance, RangeDistance<u64>>(Some(3));
+        check::<ChangeOneDistance, LInfDistance<u64>>(Some(3));
+        check::<HammingDistance, RangeDistance<u64>>(Some(3));
+        check::<HammingDistance, LInfDistance<u64>>(Some(3));
+    }
+    #[test]
+    fn takes_floats_of_every_kind() {
+        let input =
+            Space::new(VectorDomain::new(AtomDomain::non_nan()), SymmetricDistance).unwrap();
+        let scores = make_quantile_score_candidates::<f64, _, RangeDistance<u64>>(
+            input,
+            vec![f64::NEG_INFINITY, -0.0, 5e-324],
+            Alpha::new(0.3).unwrap(),
+        )
+        .unwrap();
+        let alphabet = [f64::NEG_INFINITY, -0.0, 0.0, 5e-324, f64::MAX];
+        assert!(laws::all(&scores, &alphabet, 3).unwrap() > 0);
+    }
+    /// Test whether the map still holds when scaled down to a part.
+    fn slack<MO>(size: Option<usize>, alpha: (u64, u64), part: impl Fn(u64) -> u64) -> bool
+    where
+        MO: ScoreDistance + DistanceOn<VectorDomain<AtomDomain<u64>>>,
+        MO::Distance: Copy,
+    {
+        let data = laws::vectors(&[0, 2, 4], 6);
+        let honest = make::<SymmetricDistance, MO>(size, &[1, 3], alpha);
+        assert!(laws::stable(&honest, &data).unwrap() > 0);
+        let smaller: Vec<u64> = (0..=12).map(|d| part(honest.map(&d).unwrap())).collect();
+        let map = StabilityMap::new(move |d: &u32| {
+            usize::try_from(*d)
+                .ok()
+                .and_then(|d| smaller.get(d).copied())
+                .ok_or_else(|| Error::FailedMap("no such distance among these data".into()))
+        });
+        let (input, output) = (honest.input().clone(), honest.output().clone());
+        let changed = Transformation::new(input, output, honest.function().clone(), map);
+        laws::stable(&changed, &data).is_ok()
+    }
+    #[test]
+    fn promises_no_more_than_is_attained() {
+        // To test nine tenths, more records would be needed.
+        for alpha in [(0, 1), (1, 4), (1, 2), (2, 3), (1, 1)] {
+            for size in [None, Some(6)] {
+                // A bound lowered by one fails at some distance.
+                assert!(!slack::<RangeDistance<u64>>(size, alpha, |d| d.saturating_sub(1)));
+                assert!(!slack::<LInfDistance<u64>>(size, alpha, |d| d.saturating_sub(1)));
+            }
+        }
+    }
+    #[track_caller]
+    fn refuse(domain: Records<f64>, candidates: &[f64], kind: &str, gist: &str) {
+        let input = Space::new(domain, SymmetricDistance).unwrap();
+        let error = make_quantile_score_candidates::<_, _, RangeDistance<u64>>(
+            input,
+            candidates.to_vec(),
+            Alpha::new(0.5).unwrap(),
+        )
+        .unwrap_err();
+        assert_eq!(error.kind(), kind);
+        assert!(error.to_string().contains(gist), "{error}");
+    }
+    #[test]
+    fn refuses_candidates_that_are_not_in_order_and_records_that_may_be_nan() {
+        let domain = || VectorDomain::new(AtomDomain::non_nan());
+        refuse(domain(), &[], "MakeTransformation", "candidates");
+        refuse(domain(), &[1.0, 0.0], "MakeTransformation", "greater");
+        refuse(domain(), &[-0.0, 0.0], "MakeTransformation", "greater");
+        refuse(domain(), &[f64::NAN], "MakeTransformation", "NaN");
+        refuse(VectorDomain::new(AtomDomain::default()), &[0.0], "FailedFunction", "NaN");
+    }
+    #[test]
+    fn gives_an_error_when_the_sensitivity_does_not_fit() {
+        let scores = make::<SymmetricDistance, RangeDistance<u64>>(Some(1), &[0], (1, u64::MAX));
+        assert_eq!(scores.map(&1), Ok(0));
+        assert_eq!(scores.map(&2).unwrap_err().kind(), "Overflow");
+    }
+}

@@ -1,0 +1,101 @@
+//! Counts the records below, at, and above each candidate.
+
+use opendp_core::{Atom, Codec, Fold, Result, arith::Number};
+
+use crate::count::counts::Counts;
+use crate::quantile::alpha::Fraction;
+use crate::quantile::finder::Finder;
+
+/// Scores each candidate for a quantile.
+///
+/// Its state counts the records in each gap between candidates and at each candidate: cell `2 i` is
+/// the gap below candidate `i`, cell `2 i + 1` is the candidate, and the last cell is the gap above
+/// all candidates.
+pub(crate) struct QuantileScores<T> {
+    /// Strictly increasing and not empty.
+    candidates: Vec<T>,
+    alpha: Fraction,
+    finder: Finder<T>,
+}
+
+impl<T: Atom + Number> QuantileScores<T> {
+    /// Score these strictly increasing candidates, at least one.
+    pub(crate) fn new(candidates: Vec<T>, alpha: Fraction) -> Self {
+        let finder = Finder::new(&candidates);
+        QuantileScores { candidates, alpha, finder }
+    }
+    /// Return the distance of a candidate's rank from the ideal rank, times the denominator of
+    /// alpha.
+    fn score(&self, below: u64, above: u64) -> u64 {
+        let Fraction { numerator, denominator } = self.alpha;
+        // A product of two numbers of 64 bits fits 128.
+        let left = u128::from(denominator - numerator) * u128::from(below);
+        let right = u128::from(numerator) * u128::from(above);
+        u64::try_from(left.abs_diff(right)).unwrap_or(u64::MAX)
+    }
+}
+
+impl<T: Atom + Number> Fold<Vec<T>, Vec<u64>> for QuantileScores<T> {
+    type State = Counts;
+    fn label(&self) -> String {
+        let Fraction { numerator, denominator } = self.alpha;
+        let (name, candidates) = (T::type_name(), self.candidates.to_json());
+        format!("quantile scores of {name} at {numerator}/{denominator} among {candidates}")
+    }
+    fn start(&self) -> Counts {
+        Counts::new(2 * self.candidates.len() + 1)
+    }
+    fn absorb(&self, state: &mut Counts, rows: &[T]) -> Result<()> {
+        self.finder.count(rows, state);
+        Ok(())
+    }
+    fn merge(&self, state: &mut Counts, other: Counts) -> Result<()> {
+        state.merge(&other)
+    }
+    fn finish(&self, state: Counts) -> Result<Vec<u64>> {
+        let state = Vec::from(state);
+        let mut above = state.iter().fold(0, |sum: u64, count| sum.saturating_add(*count));
+        let mut below = 0_u64;
+        let scores = state.chunks_exact(2).map(|cells| {
+            let (gap, hit) = (cells[0], cells[1]);
+            below = below.saturating_add(gap);
+            above = above.saturating_sub(gap).saturating_sub(hit);
+            let score = self.score(below, above);
+            below = below.saturating_add(hit);
+            score
+        });
+        Ok(scores.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scores(candidates: &[f64], numerator: u64, denominator: u64) -> QuantileScores<f64> {
+        let alpha = Fraction { numerator, denominator };
+        QuantileScores::new(candidates.to_vec(), alpha)
+    }
+
+    #[test]
+    fn counts_every_row_whatever_their_number() {
+        let quantile = scores(&[-1.0, 0.0, 2.0], 1, 2);
+        use crate::quantile::finder::LANES;
+        for rows in [0, 1, LANES - 1, LANES, LANES + 1, 3 * LANES + 7] {
+            let data: Vec<f64> = (0..rows).map(|i| (i % 5) as f64 - 2.0).collect();
+            let mut state = quantile.start();
+            quantile.absorb(&mut state, &data).unwrap();
+            let count = |x: f64| data.iter().filter(|row| **row == x).count() as u64;
+            let expected = [count(-2.0), count(-1.0), 0, count(0.0), count(1.0), count(2.0), 0];
+            assert_eq!(Vec::from(state), expected);
+        }
+    }
+    #[test]
+    fn saturates_a_score_once_and_late() {
+        let huge = scores(&[0.0], 1, u64::MAX);
+        assert_eq!(huge.score(u64::MAX, 0), u64::MAX);
+        assert_eq!(huge.score(1, u64::MAX), 1);
+        let both = scores(&[0.0], 1 << 62, 1 << 63);
+        assert_eq!(both.score(1 << 60, 1 << 60), 0);
+    }
+}

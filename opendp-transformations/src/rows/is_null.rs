@@ -1,0 +1,119 @@
+//! Whether each record is missing.
+
+use opendp_core::{
+    Atom, AtomDomain, DatasetMetric, Domain, MetricOn, OptionDomain, Result, Space, Transformation,
+    VectorDomain,
+};
+
+use crate::rows::each::{call, each, rows};
+
+/// A domain in which some values mean "missing": null, or NaN.
+pub trait Nullable: Domain {
+    /// The type of the values that are present.
+    type Present: Atom;
+    /// Return the value, unless it is null or NaN.
+    fn present(value: &Self::Carrier) -> Option<&Self::Present>;
+}
+impl<T: Atom> Nullable for AtomDomain<T> {
+    type Present = T;
+    fn present(value: &T) -> Option<&T> {
+        if value.is_null() { None } else { Some(value) }
+    }
+}
+impl<T: Atom> Nullable for OptionDomain<AtomDomain<T>> {
+    type Present = T;
+    fn present(value: &Option<T>) -> Option<&T> {
+        value.as_ref().filter(|value| !value.is_null())
+    }
+}
+
+/// Test whether each record is null or NaN.
+///
+/// # Arguments
+/// None.
+///
+/// # Precondition
+/// The input is any space of data sets whose records may be null or NaN.
+///
+/// # Postcondition
+/// The output has one truth value for each record, in order. Its metric, and its size if known, are
+/// those of the input.
+///
+/// # Map
+/// `d_out = d_in`.
+///
+/// # Proof
+/// The output of a record depends only on that record; see
+/// [`make_row_by_row`](crate::make_row_by_row).
+///
+/// # Errors
+/// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project
+/// fits.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_is_null;
+/// let input = Space::new(VectorDomain::new(AtomDomain::<f64>::default()), SymmetricDistance)?;
+/// let missing = make_is_null(input)?;
+/// assert_eq!(missing.invoke(&vec![1.0, f64::NAN])?, [false, true]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_is_null<D, M>(
+    input: Space<VectorDomain<D>, M>,
+) -> Result<Transformation<VectorDomain<D>, M, VectorDomain<AtomDomain<bool>>, M>>
+where
+    D: Nullable,
+    M: DatasetMetric + MetricOn<VectorDomain<D>> + MetricOn<VectorDomain<AtomDomain<bool>>>,
+{
+    let is_null = rows(|row| D::present(row).is_none());
+    each(input, AtomDomain::default(), is_null.labelled(call("is_null", [])))
+}
+
+register! {
+    "is_null.rs": make_is_null(input)
+        for D in [
+                AtomDomain<f32>, AtomDomain<f64>,
+                OptionDomain<AtomDomain<i32>>, OptionDomain<AtomDomain<i64>>,
+                OptionDomain<AtomDomain<u32>>, OptionDomain<AtomDomain<u64>>,
+                OptionDomain<AtomDomain<usize>>, OptionDomain<AtomDomain<f32>>,
+                OptionDomain<AtomDomain<f64>>, OptionDomain<AtomDomain<bool>>,
+                OptionDomain<AtomDomain<String>>,
+            ],
+            M in dataset_metrics;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_checks::{check_rows, metrics::*};
+    use opendp_core::laws;
+
+    #[test]
+    fn obeys_the_laws() {
+        let floats = AtomDomain::<f64>::default();
+        let alphabet = [f64::NAN, -f64::NAN, -0.0, f64::INFINITY];
+        check_rows(&floats, &alphabet, make_is_null::<_, SymmetricDistance>);
+        check_rows(&floats, &alphabet, make_is_null::<_, InsertDeleteDistance>);
+        check_rows(&floats, &alphabet, make_is_null::<_, ChangeOneDistance>);
+        check_rows(&floats, &alphabet, make_is_null::<_, HammingDistance>);
+        let maybe = OptionDomain::new(floats);
+        let alphabet = [None, Some(f64::NAN), Some(0.0)];
+        check_rows(&maybe, &alphabet, make_is_null::<_, SymmetricDistance>);
+    }
+    #[test]
+    fn finds_null_and_nan_inside_of_a_value() {
+        let input = VectorDomain::new(OptionDomain::new(AtomDomain::<f64>::default()));
+        let missing = make_is_null(Space::new(input, SymmetricDistance).unwrap()).unwrap();
+        let data = vec![None, Some(f64::NAN), Some(1.0)];
+        assert_eq!(missing.invoke(&data).unwrap(), [true, true, false]);
+    }
+    #[test]
+    fn the_laws_refuse_to_tell_nan_from_nan() {
+        let input = VectorDomain::new(AtomDomain::<f64>::default());
+        let input = Space::new(input, SymmetricDistance).unwrap();
+        let sign = |row: &f64| row.is_sign_negative();
+        let wrong = each(input, AtomDomain::default(), rows(sign)).unwrap();
+        let data = laws::vectors(&[f64::NAN, -f64::NAN], 1);
+        assert!(laws::stable(&wrong, &data).is_err());
+    }
+}

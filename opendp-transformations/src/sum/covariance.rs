@@ -1,0 +1,213 @@
+//! The covariance of a known number of bounded pairs.
+
+use std::marker::PhantomData;
+
+use dashu_int::{Sign, UBig};
+use opendp_core::arith::Float;
+use opendp_core::{
+    AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Distance, Error, Fold, Function, MetricOn,
+    PairDomain, Result, Space, StabilityMap, Transformation, VectorDomain,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::sum::exact::grid::{Exact, Grid};
+use crate::sum::exact::offset::{Offset, Wide};
+use crate::{Pairwise, Sequential, Summation};
+
+/// Compute the covariance of a known number of bounded pairs.
+///
+/// The sums are computed exactly, in one pass, and the covariance is rounded once, so it does not
+/// depend on the order of the records or on how they are split into chunks.
+///
+/// # Arguments
+/// * `ddof` - the delta degrees of freedom: the sum of products of deviations is divided by the
+///   number of records less `ddof`
+///
+/// The type argument `S` names a summation algorithm and has no effect.
+///
+/// # Precondition
+/// The number of records is known and greater than `ddof`. Both parts of the records are within
+/// bounds that are finite, and not NaN.
+///
+/// # Function
+/// The distance of each part of a record from its lower bound is rounded to a multiple of about
+/// `2^-51` of the width of its bounds. The covariance of these multiples is a quotient of integers.
+/// It is rounded toward zero to a multiple of `g`, the spacing of floats of type `T` at the largest
+/// possible covariance.
+///
+/// # Postcondition
+/// The output is the covariance, within the precision above; it is never NaN or infinite.
+///
+/// # Map
+/// With `n` records, bounds of widths `W` and `W'`, and `k = floor(d / 2)` for a symmetric distance
+/// `d`, which is `d_in`, or `2 * d_in` when the metric counts replaced records:
+/// `min(k (n - 1), 2 floor(n / 2) ceil(n / 2)) / (n (n - ddof)) * W W'`, computed exactly and
+/// rounded up to a multiple of `g`, then to a float.
+///
+/// # Proof
+/// Let the parts be integers from `0` to `R` and from `0` to `R'`, the widths rounded up, and `C`
+/// the sum of the products of their deviations. For one replaced record let `(m, m')` be the mean
+/// of the others and `C'` their sum. Then `C = C' + (n - 1) / n * (x - m) (y - m')`. This product
+/// is bilinear, so its extremes are at the corners: the positive ones are `m m'` and
+/// `(R - m)(R' - m')`, the negative ones `-m (R' - m')` and `-(R - m) m'`. The difference of a
+/// positive and a negative one is `m R'`, `(R - m) R'`, `R m'` or `R (R' - m')`, so at most `R R'`.
+/// Replacing `k` records changes `C` by at most `k (n - 1) / n * R R'`. By Cauchy and Schwarz `C^2`
+/// is at most the product of the two sums of squared deviations, each of which is at most
+/// `floor(n / 2) ceil(n / 2) / n` times the square of its range (`deviations.rs`), so the distance
+/// of two values of `C` is at most twice that times `R R'`. `grid.rs` proves that if a multiple of
+/// `g` bounds the difference of two results, it still bounds it after rounding.
+///
+/// # Errors
+/// `MakeTransformation` when the size is unknown, or not above `ddof`, when a part has no bounds or
+/// may be NaN, and when a bound is infinite. The map gives `Overflow` when the bound does not fit
+/// `T`.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::{Pairwise, make_covariance};
+/// let unit = AtomDomain::bounded(Bounds::new(0.0, 1.0)?);
+/// let points = VectorDomain::new(PairDomain::new(unit.clone(), unit)).with_size(4);
+/// let input = Space::new(points, SymmetricDistance)?;
+/// let covariance = make_covariance::<_, _, Pairwise<f64>>(input, 0)?;
+/// assert_eq!(covariance.invoke(&vec![(0.0, 0.0), (0.0, 0.0), (1.0, 1.0), (1.0, 1.0)])?, 0.25);
+/// assert_eq!(covariance.map(&2)?, 0.1875);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_covariance<T, M, S>(
+    input: Space<VectorDomain<PairDomain<AtomDomain<T>, AtomDomain<T>>>, M>,
+    ddof: usize,
+) -> Result<
+    Transformation<
+        VectorDomain<PairDomain<AtomDomain<T>, AtomDomain<T>>>,
+        M,
+        AtomDomain<T>,
+        AbsoluteDistance<T>,
+    >,
+>
+where
+    T: Atom + Float + Distance + Into<f64>,
+    M: DatasetMetric + MetricOn<VectorDomain<PairDomain<AtomDomain<T>, AtomDomain<T>>>>,
+    S: Summation<Item = T>,
+{
+    let domain = input.domain();
+    let Some(size) = domain.size() else {
+        return Err(Error::MakeTransformation("input: the number of records must be known".into()));
+    };
+    let divisor = size.checked_sub(ddof).filter(|rest| 0 < *rest).ok_or_else(|| {
+        Error::MakeTransformation(format!(
+            "ddof: expected less than {size}, the number of records, found {ddof}"
+        ))
+    })?;
+    let offset = |part: &AtomDomain<T>| {
+        let bounds = part.closed_bounds()?;
+        Offset::new(bounds.lower().to_f64(), bounds.upper().to_f64())
+    };
+    let offsets = (offset(domain.element().first())?, offset(domain.element().second())?);
+    let rule = Rule { size, divisor, offsets };
+    let grid = Grid::new::<T>(&rule.result(rule.largest()));
+    let output = Space::new(AtomDomain::non_nan(), AbsoluteDistance::new())?;
+    let metric = input.metric().clone();
+    let map = StabilityMap::new(move |d_in: &u32| {
+        let d_out: T = grid.up(&rule.sensitivity(metric.to_symmetric(*d_in)? / 2));
+        if Float::is_finite(d_out) { Ok(d_out) } else { Err(overflow(*d_in)) }
+    });
+    let fold = Covariance::<T> { rule, grid, records: PhantomData };
+    Ok(Transformation::new(input, output, Function::fold(fold), map))
+}
+
+register! {
+    "covariance.rs": make_covariance(input, ddof = 1)
+        for T in [f64],
+            M in dataset_metrics,
+            S in [Pairwise<f64>, Sequential<f64>] as Pairwise<f64> = Pairwise<f64>;
+}
+register! {
+    "covariance.rs": make_covariance(input, ddof = 1)
+        for T in [f32],
+            M in dataset_metrics,
+            S in [Pairwise<f32>, Sequential<f32>] as Pairwise<f32> = Pairwise<f32>;
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Rule {
+    size: usize,
+    divisor: usize,
+    offsets: (Offset, Offset),
+}
+impl Rule {
+    /// Convert the sum of products of deviations, times the number of records, to the result.
+    fn result(&self, numerator: UBig) -> Exact {
+        let denominator = UBig::from(self.size) * UBig::from(self.divisor);
+        let exponent = self.offsets.0.exponent() + self.offsets.1.exponent();
+        Exact { numerator, denominator, exponent }
+    }
+    fn largest(&self) -> UBig {
+        let halves = UBig::from(self.size / 2) * UBig::from(self.size - self.size / 2);
+        halves * UBig::from(self.offsets.0.range()) * UBig::from(self.offsets.1.range())
+    }
+    fn sensitivity(&self, replaced: u32) -> Exact {
+        let ranges = UBig::from(self.offsets.0.range()) * UBig::from(self.offsets.1.range());
+        let others = UBig::from(self.size.saturating_sub(1));
+        let change = UBig::from(replaced) * others * ranges;
+        self.result(change.min(UBig::from(2_u8) * self.largest()))
+    }
+}
+#[cold]
+fn overflow(d_in: u32) -> Error {
+    Error::Overflow(format!(
+        "bounds: the sensitivity of the covariance at distance {d_in} is not finite"
+    ))
+}
+
+/// The exact sums of the parts, as multiples, and the exact sum of their products.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Products {
+    first: u128,
+    second: u128,
+    products: Wide,
+}
+
+struct Covariance<T> {
+    rule: Rule,
+    grid: Grid,
+    records: PhantomData<fn() -> T>,
+}
+impl<T: Atom + Float + Into<f64>> Fold<Vec<(T, T)>, T> for Covariance<T> {
+    type State = Products;
+    fn label(&self) -> String {
+        let Rule { size, divisor, offsets: (first, second) } = self.rule;
+        let (first, second) = (first.label(), second.label());
+        format!("covariance of {size} {} as {first} and {second} by {divisor}", T::type_name())
+    }
+    fn start(&self) -> Products {
+        Products::default()
+    }
+    fn absorb(&self, state: &mut Products, rows: &[(T, T)]) -> Result<()> {
+        let (first, second) = &self.rule.offsets;
+        for (x, y) in rows {
+            let (x, y) = (first.multiple((*x).into()), second.multiple((*y).into()));
+            state.first = state.first.saturating_add(x.into());
+            state.second = state.second.saturating_add(y.into());
+            state.products.add(Wide::new(u128::from(x) * u128::from(y)));
+        }
+        Ok(())
+    }
+    fn merge(&self, state: &mut Products, other: Products) -> Result<()> {
+        state.first = state.first.saturating_add(other.first);
+        state.second = state.second.saturating_add(other.second);
+        state.products.add(other.products);
+        Ok(())
+    }
+    fn finish(&self, state: Products) -> Result<T> {
+        let products = state.products.to_ubig() * UBig::from(self.rule.size);
+        let means = UBig::from(state.first) * UBig::from(state.second);
+        let (sign, numerator) = match means <= products {
+            true => (Sign::Positive, products - means),
+            false => (Sign::Negative, means - products),
+        };
+        Ok(self.grid.cut(sign, &self.rule.result(numerator)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

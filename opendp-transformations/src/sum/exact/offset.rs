@@ -1,0 +1,205 @@
+//! Floats as multiples of a power of two above their lower bound, squared and added exactly.
+
+use dashu_int::UBig;
+use opendp_core::arith::Directed;
+use opendp_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::sum::exact::lattice::{BITS, BLOCK, LOWEST, MAGIC, power, power_above};
+use crate::widest::widest;
+
+/// The multiples of a power of two that represent the distances of floats from a lower bound.
+///
+/// A float `x` maps to the integer `round((x - lower) / 2^exponent)`, computed by one sequence of
+/// monotone steps: a clamp to the bounds, optionally a halving, a subtraction of a constant,
+/// multiplications by positive constants, a rounding to nearest. The lower bound maps to zero and
+/// the upper bound to at most `range`, so all floats within the bounds map to integers from zero to
+/// `range`, for any rounding of the steps. `range` is the width of the bounds, rounded up: it is at
+/// most `2^51`, and at least the width divided by `2^exponent`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offset {
+    bounds: (f64, f64),
+    /// One half if the width exceeds the largest float, otherwise one.
+    half: f64,
+    exponent: i32,
+    /// The product of both is `2^-exponent`, if `half` is one.
+    scale: (f64, f64),
+    range: u64,
+}
+
+impl Offset {
+    /// Choose the multiples for numbers within bounds.
+    pub(crate) fn new(lower: f64, upper: f64) -> Result<Self> {
+        if !(lower.is_finite() && upper.is_finite()) {
+            return Err(Error::MakeTransformation(
+                "input: the bounds of the records must be finite; use `make_clamp` first".into(),
+            ));
+        }
+        let (half, width) = match upper.inf_sub(lower) {
+            Ok(width) => (1.0, width),
+            Err(_) => (0.5, (0.5 * upper).inf_sub(0.5 * lower)?),
+        };
+        let spacing = (power_above(width) - BITS).max(LOWEST);
+        let first = spacing.max(-1023);
+        let scale = (power(-first), power(first - spacing));
+        // An integer of at most 52 bits: the cast is exact.
+        let range = (width * scale.0 * scale.1).ceil() as u64;
+        let exponent = spacing + i32::from(half < 1.0);
+        Ok(Offset { bounds: (lower, upper), half, exponent, scale, range })
+    }
+    /// The logarithm of the spacing.
+    pub(crate) fn exponent(&self) -> i64 {
+        self.exponent.into()
+    }
+    /// The width of the bounds, as a multiple of the spacing: at most `2^51`.
+    pub(crate) fn range(&self) -> u64 {
+        self.range
+    }
+    /// Make a label that distinguishes these multiples and their bounds from others.
+    pub(crate) fn label(&self) -> String {
+        format!("multiples of 2^{} within {:?}", self.exponent, self.bounds)
+    }
+    /// Return the multiple for a number, clamped to the bounds.
+    #[inline]
+    pub(crate) fn multiple(&self, x: f64) -> u64 {
+        self.plain(x, |x| (x * self.half - self.bounds.0 * self.half) * self.scale.0 * self.scale.1)
+    }
+    #[inline(always)]
+    fn plain(&self, x: f64, place: impl Fn(f64) -> f64) -> u64 {
+        let (lower, upper) = self.bounds;
+        // These two comparisons are single instructions, and send NaN to `lower`.
+        let x = if x > lower { x } else { lower };
+        let x = if x < upper { x } else { upper };
+        // The pattern of the constant plus an integer; see `lattice.rs`.
+        (place(x) + MAGIC).to_bits().wrapping_sub(MAGIC.to_bits())
+    }
+    /// Add up the multiples and their squares, exactly.
+    pub(crate) fn moments<T: Copy + Into<f64>>(&self, rows: &[T], moments: &mut Moments) {
+        let (lower, scale) = (self.bounds.0, self.scale.0);
+        for block in rows.chunks(BLOCK) {
+            // Only huge numbers are halved, and only huge or subnormal numbers are scaled twice.
+            if self.half == 1.0 && self.scale.1 == 1.0 {
+                widest(
+                    #[inline(always)]
+                    || moments.add(block, |x| self.plain((*x).into(), |x| (x - lower) * scale)),
+                );
+            } else {
+                moments.add(block, |x| self.multiple((*x).into()));
+            }
+        }
+    }
+}
+
+/// The exact sum of integers of at most 51 bits, and the exact sum of their squares.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Moments {
+    sum: u128,
+    squares: Wide,
+}
+impl Moments {
+    /// Add at most `BLOCK` integers.
+    #[inline(always)]
+    fn add<T>(&mut self, rows: &[T], multiple: impl Fn(&T) -> u64) {
+        // Rounding the rows first gives one loop of float vectors and one of wide products. Each is
+        // several times as fast as a combined loop.
+        let mut multiples = [0_u64; BLOCK];
+        for (place, row) in multiples.iter_mut().zip(rows) {
+            *place = multiple(row);
+        }
+        // Neither sum leaves its type: 2^11 integers below 2^52, whose squares are below 2^104.
+        let (mut sum, mut squares) = (0_u64, [0_u128; 2]);
+        for pair in multiples[..rows.len().min(BLOCK).next_multiple_of(2)].chunks_exact(2) {
+            for lane in 0..2 {
+                let x = pair[lane];
+                sum = sum.wrapping_add(x);
+                squares[lane] = squares[lane].wrapping_add(u128::from(x) * u128::from(x));
+            }
+        }
+        let squares = squares[0].wrapping_add(squares[1]);
+        self.merge(&Moments { sum: sum.into(), squares: Wide::new(squares) });
+    }
+    /// Add the integers that another state has seen.
+    pub(crate) fn merge(&mut self, other: &Moments) {
+        self.sum = self.sum.saturating_add(other.sum);
+        self.squares.add(other.squares);
+    }
+    /// The sum of the squared deviations from the mean, times the number of integers.
+    pub(crate) fn deviations(&self, size: usize) -> UBig {
+        let (squares, sum) = (self.squares.to_ubig() * UBig::from(size), UBig::from(self.sum));
+        let mean = &sum * &sum;
+        // By Cauchy and Schwarz this is not negative if `size` is the number of integers.
+        if mean <= squares { squares - mean } else { UBig::ZERO }
+    }
+}
+
+/// The integer `high * 2^128 + low`.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Wide {
+    high: u64,
+    low: u128,
+}
+impl Wide {
+    pub(crate) fn new(low: u128) -> Self {
+        Wide { high: 0, low }
+    }
+    pub(crate) fn add(&mut self, other: Wide) {
+        let (low, carry) = self.low.overflowing_add(other.low);
+        self.low = low;
+        // Only 2^64 times 2^24 integers would leave this range.
+        self.high = self.high.saturating_add(other.high).saturating_add(carry.into());
+    }
+    pub(crate) fn to_ubig(self) -> UBig {
+        (UBig::from(self.high) << 128) + UBig::from(self.low)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(lower: f64, upper: f64, exponent: i32, range: u64) {
+        let offset = Offset::new(lower, upper).unwrap();
+        assert_eq!((offset.exponent, offset.range), (exponent, range));
+        assert_eq!(offset.multiple(lower), 0);
+        assert_eq!(offset.multiple(f64::NAN), 0);
+        assert!(offset.multiple(upper) <= range && range <= 1 << 51);
+        let middle = offset.multiple(lower / 2.0 + upper / 2.0);
+        assert!(middle <= range && range / 3 <= middle);
+    }
+
+    #[test]
+    fn has_51_bits_for_the_width_of_the_bounds() {
+        check(0.0, 1.0, -51, 1 << 51);
+        check(-1.0, 9.0, -47, 10 << 47);
+        check((1_u64 << 50) as f64, (1_u64 << 50) as f64 + 1.0, -51, 1 << 51);
+        check(-f64::MAX, f64::MAX, 974, 1 << 51);
+        check(-f64::MAX, 0.0, 973, 1 << 51);
+        check(5.0, 5.0, -1074, 0);
+        check(-5e-324, 1e-323, -1074, 3);
+        check(0.0, 1e-308, -1074, (1e-308_f64).to_bits());
+    }
+    #[test]
+    fn adds_integers_and_their_squares_exactly() {
+        let offset = Offset::new(-3.0, 7.0).unwrap();
+        for rows in [0_i32, 1, 3, 4, 5, 2047, 2048, 2049, 5000] {
+            let data: Vec<f64> = (0..rows).map(|i| f64::from(i % 11) - 3.0).collect();
+            let mut moments = Moments::default();
+            offset.moments(&data, &mut moments);
+            let all = || (0..rows).map(|i| u128::from(i.unsigned_abs() % 11) << 47);
+            assert_eq!(moments.sum, all().sum::<u128>());
+            assert_eq!(moments.squares.to_ubig(), all().map(|x| UBig::from(x * x)).sum::<UBig>());
+        }
+    }
+    #[test]
+    fn carries_beyond_128_bits() {
+        let mut wide = Wide::new(u128::MAX);
+        wide.add(Wide::new(2));
+        assert_eq!(wide.to_ubig(), (UBig::ONE << 128) + UBig::ONE);
+    }
+    #[test]
+    fn asks_for_finite_bounds() {
+        let error = Offset::new(f64::NEG_INFINITY, 0.0).unwrap_err();
+        assert!(error.kind() == "MakeTransformation" && error.to_string().contains("make_clamp"));
+    }
+}

@@ -1,0 +1,273 @@
+//! The mean of a known number of bounded records.
+
+use std::{any::Any, marker::PhantomData};
+
+use opendp_core::arith::dyadic::{Rounding, dyadic};
+use opendp_core::arith::{Float, Integer};
+use opendp_core::{
+    AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Distance, Error, Fold, Function, MetricOn,
+    Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
+};
+
+use crate::stated::known_size;
+use crate::sum::exact::lattice::Lattice;
+use crate::symmetric::{Aggregate, Records, through_symmetric};
+
+/// Average a known number of bounded records.
+///
+/// The sum is computed exactly; its quotient by the number of records is rounded once, so the mean
+/// does not depend on the order of the records or on how they are split into chunks.
+///
+/// # Arguments
+/// None.
+///
+/// # Precondition
+/// The number of records is known and not zero: use `make_resize` first. The records are within
+/// finite bounds and not NaN: use `make_clamp` first.
+///
+/// # Function
+/// Each record is rounded to a multiple of about `2^-51` of the larger bound. These multiples are
+/// added exactly. Their sum, divided by the number of records, is rounded toward zero to a multiple
+/// of `g`, the spacing of floats of type `T` at the larger bound.
+///
+/// # Postcondition
+/// The output is the mean, within the precision above; it is never NaN or infinite.
+///
+/// # Map
+/// With `n` records, bounds `[L, U]` and a symmetric distance `d`, which is `d_in`, or `2 * d_in`
+/// when the metric counts replaced records: `floor(d / 2) * (U - L) / n`, computed exactly and
+/// rounded up to a multiple of `g`, then to a float.
+///
+/// # Proof
+/// Let `L <= U` be the bounds rounded outward to the multiples. Two data sets of the same size at
+/// symmetric distance `d` differ in `floor(d / 2)` replaced records, so their exact quotients
+/// `a >= b` differ by at most `floor(d / 2) * (U - L) / n`. Rounding toward zero to multiples of
+/// `g` moves numbers of different signs closer. For numbers of the same sign it increases `a - b`
+/// to at most the next multiple of `g`. The rounded bounds are at most `2^p * g`, for a mantissa of
+/// `p` bits, so each rounded quotient is a float, or beyond the largest float, which then replaces
+/// it; this does not increase the distance of two quotients.
+///
+/// # Errors
+/// `MakeTransformation` when the size is unknown or zero, when the records have no bounds or may be
+/// NaN, and when a bound is infinite. The map gives `Overflow` when the bound does not fit `T`.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::make_mean;
+/// let scores = AtomDomain::bounded(Bounds::new(0.0, 10.0)?);
+/// let input = Space::new(VectorDomain::new(scores).with_size(4), SymmetricDistance)?;
+/// let mean = make_mean(input)?;
+/// assert_eq!(mean.invoke(&vec![1.0, 2.0, 3.0, 8.0])?, 3.5);
+/// assert_eq!(mean.map(&2)?, 2.5);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_mean<T, M>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, AtomDomain<T>, AbsoluteDistance<T>>>
+where
+    T: Atom + Float + Distance + Into<f64>,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+{
+    through_symmetric(input, mean)
+}
+
+register! {
+    "mean.rs": make_mean(input)
+        for T in [f32, f64],
+            M in dataset_metrics;
+}
+
+fn mean<T: Atom + Float + Distance + Into<f64>>(
+    input: Space<Records<T>, SymmetricDistance>,
+) -> Result<Aggregate<T, AtomDomain<T>, AbsoluteDistance<T>>> {
+    let size = known_size(input.domain(), None, "use `make_resize` first")?;
+    let bounds = input.domain().element().closed_bounds()?;
+    let lattice = Lattice::new(bounds.lower().to_f64(), bounds.upper().to_f64())?;
+    let grid = Grid::new::<T>(&lattice, size)?;
+    let output = Space::new(AtomDomain::non_nan(), AbsoluteDistance::new())?;
+    let map = StabilityMap::new(move |d_in: &u32| {
+        let d_out = T::from_dyadic(
+            &grid.sensitivity(*d_in, lattice.range()).to_ibig(),
+            grid.exponent,
+            Rounding::Up,
+        );
+        if Float::is_finite(d_out) { Ok(d_out) } else { Err(overflow(*d_in)) }
+    });
+    let fold = Mean::<T> { lattice, grid, records: PhantomData };
+    Ok(Transformation::new(input, output, Function::fold(fold), map))
+}
+
+/// The multiples of a power of two to which exact means are rounded.
+#[derive(Clone, Copy, Debug)]
+struct Grid {
+    /// The logarithm of the spacing `g`.
+    exponent: i64,
+    /// An exact sum times the first number, divided by the second, is a mean in units of `g`.
+    factor: u128,
+    divisor: u128,
+}
+impl Grid {
+    fn new<T: Float>(lattice: &Lattice, size: usize) -> Result<Self> {
+        if size == 0 {
+            return Err(Error::MakeTransformation(
+                "input: no records have no mean, expected a size of at least 1; use `make_resize` \
+                 first"
+                    .into(),
+            ));
+        }
+        let smallest = T::from_dyadic(&1_i32.to_ibig(), i64::MIN / 2, Rounding::Up).to_f64();
+        let lowest = dyadic(smallest).map_or(0, |(_, exponent)| i64::from(exponent));
+        // The smallest spacing at which a mantissa reaches the larger bound.
+        let bits = u64::BITS - lattice.magnitude().saturating_sub(1).leading_zeros();
+        let lattice = i64::from(lattice.exponent());
+        let exponent = (lattice + i64::from(bits) - i64::from(T::MANTISSA_BITS)).max(lowest);
+        // At most three bits up, and, unless all records are zero, at most 64 bits down.
+        let divisor = u128::try_from(size).unwrap_or(u128::MAX);
+        let divisor = divisor.saturating_mul(power(exponent - lattice));
+        Ok(Grid { exponent, factor: power(lattice - exponent), divisor })
+    }
+    /// Bound the change of the mean at a symmetric distance, in units of `g`.
+    fn sensitivity(&self, d_in: u32, range: u64) -> u128 {
+        let change = u128::from(d_in / 2) * u128::from(range);
+        (change * self.factor).div_ceil(self.divisor)
+    }
+    /// Round the mean toward zero to a multiple of `g`.
+    fn mean<T: Float>(&self, sum: i128) -> T {
+        let units = sum.unsigned_abs().saturating_mul(self.factor) / self.divisor;
+        let mean = T::from_dyadic(&units.to_ibig(), self.exponent, Rounding::TowardZero);
+        if sum < 0 { T::zero() - mean } else { mean }
+    }
+}
+/// Return `2^exponent`, or one if the exponent is negative.
+fn power(exponent: i64) -> u128 {
+    let exponent = u32::try_from(exponent.max(0)).unwrap_or(u32::MAX);
+    1_u128.checked_shl(exponent).unwrap_or(u128::MAX)
+}
+#[cold]
+fn overflow(d_in: u32) -> Error {
+    Error::Overflow(format!("bounds: the sensitivity of the mean at distance {d_in} is not finite"))
+}
+
+/// Its state is the exact sum, as a multiple of the spacing of the lattice.
+struct Mean<T> {
+    lattice: Lattice,
+    grid: Grid,
+    records: PhantomData<fn() -> T>,
+}
+impl<T: Atom + Float + Into<f64>> Fold<Vec<T>, T> for Mean<T> {
+    type State = i128;
+    fn label(&self) -> String {
+        let divisor = self.grid.divisor;
+        format!("mean of {} as {} by {divisor}", T::type_name(), self.lattice.label())
+    }
+    fn start(&self) -> i128 {
+        0
+    }
+    fn absorb(&self, state: &mut i128, rows: &[T]) -> Result<()> {
+        *state = state.saturating_add(self.lattice.total(rows));
+        Ok(())
+    }
+    fn merge(&self, state: &mut i128, other: i128) -> Result<()> {
+        *state = state.saturating_add(other);
+        Ok(())
+    }
+    fn finish(&self, state: i128) -> Result<T> {
+        Ok(self.grid.mean(state))
+    }
+    fn projects(&self, set: &dyn Any) -> bool {
+        self.lattice.projects::<T>(set)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_checks::metrics::*;
+    use opendp_core::arith::InfCast;
+    use opendp_core::{Bounds, DistanceOn, laws};
+
+    fn domain<T: Atom>(lower: T, upper: T, size: usize) -> Records<T> {
+        let bounds = Bounds::new(lower, upper).unwrap();
+        VectorDomain::new(AtomDomain::bounded(bounds)).with_size(size)
+    }
+    #[track_caller]
+    fn check<T, M>(lower: T, upper: T, alphabet: &[T], size: usize)
+    where
+        T: Atom + Float + Distance + Into<f64> + InfCast<T>,
+        M: DatasetMetric + Default + DistanceOn<Records<T>>,
+    {
+        let input = Space::new(domain(lower, upper, size), M::default()).unwrap();
+        assert!(laws::all(&make_mean(input).unwrap(), alphabet, 3).unwrap() > 0);
+    }
+    #[track_caller]
+    fn check_all<T>(lower: T, upper: T, alphabet: &[T])
+    where
+        T: Atom + Float + Distance + Into<f64> + InfCast<T>,
+    {
+        for size in 1..=3 {
+            check::<T, SymmetricDistance>(lower, upper, alphabet, size);
+            check::<T, InsertDeleteDistance>(lower, upper, alphabet, size);
+            check::<T, ChangeOneDistance>(lower, upper, alphabet, size);
+            check::<T, HammingDistance>(lower, upper, alphabet, size);
+        }
+    }
+
+    #[test]
+    fn obeys_the_laws_under_every_metric() {
+        check_all(-1.0, 0.1, &[-1.0, -0.0, 0.0, 5e-324, 0.1]);
+        check_all(0.0, 5e-324, &[-0.0, 0.0, 5e-324]);
+        check_all(-f64::MAX, 1e308, &[-f64::MAX, -0.0, 1.0, 1e290, 1e308]);
+        check_all(-f32::MAX, f32::MAX, &[-f32::MAX, -1e-45, 0.0, 1e-45, f32::MAX]);
+        check_all(-1e-45, 1e-44_f32, &[-1e-45, -0.0, 0.0, 1e-45, 1e-44]);
+        check_all(0.1_f32, 0.3, &[0.1, 0.15, 0.2, 0.25, 0.3]);
+        check_all(-0.0, 0.0_f32, &[-0.0, 0.0]);
+    }
+    #[test]
+    fn maps_to_the_range_by_the_number_of_records() {
+        let make = |size| {
+            make_mean(Space::new(domain(0.0, 10.0, size), SymmetricDistance).unwrap()).unwrap()
+        };
+        assert_eq!([0, 1, 2, 3, 4].map(|d| make(10).map(&d).unwrap()), [0.0, 0.0, 1.0, 1.0, 2.0]);
+        let d_out = make(1000).map(&2).unwrap();
+        assert!((0.01..0.01 + 2e-15).contains(&d_out));
+        let input = Space::new(domain(0.0, 10.0_f32, 10), HammingDistance).unwrap();
+        assert_eq!(make_mean(input).unwrap().map(&1), Ok(1.0));
+    }
+    #[test]
+    fn averages() {
+        let make = |lower, upper, size| {
+            make_mean(Space::new(domain(lower, upper, size), SymmetricDistance).unwrap()).unwrap()
+        };
+        assert_eq!(make(0.0, 10.0, 5).invoke(&vec![1.0, 2.0, 3.0, 4.0, 5.0]), Ok(3.0));
+        assert_eq!(make(-1.0, 0.0, 3).invoke(&vec![-1.0, 0.0, -0.5]), Ok(-0.5));
+        let huge = make(-f64::MAX, f64::MAX, 2);
+        assert_eq!(huge.invoke(&vec![f64::MAX; 2]), Ok(f64::MAX));
+        assert_eq!(huge.map(&2).unwrap_err().kind(), "Overflow");
+        let third = make(0.0, 1.0, 3).invoke(&vec![0.0, 0.0, 1.0]).unwrap();
+        assert!((1.0 / 3.0 - third).abs() < 2e-16);
+    }
+    #[test]
+    fn a_map_below_the_grid_is_refused() {
+        let base = 2_f64.powi(50);
+        let input = Space::new(domain(base, base + 1.0, 3), SymmetricDistance).unwrap();
+        let honest = make_mean(input.clone()).unwrap();
+        let map = StabilityMap::new(|d: &u32| Ok(f64::from(d / 2) / 3.0));
+        let wrong =
+            Transformation::new(input, honest.output().clone(), honest.function().clone(), map);
+        let data = laws::vectors(&[base, base + 1.0], 3);
+        assert!(laws::stable(&honest, &data).unwrap() > 0);
+        assert!(laws::stable(&wrong, &data).is_err());
+    }
+    #[test]
+    fn says_what_is_missing() {
+        let refuse = |domain: Records<f64>, gist: &str| {
+            let error = make_mean(Space::new(domain, SymmetricDistance).unwrap()).unwrap_err();
+            assert_eq!(error.kind(), "MakeTransformation");
+            assert!(error.to_string().contains(gist), "{error}");
+        };
+        refuse(domain(0.0, 1.0, 0), "make_resize");
+        refuse(domain(0.0, 1.0, 0).without_size(), "make_resize");
+        refuse(VectorDomain::new(AtomDomain::non_nan()).with_size(1), "make_clamp");
+        refuse(domain(0.0, f64::INFINITY, 1), "make_clamp");
+    }
+}

@@ -1,0 +1,90 @@
+//! The variance of a known number of bounded records.
+
+use opendp_core::arith::Float;
+use opendp_core::{
+    AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Distance, MetricOn, Result, Space,
+    Transformation, VectorDomain,
+};
+
+use crate::sum::exact::deviations::deviations;
+use crate::symmetric::through_symmetric;
+use crate::{Pairwise, Sequential, Summation};
+
+/// Compute the variance of a known number of bounded records.
+///
+/// The sums are computed exactly, in one pass, and the variance is rounded once, so it does not
+/// depend on the order of the records or on how they are split into chunks.
+///
+/// # Arguments
+/// * `ddof` - the delta degrees of freedom: the sum of squared deviations is divided by the number
+///   of records less `ddof`; 1 for a sample, 0 for a population
+///
+/// The type argument `S` names a summation algorithm and has no effect.
+///
+/// # Precondition
+/// The number of records is known and greater than `ddof`: use `make_resize` first. The records are
+/// within finite bounds and not NaN: use `make_clamp` first.
+///
+/// # Function
+/// The distance of each record from the lower bound is rounded to a multiple of about `2^-51` of
+/// the width of the bounds. The variance of these multiples is a quotient of integers. It is
+/// rounded toward zero to a multiple of `g`, the spacing of floats of type `T` at the largest
+/// possible variance.
+///
+/// # Postcondition
+/// The output is the variance, within the precision above; it is never negative, NaN or infinite.
+///
+/// # Map
+/// With `n` records, bounds `[L, U]`, and `k = floor(d / 2)` for a symmetric distance `d`, which is
+/// `d_in`, or `2 * d_in` when the metric counts replaced records:
+/// `a (n - a) / (n (n - ddof)) * (U - L)^2`, where `a = min(k, floor(n / 2))`, computed exactly and
+/// rounded up to a multiple of `g`. For one replaced record this is
+/// `(n - 1) / (n (n - ddof)) * (U - L)^2`.
+///
+/// # Proof
+/// Two data sets of the same size at symmetric distance `d` differ in at most `k` replaced records.
+/// The source `deviations.rs` proves that the sums of squared deviations of the multiples then
+/// differ by at most `a (n - a) / n` times the square of their range, which is the width of the
+/// bounds rounded up, and that no smaller bound holds. Dividing by a public number scales both, and
+/// `grid.rs` proves that if a multiple of `g` bounds the difference of two results, it still bounds
+/// it after rounding.
+///
+/// # Errors
+/// `MakeTransformation` when the size is unknown, zero, or not above `ddof`, when the records have
+/// no bounds or may be NaN, and when a bound is infinite. The map gives `Overflow` when the bound
+/// does not fit `T`.
+///
+/// ```
+/// # use opendp_core::*;
+/// # use opendp_transformations::{Pairwise, make_variance};
+/// let scores = AtomDomain::bounded(Bounds::new(0.0, 10.0)?);
+/// let input = Space::new(VectorDomain::new(scores).with_size(5), SymmetricDistance)?;
+/// let variance = make_variance::<_, _, Pairwise<f64>>(input, 1)?;
+/// assert_eq!(variance.invoke(&vec![1.0, 2.0, 3.0, 4.0, 5.0])?, 2.5);
+/// assert_eq!(variance.map(&2)?, 20.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_variance<T, M, S>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    ddof: usize,
+) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, AtomDomain<T>, AbsoluteDistance<T>>>
+where
+    T: Atom + Float + Distance + Into<f64>,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+    S: Summation<Item = T>,
+{
+    through_symmetric(input, |input| deviations(input, Some(ddof)))
+}
+
+register! {
+    "variance.rs": make_variance(input, ddof = 1)
+        for T in [f64],
+            M in dataset_metrics,
+            S in [Pairwise<f64>, Sequential<f64>] as Pairwise<f64> = Pairwise<f64>;
+}
+register! {
+    "variance.rs": make_variance(input, ddof = 1)
+        for T in [f32],
+            M in dataset_metrics,
+            S in [Pairwise<f32>, Sequential<f32>] as Pairwise<f32> = Pairwise<f32>;
+}
