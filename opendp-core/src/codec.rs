@@ -17,7 +17,8 @@ use crate::{Error, Named, Result, Turn};
 /// ```
 /// # use opendp_core::Codec;
 /// use serde_json::json;
-/// assert_eq!(Vec::<f64>::from_json(&json!([1, 0.5, "-Infinity"]))?, [1.0, 0.5, f64::NEG_INFINITY]);
+/// let numbers = Vec::<f64>::from_json(&json!([1, 0.5, "-Infinity"]))?;
+/// assert_eq!(numbers, [1.0, 0.5, f64::NEG_INFINITY]);
 /// assert!(i8::from_json(&json!(128)).is_err());
 /// # Ok::<(), opendp_core::Error>(())
 /// ```

@@ -34,7 +34,7 @@ use crate::sparse_vector::rounded;
 ///
 /// # Precondition
 /// `scale` is finite and above 0; the other numbers are above 0. The table has at most 2^32 bits,
-/// of which a value uses at most 2^20.
+/// and a value uses at most 2^20 of them.
 ///
 /// # Postcondition
 /// The release is a queryable: the answer for a key is the estimate of its value. The same question

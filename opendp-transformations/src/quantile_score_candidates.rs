@@ -198,7 +198,7 @@ mod tests {
     const ALPHAS: [(u64, u64); 6] = [(0, 1), (1, 4), (1, 2), (2, 3), (9, 10), (1, 1)];
 
     #[test]
-    fn scores_as_the_founding_documents_do() {
+    fn scores_are_the_distances_from_the_quantile_times_its_denominator() {
         let check = |records: i32, alpha: (u64, u64), expected: &[u64]| {
             let data: Vec<i32> = (0..records).collect();
             let scores = make::<SymmetricDistance, RangeDistance<u64>>(None, &data, alpha);

@@ -99,7 +99,7 @@ fn computing(table: &mut Table, pools: &Pools) {
     }
 }
 
-/// Make a pool of so many threads.
+/// Make a pool of `threads` threads.
 pub fn pool(threads: usize) -> Result<ThreadPool> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)

@@ -75,7 +75,7 @@ fn constant(loss: f64) -> Result<Question> {
     let map = PrivacyMap::new(move |_: &i32| Ok(loss));
     Ok(Measurement::new(numbers()?, MaxDivergence, Function::map(|_: &i32| Ok(0)), map))
 }
-/// A conversation in which so many questions have been asked.
+/// A conversation in which `asked` questions have been asked.
 fn filtered(question: &Question, asked: usize) -> Result<Talk> {
     let odometer = make_fully_adaptive_composition(numbers()?, TheMeasure(MaxDivergence))?;
     let talk = make_privacy_filter(odometer, 1, 1e6)?.invoke(&7)?;

@@ -33,7 +33,7 @@ struct Cli {
     /// Rows of the sum that is compared with a plain loop
     #[arg(long, default_value_t = 100_000_000)]
     rows: usize,
-    /// Runs of each benchmark, of which the median counts
+    /// Runs of each benchmark; their median counts
     #[arg(long, default_value_t = 5)]
     runs: usize,
     /// Answer in JSON

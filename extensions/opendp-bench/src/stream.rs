@@ -75,7 +75,7 @@ pub fn report(rows: u64) -> Result<Report> {
     Ok(Report(lines.collect::<Result<_>>()?))
 }
 
-/// So many floats from -50 to 150, made as they are asked for.
+/// Make `rows` floats from -50 to 150, each when it is asked for.
 fn chunks(rows: u64) -> impl Iterator<Item = Vec<f64>> {
     let row =
         |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11) as f64 * (200.0 / 2_f64.powi(53));

@@ -51,7 +51,7 @@ pub struct Contest<'t, 'a> {
     contestants: Vec<Contestant<'a>>,
 }
 impl<'a> Contest<'_, 'a> {
-    /// Add a contestant, who does the work on so many items in each run.
+    /// Add a contestant that does the work on `items` items in each run.
     pub fn run<T>(self, name: &str, items: usize, run: impl FnMut() -> T + 'a) -> Self {
         self.add(name, items, None, run)
     }
@@ -131,7 +131,7 @@ pub struct Table {
     lines: Vec<Line>,
 }
 impl Table {
-    /// Begin a table of medians of so many runs, of the work whose name contains the filter.
+    /// Begin a table of medians of `runs` runs, of the work whose name contains the filter.
     pub fn new(runs: usize, filter: String) -> Self {
         Table { runs: runs.max(1), filter, lines: Vec::new() }
     }

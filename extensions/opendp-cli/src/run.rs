@@ -314,12 +314,16 @@ impl Failure {
     }
 }
 /// The one message for all data that a budget refuses.
-const REFUSED: &str = "nothing can be released of these data: they are no member of the pipeline's \
-                       domain (their number of rows is not its `size`, or a value is none of its \
-                       values), or the mechanism failed. It is charged as a release is, and kept";
+const REFUSED: &str = "no release is possible: the data are not in the pipeline's domain (other \
+                       number of rows than its `size`, or a value outside of it), or the mechanism \
+                       failed. The budget is charged as for a release, and keeps this answer";
+/// The text that ledgers hold for such data. It is part of their format: never change it.
+const KEPT: &str = "nothing can be released of these data: they are no member of the pipeline's \
+                    domain (their number of rows is not its `size`, or a value is none of its \
+                    values), or the mechanism failed. It is charged as a release is, and kept";
 /// The outcome that a budget keeps for such data instead of a release.
 fn refusal() -> Json {
-    json!({"refused": REFUSED})
+    json!({"refused": KEPT})
 }
 /// Whether the error is a lack of random bits, which does not depend on the data.
 fn no_entropy(error: &Error) -> bool {
@@ -378,4 +382,17 @@ pub(crate) fn text(report: &Json) -> String {
         }
     }
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_that_an_older_ledger_keeps_is_not_taken_for_a_release() {
+        let kept = "nothing can be released of these data: they are no member of the pipeline's \
+                    domain (their number of rows is not its `size`, or a value is none of its \
+                    values), or the mechanism failed. It is charged as a release is, and kept";
+        assert_eq!(refusal(), json!({ "refused": kept }));
+    }
 }

@@ -92,8 +92,8 @@ pub(crate) fn absent(argument: &str, columns: usize, name: &str, rule: &str) -> 
 pub fn outside() -> Error {
     Error::argument(
         "data",
-        "the data are no member of the pipeline's domain: the number of rows is not the `size` that \
-         it states, or a value is none of its values",
+        "the data are not in the pipeline's domain: the number of rows is not its `size`, or a \
+         value is outside of it",
     )
 }
 #[cold]

@@ -77,7 +77,10 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
 ///     type State = u64;
 ///     fn label(&self) -> String { "count".into() }
 ///     fn start(&self) -> u64 { 0 }
-///     fn absorb(&self, n: &mut u64, rows: &[i32]) -> Result<()> { *n += rows.len() as u64; Ok(()) }
+///     fn absorb(&self, n: &mut u64, rows: &[i32]) -> Result<()> {
+///         *n += rows.len() as u64;
+///         Ok(())
+///     }
 ///     fn merge(&self, n: &mut u64, other: u64) -> Result<()> { *n += other; Ok(()) }
 ///     fn finish(&self, n: u64) -> Result<u64> { Ok(n) }
 /// }

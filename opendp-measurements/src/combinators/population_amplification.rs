@@ -287,7 +287,9 @@ where
 ///     sample,
 ///     sums,
 ///     Function::map(|rows: &Vec<i32>| Ok(rows.iter().sum())),
-///     StabilityMap::new(|d_in: &u32| i32::try_from(*d_in).map_err(|e| Error::Overflow(e.to_string()))),
+///     StabilityMap::new(|d_in: &u32| {
+///         i32::try_from(*d_in).map_err(|error| Error::Overflow(error.to_string()))
+///     }),
 /// );
 /// let noisy = sum.then(|sums| make_laplace(sums, Scale::new(1.0)?, None))?;
 /// assert_eq!(noisy.map(&1)?, 1.0);
