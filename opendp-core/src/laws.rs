@@ -278,7 +278,7 @@ where
         erases(transformation, data, &[0, 1, 2, 3, 100])?,
     ];
     match cases[0] {
-        0 => Err("no two of these data are at a finite distance that the map bounds".to_owned()),
+        0 => Err("no pair of these data has a finite distance that the map bounds".to_owned()),
         _ => Ok(cases.iter().sum()),
     }
 }

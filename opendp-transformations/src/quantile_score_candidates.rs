@@ -151,13 +151,13 @@ fn check<T: Atom + Number>(records: &Records<T>, candidates: &[T]) -> Result<()>
     }
     let wrong = |what| Err(Error::MakeTransformation(format!("candidates: {what}")));
     if candidates.is_empty() {
-        return wrong("found none, expected at least one");
+        return wrong("expected at least one value, found none");
     }
     if candidates.iter().any(|candidate| candidate.is_null()) {
-        return wrong("found NaN, expected numbers");
+        return wrong("expected numbers, found NaN");
     }
     if !candidates.is_sorted_by(|a, b| a < b) {
-        return wrong("expected each to be greater than the one before");
+        return wrong("expected strictly increasing values");
     }
     Ok(())
 }

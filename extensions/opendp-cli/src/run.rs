@@ -70,14 +70,13 @@ pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) 
     let Arguments { pipeline, data, column, separator, budget, id, by, .. } = arguments;
     let unit = match (budget, &arguments.d_in) {
         (Some(place), None) => Some(budget::unit(place)?.unwrap_or_else(|| {
-            let missing =
-                "the budget states no unit: state how far apart neighbours are with --d-in";
+            let missing = "the budget states no unit: state the distance of neighbours with --d-in";
             Cli::command().error(ErrorKind::MissingRequiredArgument, missing).exit()
         })),
         _ => None,
     };
     if pipeline.pipeline.as_os_str() == "-" && data.as_os_str() == "-" {
-        let reason = "standard input is the pipeline already: name a file for one of both";
+        let reason = "standard input is the pipeline already: read one of the two from a file";
         return Err(Error::argument("data", reason));
     }
     let document = pipeline.read()?;
@@ -119,7 +118,7 @@ impl Run<'_> {
     fn release(&self, made: &Constructed) -> Result<Json> {
         let Constructed::Measurement(measurement) = made else {
             return Err(Error::MakeMeasurement(format!(
-                "pipeline: only a measurement may be run on data, and this is a {}",
+                "pipeline: expected a measurement, found a {}",
                 made.kind().name()
             )));
         };
@@ -232,7 +231,7 @@ impl Run<'_> {
             Ok(found) if found == expected => Ok(()),
             Ok(_) => Err(Error::argument(
                 "data",
-                format!("{name} is not the file that the budget is for: its SHA-256 is another"),
+                format!("{name} is not the file that the budget is for: its SHA-256 differs"),
             )),
             Err(error) => Err(Error::argument("data", format!("{name} cannot be read: {error}"))),
         }
@@ -359,9 +358,7 @@ pub(crate) fn text(report: &Json) -> String {
             "loss      {loss} in {} when neighbours are at distance {d_in}",
             report["measure"]
         )),
-        _ => {
-            lines.push("loss      not known: state how far apart neighbours are with --d-in".into())
-        }
+        _ => lines.push("loss      not known: state the distance of neighbours with --d-in".into()),
     }
     if let Some(charge) = report.get("budget") {
         if charge["repeated"] == true {

@@ -103,7 +103,7 @@ pub(crate) fn places(names: &[String], domain: &DataFrameDomain<String>) -> Resu
     let schema = domain.schema().ok_or_else(|| {
         Error::argument(
             "data",
-            "a table is read as frames of a schema: give the `dataframe_domain` its `col_names` \
+            "a table needs a schema: give the `dataframe_domain` its `col_names` \
              and `element_domains`",
         )
     })?;

@@ -59,7 +59,7 @@ pub(crate) fn place(names: &[String], column: Option<&str>) -> Result<usize> {
             1 => Ok(0),
             several => Err(Error::argument(
                 "column",
-                format!("state which of the {several} columns is read. {WHERE}"),
+                format!("state which of the {several} columns to read. {WHERE}"),
             )),
         };
     };
@@ -102,5 +102,5 @@ pub(crate) fn broken() -> Error {
 }
 #[cold]
 pub(crate) fn rowless(domain: &Json) -> Error {
-    Error::argument("data", format!("a table has rows, and {domain} has none"))
+    Error::argument("data", format!("a table has rows, but {domain} is not a domain of rows"))
 }

@@ -334,5 +334,5 @@ impl FoldStage for ThenStage {
 
 #[cold]
 pub(super) fn foreign() -> Error {
-    Error::FailedFunction("the partial result is not one of this function".into())
+    Error::FailedFunction("the partial result is of another function".into())
 }

@@ -73,7 +73,8 @@ impl fmt::Debug for Turn {
 #[cold]
 fn over() -> Error {
     Error::FailedFunction(
-        "a later query has begun; under this privacy measure, its earlier siblings answer no more"
+        "closed: a later query has begun, and this privacy measure permits one conversation at a \
+         time"
             .into(),
     )
 }

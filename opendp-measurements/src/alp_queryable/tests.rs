@@ -181,5 +181,5 @@ fn a_table_that_no_memory_holds_is_an_error_and_not_the_end_of_the_process() {
     let (plan, hashes) = small(1.0, 4, 16);
     let plan = Plan { bits: 60, ..plan };
     let error = plan.table(&hashes, &[], &mut Seeded::<64>::new(1)).unwrap_err();
-    assert!(error.to_string().contains("total_limit: there is no memory"), "{error}");
+    assert!(error.to_string().contains("total_limit: not enough memory"), "{error}");
 }

@@ -74,7 +74,10 @@ macro_rules! population {
 population!(SymmetricDistance 2, InsertDeleteDistance 2, ChangeOneDistance 1);
 #[cold]
 fn uncounted(metric: &AnyMetric) -> Error {
-    Error::NotImplemented(format!("replaced records are not counted in {}", metric.inner_type()))
+    Error::NotImplemented(format!(
+        "expected a distance that counts replaced records, found {}",
+        metric.inner_type()
+    ))
 }
 
 /// A measure whose losses are known to shrink when the data is a secret sample.
@@ -222,8 +225,8 @@ where
         return Ok(());
     }
     Err(Error::MakeMeasurement(
-        "measurement: expected one whose map is 0 at distance 0; this one may lose something to the \
-         order of the records, which a sample does not hide. (A delta is fixed after sampling.)"
+        "measurement: expected a map that is 0 at distance 0; this release may depend on the order \
+         of the records, which sampling does not hide. Fix a delta after sampling, not before"
             .into(),
     ))
 }

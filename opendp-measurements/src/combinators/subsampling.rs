@@ -60,7 +60,9 @@ add_remove!(SymmetricDistance, InsertDeleteDistance);
 #[cold]
 fn uncounted(metric: &AnyMetric) -> Error {
     let found = metric.inner_type();
-    Error::NotImplemented(format!("records added and removed are not counted in {found}"))
+    Error::NotImplemented(format!(
+        "expected a distance that counts records added and removed, found {found}"
+    ))
 }
 
 /// Make a measurement run on a Poisson sample of the data.
@@ -170,14 +172,14 @@ where
     }
     if let Some(records) = measurement.input().domain().records() {
         return Err(no(format!(
-            "measurement: expected a domain of any number of records, as that of a sample is random; \
-             this one fixes {records}"
+            "measurement: expected a domain with any number of records, because the size of a sample \
+             is random; this domain fixes {records}"
         )));
     }
     let input = match size {
         None => measurement.input().clone(),
         Some(size) => measurement.input().with_records(size).ok_or_else(|| {
-            no("size: expected none, because the domain does not fix the number of records".into())
+            no("size: expected none, because this domain cannot state a number of records".into())
         })?,
     };
     let map = poisson_map(&measurement, rate, size.is_some())?;
