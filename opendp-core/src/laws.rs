@@ -349,6 +349,6 @@ mod tests {
             Function::map(|x: &Vec<i32>| Ok(x.clone())),
             StabilityMap::new(|d| Ok(*d)),
         );
-        assert!(all(&identity, &[1], 2).unwrap_err().contains("no two"));
+        assert!(all(&identity, &[1], 2).unwrap_err().contains("no pair"));
     }
 }

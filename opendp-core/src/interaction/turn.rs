@@ -73,8 +73,8 @@ impl fmt::Debug for Turn {
 #[cold]
 fn over() -> Error {
     Error::FailedFunction(
-        "closed: a later query has begun, and this privacy measure permits one conversation at a \
-         time"
+        "a later query has begun, so this conversation is closed: the privacy measure permits one \
+         at a time"
             .into(),
     )
 }
