@@ -318,8 +318,8 @@ mod tests {
     fn refuses_candidates_that_are_not_in_order_and_records_that_may_be_nan() {
         let domain = || VectorDomain::new(AtomDomain::non_nan());
         refuse(domain(), &[], "MakeTransformation", "candidates");
-        refuse(domain(), &[1.0, 0.0], "MakeTransformation", "greater");
-        refuse(domain(), &[-0.0, 0.0], "MakeTransformation", "greater");
+        refuse(domain(), &[1.0, 0.0], "MakeTransformation", "increasing");
+        refuse(domain(), &[-0.0, 0.0], "MakeTransformation", "increasing");
         refuse(domain(), &[f64::NAN], "MakeTransformation", "NaN");
         refuse(VectorDomain::new(AtomDomain::default()), &[0.0], "FailedFunction", "NaN");
     }

@@ -35,7 +35,7 @@ fn bounds_that_are_nan_or_reversed() {
     refuse(
         floats(json!([{"clamp": {"bounds": [1.0, 0.0]}}])),
         "MakeDomain",
-        &["bounds", "greater"],
+        &["bounds", "increasing"],
     );
     refuse(json!({"atom_domain": {"T": "i32", "bounds": [2, 1]}}), "MakeDomain", &["bounds"]);
     refuse(json!({"atom_domain": {"T": "i32", "nan": true}}), "MakeDomain", &["nan", "i32"]);
@@ -45,7 +45,7 @@ fn candidates_and_alpha() {
     let scores = |candidates: Json, alpha: Json| {
         floats(json!([{"quantile_score_candidates": {"candidates": candidates, "alpha": alpha}}]))
     };
-    refuse(scores(json!([2.0, 1.0]), json!(0.5)), "MakeTransformation", &["candidates", "greater"]);
+    refuse(scores(json!([2.0, 1.0]), json!(0.5)), "MakeTransformation", &["candidates", "increasing"]);
     refuse(scores(json!([1.0, 1.0]), json!(0.5)), "MakeTransformation", &["candidates"]);
     refuse(scores(json!(["NaN", 1.0]), json!(0.5)), "MakeTransformation", &["candidates"]);
     refuse(scores(json!([]), json!(0.5)), "MakeTransformation", &["candidates"]);
