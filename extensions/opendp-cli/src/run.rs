@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     /// `dataframe_domain` reads the columns that it names; any other pipeline reads one column.
     ///
     /// Every cell becomes a value of the pipeline's domain, because an error would reveal the cell.
-    /// An integer may be written as 47.0. A cell that is empty or does not read becomes 0, `false`
+    /// An integer may be written as 47.0. A cell that is empty or unreadable becomes 0, `false`
     /// or the empty text. For floats it becomes NaN, or 0 if the domain states `"nan": false`. A
     /// value out of the domain's bounds becomes the nearest bound. With an `option_domain` all such
     /// cells are missing instead, and the pipeline may drop or impute them. `opendp inspect` counts

@@ -45,7 +45,11 @@ fn candidates_and_alpha() {
     let scores = |candidates: Json, alpha: Json| {
         floats(json!([{"quantile_score_candidates": {"candidates": candidates, "alpha": alpha}}]))
     };
-    refuse(scores(json!([2.0, 1.0]), json!(0.5)), "MakeTransformation", &["candidates", "increasing"]);
+    refuse(
+        scores(json!([2.0, 1.0]), json!(0.5)),
+        "MakeTransformation",
+        &["candidates", "increasing"],
+    );
     refuse(scores(json!([1.0, 1.0]), json!(0.5)), "MakeTransformation", &["candidates"]);
     refuse(scores(json!(["NaN", 1.0]), json!(0.5)), "MakeTransformation", &["candidates"]);
     refuse(scores(json!([]), json!(0.5)), "MakeTransformation", &["candidates"]);
