@@ -148,6 +148,6 @@ mod tests {
     fn a_header_without_an_end_is_not_read_into_memory() {
         let endless = std::io::repeat(b'a');
         let error = CsvTable::open(endless, None).unwrap_err().to_string();
-        assert!(error.contains("first line is longer"), "{error}");
+        assert!(error.contains("first line is too long"), "{error}");
     }
 }

@@ -122,7 +122,7 @@ fn unknown_names_anywhere() {
     refuse(
         json!({"space": {"domain": typo, "metric": "symmetric_distance"}, "chain": ["count"]}),
         "Argument",
-        &["`t`", "there is"],
+        &["`t`", "the known ones are"],
     );
 }
 #[test]
