@@ -1,8 +1,8 @@
 //! Benchmarks: this project and its peers, side by side in one process.
 //!
 //! Each line is the median of several runs in which all contestants take turns on the same input,
-//! in nanoseconds an item, with its ratio to the first line of its work, and what was aimed at. The
-//! peers are the crate `opendp`, in its fastest form, and `rand_distr` with our cipher.
+//! in nanoseconds an item, with its ratio to the first line of its work, and the target. The peers
+//! are the crate `opendp`, in its fastest form, and `rand_distr` with our cipher.
 #![forbid(unsafe_code)]
 
 mod folds;
@@ -39,10 +39,10 @@ struct Cli {
     /// Answer in JSON
     #[arg(long)]
     json: bool,
-    /// Instead, tell how much the time of a release depends on its noise
+    /// Report instead how much the time of a release depends on its noise
     #[arg(long)]
     leakage: bool,
-    /// Instead, release sums of generated streams of up to this many rows
+    /// Release instead sums of generated streams of up to this many rows
     #[arg(long, value_name = "ROWS")]
     stream: Option<u64>,
 }
