@@ -111,7 +111,9 @@ impl<T: Named + Codec + Clone + Send + Sync> Carrier for Vec<T> {
 /// struct Graph(Vec<(u32, u32)>);
 /// impl Codec for Graph {
 ///     fn to_json(&self) -> serde_json::Value { self.0.to_json() }
-///     fn from_json(json: &serde_json::Value) -> Result<Self> { Ok(Graph(Codec::from_json(json)?)) }
+///     fn from_json(json: &serde_json::Value) -> Result<Self> {
+///         Ok(Graph(Codec::from_json(json)?))
+///     }
 /// }
 /// named!(Graph as "acme::Graph");
 /// carrier!(Graph);

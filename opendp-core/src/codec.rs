@@ -17,7 +17,8 @@ use crate::{Error, Named, Result, Turn};
 /// ```
 /// # use opendp_core::Codec;
 /// use serde_json::json;
-/// assert_eq!(Vec::<f64>::from_json(&json!([1, 0.5, "-Infinity"]))?, [1.0, 0.5, f64::NEG_INFINITY]);
+/// let numbers = Vec::<f64>::from_json(&json!([1, 0.5, "-Infinity"]))?;
+/// assert_eq!(numbers, [1.0, 0.5, f64::NEG_INFINITY]);
 /// assert!(i8::from_json(&json!(128)).is_err());
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
@@ -107,8 +108,8 @@ macro_rules! integers {
                 // others.
                 let found = match whole_number(text) {
                     Whole::Is(value) => return value.try_into().map_err(|_| range_error::<$t>()),
-                    Whole::Fraction => "a number that is not a whole one",
-                    Whole::Beyond => "one beyond 2^53; write it without a point or an exponent",
+                    Whole::Fraction => "a number that is not an integer",
+                    Whole::Beyond => "a number beyond 2^53; write it without a point or an exponent",
                 };
                 Err(Error::FailedCast(format!("expected {}, found {found}", expected())))
             }
@@ -147,8 +148,8 @@ macro_rules! floats {
                     let exact = text.parse::<i128>().is_ok_and(|v| v.unsigned_abs() <= $consecutive);
                     if !exact {
                         return Err(Error::FailedCast(format!(
-                            "expected a number of type {t}, found an integer beyond {c}, which {t} \
-                             cannot tell from its neighbours; write it with a point or an exponent",
+                            "expected a number of type {t}, found an integer beyond {c}, where {t} \
+                             has gaps; to accept rounding, write it with a point or an exponent",
                             t = stringify!($t), c = $consecutive
                         )));
                     }

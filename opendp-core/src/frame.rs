@@ -38,10 +38,10 @@ impl<K: HashableAtom> DataFrame<K> {
     /// `FailedCast` when two columns have the same name, or columns have different lengths.
     pub fn new(columns: impl IntoIterator<Item = (K, Column)>) -> Result<Self> {
         let columns = by_name(columns)
-            .ok_or_else(|| Error::FailedCast("expected columns of distinct names".into()))?;
+            .ok_or_else(|| Error::FailedCast("expected columns with distinct names".into()))?;
         let rows = columns.first().map_or(0, |(_, column)| column.rows());
         if columns.iter().any(|(_, column)| column.rows() != rows) {
-            return Err(Error::FailedCast("expected columns of one length".into()));
+            return Err(Error::FailedCast("expected columns of equal length".into()));
         }
         Ok(DataFrame { columns })
     }

@@ -386,15 +386,15 @@ fn ranges(rows: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
 #[cold]
 fn in_order_only() -> Error {
     Error::NotImplemented(
-        "the order of the rows counts, so partial results, which may be merged in any order, do not \
-         exist; invoke this on a slice or on a stream of chunks"
+        "the result depends on the order of the rows, so there are no partial results; invoke the \
+         function on a slice or on a stream of chunks"
             .into(),
     )
 }
 #[cold]
 fn whole_only() -> Error {
     Error::NotImplemented(
-        "this function does not fold its rows, so it needs the whole data set at once".into(),
+        "this function needs the whole data set at once; invoke it on a slice".into(),
     )
 }
 

@@ -278,7 +278,7 @@ where
         erases(transformation, data, &[0, 1, 2, 3, 100])?,
     ];
     match cases[0] {
-        0 => Err("no two of these data are at a finite distance that the map bounds".to_owned()),
+        0 => Err("no pair of these data has a finite distance that the map bounds".to_owned()),
         _ => Ok(cases.iter().sum()),
     }
 }
@@ -349,6 +349,6 @@ mod tests {
             Function::map(|x: &Vec<i32>| Ok(x.clone())),
             StabilityMap::new(|d| Ok(*d)),
         );
-        assert!(all(&identity, &[1], 2).unwrap_err().contains("no two"));
+        assert!(all(&identity, &[1], 2).unwrap_err().contains("no pair"));
     }
 }

@@ -81,7 +81,7 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     /// `NotImplemented` unless losses have parts; `FailedMap` when the number of parts is wrong.
     fn join(&self, parts: &[f64]) -> Result<Self::Distance> {
         Err(self.parts().err().unwrap_or_else(|| {
-            Error::FailedMap(format!("a loss does not have {} parts", parts.len()))
+            Error::FailedMap(format!("a loss in this measure does not have {} parts", parts.len()))
         }))
     }
     /// Bound delta as a function of epsilon for a mechanism of this loss.

@@ -50,7 +50,7 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
 /// our domains, and our metrics with its domains.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not measure distances on `{D}`",
-    note = "a metric of yours joins a domain with `impl MetricOn<{D}> for {Self}`"
+    note = "to let your own metric measure this domain, write `impl MetricOn<{D}> for {Self}`"
 )]
 pub trait MetricOn<D: Domain>: Metric {
     /// Check that the two form a metric space, given their descriptors.

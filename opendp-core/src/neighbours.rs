@@ -52,7 +52,7 @@ fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: Option<AnyNumber>) -> Res
 #[cold]
 fn nobody() -> Error {
     Error::FailedMap(
-        "d_in: expected a distance above 0, because a loss at 0 protects nobody".into(),
+        "d_in: expected a distance above 0; a loss at distance 0 gives no protection".into(),
     )
 }
 

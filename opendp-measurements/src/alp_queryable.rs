@@ -34,7 +34,7 @@ use crate::sparse_vector::rounded;
 ///
 /// # Precondition
 /// `scale` is finite and above 0; the other numbers are above 0. The table has at most 2^32 bits,
-/// of which a value uses at most 2^20.
+/// and a value uses at most 2^20 of them.
 ///
 /// # Postcondition
 /// The release is a queryable: the answer for a key is the estimate of its value. The same question
@@ -191,7 +191,9 @@ impl Plan {
             return no("scale: must be finite and above 0");
         }
         let Some(value_limit) = value_limit else {
-            return no("value_limit: expected one, because the values have no upper bound");
+            return no(
+                "value_limit: expected a number, because the values have no upper bound; found none",
+            );
         };
         if !(IBig::ZERO < value_limit && IBig::ZERO < total_limit) {
             return no("value_limit and total_limit: must be above 0");
@@ -219,7 +221,9 @@ impl Plan {
         // Rounded up.
         let counted = |values: UBig| (values * &number + &over - UBig::ONE) / &over;
         let large = |name: &str, most: u64| {
-            Error::MakeMeasurement(format!("{name}: the table would be too large, {most} bits fit"))
+            Error::MakeMeasurement(format!(
+                "{name}: the table would exceed {most} bits; choose a smaller one"
+            ))
         };
         let most = u64::try_from(counted(value_limit)).ok().filter(|most| *most <= MOST_HASHES);
         let most = most.ok_or_else(|| large("value_limit", MOST_HASHES))?;
@@ -272,7 +276,7 @@ impl Plan {
 #[cold]
 fn no_memory(size: usize) -> Error {
     Error::FailedFunction(format!(
-        "total_limit: there is no memory for a table of {size} bits; choose a smaller limit"
+        "total_limit: not enough memory for a table of {size} bits; choose a smaller limit"
     ))
 }
 

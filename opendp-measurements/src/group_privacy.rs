@@ -92,7 +92,7 @@ pub use path::PathMetric;
 /// use opendp_measurements::{make_group_privacy, make_user_measurement};
 /// let rows = VectorDomain::new(AtomDomain::<bool>::default());
 /// let people = Space::new(rows, SymmetricDistance)?;
-/// // Somebody has proved this of neighbours, and of nothing else.
+/// // This loss is proved for neighbours, and for no other distance.
 /// let map = PrivacyMap::new(|d_in: &u32| match d_in {
 ///     0 => Ok(0.0),
 ///     1 => Ok(0.5),

@@ -42,7 +42,9 @@
 //! let sum = Transformation::new(
 //!     people,
 //!     sums,
-//!     Function::map(|ages: &Vec<i32>| Ok(ages.iter().fold(0_i32, |sum, x| sum.saturating_add(*x)))),
+//!     Function::map(|ages: &Vec<i32>| {
+//!         Ok(ages.iter().fold(0, |sum: i32, age| sum.saturating_add(*age)))
+//!     }),
 //!     StabilityMap::from_constant(120),
 //! );
 //! let release = sum.then(|sums| make_laplace(sums, Scale::new(240.0)?, None))?;

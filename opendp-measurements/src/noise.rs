@@ -240,7 +240,7 @@ pub(crate) fn lattice(
         return match k {
             None | Some(0) => Ok(None),
             Some(_) => Err(Error::MakeMeasurement(
-                "k: k is only valid for domains over floats, expected null or 0".into(),
+                "k: expected null or 0, because the domain holds no floats".into(),
             )),
         };
     };

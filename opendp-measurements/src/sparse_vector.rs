@@ -161,7 +161,7 @@ where
             }
             if answers.left == 0 {
                 return Err(Error::BudgetExceeded(format!(
-                    "all of the {limit} answers above the threshold have been given"
+                    "all {limit} answers above the threshold have been given"
                 )));
             }
             answers.next(query.invoke(&data)?)

@@ -86,7 +86,7 @@ where
 }
 #[cold]
 fn no_count() -> Error {
-    Error::FailedCast("d_in: expected a count and two numbers of one type".into())
+    Error::FailedCast("d_in: expected a count and two numbers of the same type".into())
 }
 
 /// A privacy measure in which noise and a threshold have a known loss, when the changes of all

@@ -34,8 +34,10 @@ const VERSION: u64 = 1;
 /// use opendp_transformations as _;
 ///
 /// let document = Document::parse(r#"{
-///     "space": {"domain": {"vector_domain": {"atom_domain": {"T": "f64", "nan": false}, "size": 1000}},
-///               "metric": "symmetric_distance"},
+///     "space": {
+///         "domain": {"vector_domain": {"atom_domain": {"T": "f64", "nan": false}, "size": 1000}},
+///         "metric": "symmetric_distance"
+///     },
 ///     "chain": [{"clamp": {"bounds": [0.0, 100.0]}}, {"mean": {}}, {"laplace": {"scale": 0.5}}]
 /// }"#)?;
 /// let mean = document.build(Registry::global())?.measurement()?;

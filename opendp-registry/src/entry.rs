@@ -184,7 +184,9 @@ impl Addition {
     ) -> Self {
         let (name, package) = (name.into(), package.into());
         let missing = |_: &Args| {
-            Err(opendp_core::Error::NotImplemented("the addition constructs nothing yet".into()))
+            Err(opendp_core::Error::NotImplemented(
+                "no function was given to this constructor".into(),
+            ))
         };
         Addition(Entry {
             identity: format!("{package}::{name}").into(),

@@ -28,7 +28,7 @@ pub(crate) fn no_name(name: &str, known: impl Iterator<Item = String>) -> Error 
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     let near: Vec<String> = near.into_iter().take(3).map(|(_, name)| format!("`{name}`")).collect();
     let hint = match near.len() {
-        0 => "; `opendp list` shows all names, and a crate must be named once in code to be linked"
+        0 => "; `opendp list` shows all names. A program links a crate only if its code names it"
             .to_owned(),
         _ => format!("; did you mean {}?", near.join(" or ")),
     };
@@ -38,8 +38,8 @@ pub(crate) fn no_name(name: &str, known: impl Iterator<Item = String>) -> Error 
 #[cold]
 pub(crate) fn two_functions(name: &str, [a, b]: [&Entry; 2]) -> Error {
     Error::Ambiguous(format!(
-        "the name `{name}` stands for two functions: `{}` of package {} and `{}` of package {}; \
-         one of them must be renamed, or not be trusted",
+        "the name `{name}` means two functions: `{}` of package {} and `{}` of package {}; rename \
+         one of them, or do not trust its package",
         a.identity, a.package, b.identity, b.package
     ))
 }
@@ -156,7 +156,7 @@ fn no_such(name: &str, known: &BTreeSet<String>) -> String {
         Some(nearest) => format!("did you mean `{nearest}`? "),
         None => String::new(),
     };
-    format!("there is no such argument; {meant}there is {}", list(known.iter().cloned()))
+    format!("unknown argument; {meant}the known ones are {}", list(known.iter().cloned()))
 }
 
 /// Join with commas, and omit the end of a long list.

@@ -9,7 +9,8 @@
 //! use opendp_transformations as _;
 //!
 //! let records = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
-//! let args = Args::new().with("input", &records.erase()).with("bounds", serde_json::json!([0, 10]));
+//! let bounds = serde_json::json!([0, 10]);
+//! let args = Args::new().with("input", &records.erase()).with("bounds", bounds);
 //! let clamp = Registry::global().make("make_clamp", &args)?.transformation()?;
 //! assert_eq!(clamp.output().domain().inner_type().to_string(), "VectorDomain<AtomDomain<i32>>");
 //! # Ok::<(), opendp_core::Error>(())

@@ -58,8 +58,8 @@ impl Document {
             && !matches!(meets(end.next_up()), Ok(false))
         {
             return Err(Error::Search(format!(
-                "`{parameter}`: the bound is met at every value, down to {end:?}, which means no \
-                 noise; nothing says which value to take"
+                "`{parameter}`: every value meets the bound, even {end:?}, which means no noise; \
+                 choose the value yourself"
             )));
         }
         Ok(found)

@@ -48,8 +48,7 @@ impl Registry {
             };
             if !same {
                 let reason = format!(
-                    "expected a type alone, `{}`, found one with arguments, which would be lost; \
-                     leave them out",
+                    "expected `{}` without arguments, because they would be lost; leave them out",
                     generic.type_name
                 );
                 return Err(Error::argument(name, reason));

@@ -27,19 +27,19 @@ struct Arguments {
     /// A CSV file with the columns SEX, AGE, ILOSTAT, HWUSUAL and NACE1D.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["people", "seed"])]
     data: Option<PathBuf>,
-    /// How many people to generate when there is no file.
+    /// The number of people to generate when there is no file.
     #[arg(long, value_name = "N", default_value_t = 50_000)]
     people: usize,
-    /// Which people to generate.
+    /// The seed of the generated people.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// The privacy budget for all questions together.
+    /// The epsilon of the budget for all questions together.
     #[arg(long, value_name = "E", default_value_t = 1.0)]
     epsilon: f64,
-    /// The probability that the budget does not bound.
+    /// The delta of the budget.
     #[arg(long, value_name = "D", default_value_t = 1e-6)]
     delta: f64,
-    /// Keep the budget in this ledger: what was spent stays spent when the program runs again.
+    /// Keep the budget in this ledger: earlier runs of the program stay charged.
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
     /// Print the report as JSON.

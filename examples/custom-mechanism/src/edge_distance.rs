@@ -27,7 +27,8 @@ impl DistanceOn<GraphDomain> for EdgeDistance {
             edges.edges().iter().filter(|edge| from.edges().binary_search(edge).is_err()).count()
         };
         let distance = missing(left, right) + missing(right, left);
-        let too_far = || Error::Overflow("a distance between graphs exceeds u32".into());
+        let too_far =
+            || Error::Overflow("the distance between the graphs exceeds the largest u32".into());
         distance.try_into().map(Some).map_err(|_| too_far())
     }
 }

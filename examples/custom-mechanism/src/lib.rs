@@ -22,7 +22,8 @@
 //! use opendp_measurements::{Scale, make_laplace};
 //!
 //! let friends = Space::new(GraphDomain::new(100)?, EdgeDistance)?;
-//! let count = make_edge_count(friends)?.then(|count| make_laplace(count, Scale::new(4.0)?, None))?;
+//! let scale = Scale::new(4.0)?;
+//! let count = make_edge_count(friends)?.then(|count| make_laplace(count, scale, None))?;
 //! assert_eq!(count.map(&1)?, 0.25); // one friendship more or less
 //! let release: i64 = count.invoke(&Graph::new([(0, 1), (1, 2)]))?;
 //! # let _ = release;

@@ -42,7 +42,8 @@ use crate::{EdgeDistance, FlipProbability, Graph, GraphDomain};
 /// The map gives `Overflow` when `(1 - flip) / flip` exceeds all floats.
 ///
 /// ```
-/// # use custom_mechanism::{EdgeDistance, FlipProbability, Graph, GraphDomain, make_randomized_graph};
+/// # use custom_mechanism::{EdgeDistance, FlipProbability, Graph, GraphDomain};
+/// # use custom_mechanism::make_randomized_graph;
 /// # use opendp_core::{Domain, Space};
 /// let input = Space::new(GraphDomain::new(4)?, EdgeDistance)?;
 /// let release = make_randomized_graph(input, FlipProbability::new(0.25)?)?;

@@ -19,13 +19,13 @@ struct Arguments {
     /// A CSV file with the columns age, sex, educ, race, income and married.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["people", "seed"])]
     data: Option<PathBuf>,
-    /// How many people to generate when there is no file.
+    /// The number of people to generate when there is no file.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     people: usize,
-    /// Which people to generate.
+    /// The seed of the generated people.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// The privacy budget for all questions together.
+    /// The epsilon of the budget for all questions together.
     #[arg(long, value_name = "E", default_value_t = 1.0)]
     epsilon: f64,
 }

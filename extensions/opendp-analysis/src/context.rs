@@ -19,10 +19,11 @@
 //! ```
 //! use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
 //!
+//! let city = |i| if i < 990 { "Lyon" } else { "Lille" }.to_owned();
 //! let table = Table::new()
 //!     .with("age", (0..1000).map(|i| i % 90).collect::<Vec<i64>>())?
 //!     .with("income", (0..1000).map(|i| f64::from(i) * 70.0).collect::<Vec<f64>>())?
-//!     .with("city", (0..1000).map(|i| if i < 990 { "Lyon" } else { "Lille" }.to_owned()).collect())?;
+//!     .with("city", (0..1000).map(city).collect::<Vec<String>>())?;
 //!
 //! let context = Context::new(
 //!     table,
@@ -31,8 +32,8 @@
 //!     Split::evenly(5)?,
 //! )?;
 //!
-//! // How many rows are there? Nobody says how much noise this takes: it is the least that costs no
-//! // more than a fifth of the budget. Four rows, a fifth of epsilon 1: a scale of 20.
+//! // How many rows are there? The noise need not be stated: it is the least that costs no more
+//! // than a fifth of the budget. Four rows, a fifth of epsilon 1: a scale of 20.
 //! let question = context.query().count().laplace()?;
 //! assert_eq!(question.scale(), 20.0);
 //!

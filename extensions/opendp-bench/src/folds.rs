@@ -18,7 +18,7 @@ use crate::timing::{Table, Target};
 
 /// All folds; `rows` is for the sum that is compared with a plain loop.
 ///
-/// All contestants run on the one thread of a pool, so that none is handed from thread to thread.
+/// All contestants run on the only thread of a pool, so no work moves between threads.
 pub fn folds(table: &mut Table, rows: usize) -> Result<()> {
     pool(1)?.install(|| {
         clamp_and_sum(table, rows)?;
@@ -39,7 +39,7 @@ struct Pools {
     two: ThreadPool,
 }
 impl Pools {
-    /// Hold a fold of many rows on two threads against the same on one.
+    /// Compare a fold of many rows on two threads with the same fold on one.
     fn scale<T: Send>(
         &self,
         table: &mut Table,
@@ -57,8 +57,8 @@ impl Pools {
             .hold();
     }
 }
-/// What a second thread is worth to a loop that does next to nothing but read: folds that miss
-/// their target on two threads are to be seen beside it.
+/// Measure the gain of a second thread for a loop that mainly reads memory. Compare it with folds
+/// that miss their target on two threads.
 fn reading(table: &mut Table, pools: &Pools) {
     const ROWS: usize = 10_000_000;
     let work = format!("reading {ROWS} f64, by a plain loop, two threads");
@@ -73,8 +73,8 @@ fn reading(table: &mut Table, pools: &Pools) {
     }
 }
 
-/// What a second thread is worth to a loop that touches no memory: two processors that a machine
-/// shows may be two threads of one core.
+/// Measure the gain of a second thread for a loop without memory: the two processors of a machine
+/// may be two threads of one core.
 fn computing(table: &mut Table, pools: &Pools) {
     const STEPS: usize = 100_000_000;
     let work = format!("{STEPS} steps in registers, two threads");
@@ -99,7 +99,7 @@ fn computing(table: &mut Table, pools: &Pools) {
     }
 }
 
-/// Make a pool of so many threads.
+/// Make a pool of `threads` threads.
 pub fn pool(threads: usize) -> Result<ThreadPool> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -115,7 +115,7 @@ fn integers(rows: usize) -> Vec<i64> {
     (0..rows as u64).map(|i| (i.wrapping_mul(2_654_435_761) % 1_000_003) as i64).collect()
 }
 
-/// Clamp, then sum, of floats in memory, against a plain loop, and on more threads.
+/// Clamp and sum floats in memory, against a plain loop, and on more threads.
 fn clamp_and_sum(table: &mut Table, rows: usize) -> Result<()> {
     let work = format!("clamp and sum, {rows} f64, against a loop");
     if !table.wants(&work) {
@@ -143,7 +143,7 @@ fn clamp_and_sum(table: &mut Table, rows: usize) -> Result<()> {
     Ok(())
 }
 
-/// What a careful programmer writes without this project: SIMD, and not exact.
+/// The code of a careful programmer without this project: SIMD, and not exact.
 fn plain(data: &[f64]) -> f64 {
     let mut lanes = [0.0; 16];
     let mut chunks = data.chunks_exact(16);
@@ -255,7 +255,7 @@ fn counts(table: &mut Table, rows: usize, pools: &Pools) -> Result<()> {
         let (data, names) = (keys().map(name).collect(), (0..100).map(name).collect());
         categories(table, &work, data, names, 3.0, pools)?;
     }
-    // Of the first, many are small numbers; of the others none. The last are few.
+    // The first list has many small numbers, the others have none. The last list is short.
     let far = |i: i64| i.wrapping_mul(0x1E37_79B9_7F4A_7C15);
     distinct(table, &format!("count distinct, {rows} i64"), || integers(rows), pools)?;
     let data = || integers(rows).into_iter().map(far).collect();

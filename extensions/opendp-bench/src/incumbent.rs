@@ -1,4 +1,4 @@
-//! The same work as the crate `opendp` does it, without OpenSSL, which is its fastest form.
+//! The same work by the crate `opendp` without OpenSSL, which is its fastest form.
 //!
 //! Each function builds the measurement or transformation and gives a closure that runs it.
 

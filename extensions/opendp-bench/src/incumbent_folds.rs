@@ -1,4 +1,4 @@
-//! Folds as the crate `opendp` does them.
+//! Folds by the crate `opendp`.
 
 use opendp::core::Function;
 use opendp::domains::{AtomDomain, VectorDomain};
@@ -20,7 +20,7 @@ fn bounded(bounds: (f64, f64), size: usize) -> Result<Vectors<f64>> {
     Ok(VectorDomain::new(atoms).with_size(size))
 }
 
-/// Clamp, then sum floats, of which the number is not known.
+/// Clamp, then sum floats whose number is not known.
 pub fn sum_f64(bounds: (f64, f64)) -> Result<impl FnMut(&Vec<f64>) -> f64> {
     let clamp = ours(of::make_clamp(floats(), SymmetricDistance, bounds))?;
     let sum = ours(of::make_sum(clamp.output_domain.clone(), clamp.output_metric.clone()))?;

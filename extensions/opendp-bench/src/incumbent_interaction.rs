@@ -1,4 +1,4 @@
-//! Conversions and conversations as the crate `opendp` does them.
+//! Conversions and conversations by the crate `opendp`.
 
 use opendp::combinators as of;
 use opendp::core::{Function, Measurement, PrivacyMap};
@@ -39,7 +39,7 @@ fn laplace(scale: f64) -> Result<Question> {
     let (domain, metric) = numbers();
     ours(make_laplace(domain, metric, scale, None))
 }
-/// Ask a question under a budget, after so many.
+/// Ask a question under a budget, after `asked` others.
 pub fn filtered(scale: f64, asked: usize) -> Result<impl FnMut() -> i32> {
     let (domain, metric) = numbers();
     let odometer = ours(of::make_fully_adaptive_composition(domain, metric, MaxDivergence))?;
@@ -69,7 +69,7 @@ pub fn adaptive(loss: f64, questions: usize) -> Result<impl FnMut() -> i32> {
         (0..questions).map(|_| talk.eval(&question).expect("an answer")).sum()
     })
 }
-/// Compose some releases.
+/// Compose releases.
 pub fn composition(scale: f64, parts: usize) -> Result<impl FnMut() -> usize> {
     let parts = vec![laplace(scale)?; parts];
     Ok(move || {

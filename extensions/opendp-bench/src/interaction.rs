@@ -20,7 +20,7 @@ type Question = Measurement<Numbers, Change, MaxDivergence, i32>;
 type Talk = Session<Numbers, Change, MaxDivergence>;
 
 const DELTA: f64 = 1e-6;
-/// Between these standard deviations lies the one that loses an epsilon of 1.
+/// The standard deviation for an epsilon of 1 lies between these.
 pub const SCALES: (f64, f64) = (0.125, 1024.0);
 
 /// All of it.
@@ -30,7 +30,7 @@ pub fn talks(table: &mut Table) -> Result<()> {
     compositions(table)
 }
 
-/// From zero-concentrated to approximate privacy, and back to the noise that it takes.
+/// From zero-concentrated to approximate privacy, and back to the scale of the noise.
 fn conversions(table: &mut Table) -> Result<()> {
     let space = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;
     let work = "zcdp to epsilon at a delta";
@@ -70,12 +70,12 @@ fn conversions(table: &mut Table) -> Result<()> {
 fn numbers() -> Result<Space<Numbers, Change>> {
     Space::new(AtomDomain::default(), AbsoluteDistance::new())
 }
-/// A question that costs next to nothing to answer.
+/// A question that takes almost no time to answer.
 fn constant(loss: f64) -> Result<Question> {
     let map = PrivacyMap::new(move |_: &i32| Ok(loss));
     Ok(Measurement::new(numbers()?, MaxDivergence, Function::map(|_: &i32| Ok(0)), map))
 }
-/// A conversation in which so many questions have been asked.
+/// A conversation in which `asked` questions have been asked.
 fn filtered(question: &Question, asked: usize) -> Result<Talk> {
     let odometer = make_fully_adaptive_composition(numbers()?, TheMeasure(MaxDivergence))?;
     let talk = make_privacy_filter(odometer, 1, 1e6)?.invoke(&7)?;
@@ -125,7 +125,7 @@ fn ask(talk: &Talk, question: &Question, times: usize) -> i32 {
     (0..times).filter_map(|_| talk.ask(question).ok()).sum()
 }
 
-/// Compositions with losses that are fixed beforehand.
+/// Compositions with losses that are fixed in advance.
 fn compositions(table: &mut Table) -> Result<()> {
     const QUESTIONS: usize = 1000;
     let question = constant(1e-6)?;

@@ -1,4 +1,4 @@
-//! Whether the time of a release tells how large its noise was.
+//! Whether the time of a release reveals the size of its noise.
 
 use std::time::Instant;
 
@@ -46,9 +46,9 @@ impl Report {
 
 /// Time draws of each mechanism whose name contains the filter.
 ///
-/// The slowest 2 % are left out, as an attacker would who knows that they are interrupts. The
-/// control counts up to the magnitude in Bernoulli trials, as slow exact samplers do: what finds
-/// nothing there finds nothing anywhere.
+/// The slowest 2 % are left out: an attacker would know that they are interrupts. The control
+/// counts up to the magnitude in Bernoulli trials, as slow exact samplers do. A test that finds
+/// nothing there would find nothing anywhere.
 pub fn report(filter: &str) -> Result<Report> {
     let integers = Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new())?;
     let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;

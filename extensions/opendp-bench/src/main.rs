@@ -1,8 +1,8 @@
 //! Benchmarks: this project and its peers, side by side in one process.
 //!
 //! Each line is the median of several runs in which all contestants take turns on the same input,
-//! in nanoseconds an item, with its ratio to the first line of its work, and what was aimed at. The
-//! peers are the crate `opendp`, in its fastest form, and `rand_distr` with our cipher.
+//! in nanoseconds an item, with its ratio to the first line of its work, and the target. The peers
+//! are the crate `opendp`, in its fastest form, and `rand_distr` with our cipher.
 #![forbid(unsafe_code)]
 
 mod folds;
@@ -33,16 +33,16 @@ struct Cli {
     /// Rows of the sum that is compared with a plain loop
     #[arg(long, default_value_t = 100_000_000)]
     rows: usize,
-    /// Runs of each benchmark, of which the median counts
+    /// Runs of each benchmark; their median counts
     #[arg(long, default_value_t = 5)]
     runs: usize,
     /// Answer in JSON
     #[arg(long)]
     json: bool,
-    /// Instead, tell how much the time of a release depends on its noise
+    /// Report instead how much the time of a release depends on its noise
     #[arg(long)]
     leakage: bool,
-    /// Instead, release sums of generated streams of up to this many rows
+    /// Release instead sums of generated streams of up to this many rows
     #[arg(long, value_name = "ROWS")]
     stream: Option<u64>,
 }

@@ -7,7 +7,7 @@ use crate::timing::{Table, Target};
 use crate::{incumbent, ordinary};
 
 const ITEMS: usize = 100_000;
-/// What the incumbent gets of the floats, which take it seconds.
+/// The part of the floats for the incumbent, which takes seconds for them.
 const FEW: usize = 5_000;
 
 /// Laplace and Gaussian noise on integers and floats.

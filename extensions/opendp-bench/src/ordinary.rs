@@ -1,10 +1,10 @@
-//! Noise as `rand_distr` gives it: fast, and not exact.
+//! Noise from `rand_distr`: fast, and not exact.
 
 use chacha20::ChaCha20Rng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, StandardNormal};
 
-/// The cipher that our secure source runs.
+/// The cipher of our secure source.
 pub fn chacha() -> ChaCha20Rng {
     ChaCha20Rng::from_seed([7; 32])
 }

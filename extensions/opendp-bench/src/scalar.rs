@@ -78,7 +78,7 @@ pub fn releases(table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Do something as often as a contest counts.
+/// Repeat a closure for all items of a contest.
 pub fn times<T>(mut run: impl FnMut() -> T) {
     for _ in 0..ITEMS {
         std::hint::black_box(run());

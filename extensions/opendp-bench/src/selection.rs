@@ -1,4 +1,4 @@
-//! The choice of good candidates.
+//! Selection of good candidates.
 
 use opendp_analysis::make_private_quantile;
 use opendp_core::{

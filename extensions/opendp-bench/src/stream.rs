@@ -1,4 +1,4 @@
-//! A release of a stream that fits no memory: what a row costs, and how much memory is ever held.
+//! A release of a stream larger than memory: the time of a row, and the peak of memory.
 
 use std::{fs, hint::black_box, time::Instant};
 
@@ -17,11 +17,11 @@ struct Line {
     time: f64,
     /// Nanoseconds a row, to make the rows only.
     making: f64,
-    /// The most memory that the program has held so far, in KiB, where the system tells it.
+    /// The peak of memory so far, in KiB, if the system reports it.
     peak: Option<u64>,
 }
 
-/// All lengths, in rising order, so that a peak that grows with the rows shows.
+/// All lengths, in rising order, so that a peak that grows with the rows is visible.
 pub struct Report(Vec<Line>);
 impl Report {
     /// The report for people.
@@ -75,7 +75,7 @@ pub fn report(rows: u64) -> Result<Report> {
     Ok(Report(lines.collect::<Result<_>>()?))
 }
 
-/// So many floats from -50 to 150, made as they are asked for.
+/// Generate `rows` floats from -50 to 150 on demand.
 fn chunks(rows: u64) -> impl Iterator<Item = Vec<f64>> {
     let row =
         |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11) as f64 * (200.0 / 2_f64.powi(53));
@@ -84,7 +84,7 @@ fn chunks(rows: u64) -> impl Iterator<Item = Vec<f64>> {
         (place * CHUNK..end).map(|i| row(i) - 50.0).collect()
     })
 }
-/// The most memory that this program has held, in KiB.
+/// Return the peak of memory of this program, in KiB.
 fn peak() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

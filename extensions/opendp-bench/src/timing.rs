@@ -1,10 +1,10 @@
-//! Contests: who does the same work in what time, and what ratio was aimed at.
+//! Contests: the times of contestants at the same work, and the ratio that is the target.
 
 use std::{hint::black_box, time::Instant};
 
 use serde_json::{Value, json};
 
-/// What is aimed at.
+/// A target.
 #[derive(Clone, Copy)]
 pub enum Target {
     /// Our time is at most the peer's divided by this.
@@ -35,7 +35,7 @@ impl Target {
     }
 }
 
-/// One who takes part, with the time of an item in each run.
+/// A contestant, with its time per item in each run.
 struct Contestant<'a> {
     name: String,
     items: usize,
@@ -44,14 +44,14 @@ struct Contestant<'a> {
     times: Vec<f64>,
 }
 
-/// A piece of work that several do. The first one is ours, and is what targets are about.
+/// One piece of work for several contestants. The first one is ours, and targets are about it.
 pub struct Contest<'t, 'a> {
     table: &'t mut Table,
     work: String,
     contestants: Vec<Contestant<'a>>,
 }
 impl<'a> Contest<'_, 'a> {
-    /// Add a contestant, who does the work on so many items in each run.
+    /// Add a contestant that does the work on `items` items in each run.
     pub fn run<T>(self, name: &str, items: usize, run: impl FnMut() -> T + 'a) -> Self {
         self.add(name, items, None, run)
     }
@@ -79,7 +79,7 @@ impl<'a> Contest<'_, 'a> {
         self.contestants.push(contestant);
         self
     }
-    /// Let all run in turn, as often as the table says, after one turn that does not count.
+    /// Run all in turn, as often as the table says, after one turn that does not count.
     pub fn hold(mut self) {
         for turn in 0..=self.table.runs {
             for contestant in &mut self.contestants {
@@ -108,7 +108,7 @@ impl<'a> Contest<'_, 'a> {
     }
 }
 
-/// Find the median, of an even number the upper one.
+/// Return the median, which is the upper one of an even number.
 fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
@@ -131,11 +131,11 @@ pub struct Table {
     lines: Vec<Line>,
 }
 impl Table {
-    /// Begin a table of medians of so many runs, of the work whose name contains the filter.
+    /// Begin a table of medians of `runs` runs, of the work whose name contains the filter.
     pub fn new(runs: usize, filter: String) -> Self {
         Table { runs: runs.max(1), filter, lines: Vec::new() }
     }
-    /// Whether work of this name is asked for. Ask before data is made for it.
+    /// Whether the filter selects work of this name. Call it before making data for the work.
     pub fn wants(&self, work: &str) -> bool {
         work.contains(&self.filter)
     }

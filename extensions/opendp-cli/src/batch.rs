@@ -119,7 +119,8 @@ fn check_fields(request: &Map<String, Json>, op: &str) -> Result<()> {
         Some(nearest) => format!("did you mean `{nearest}`? "),
         None => String::new(),
     };
-    let reason = format!("`{op}` takes no such field; {meant}it takes `{}`", fields.join("`, `"));
+    let reason =
+        format!("unknown field; {meant}the fields of `{op}` are `{}`", fields.join("`, `"));
     Err(Error::argument(json::short(unknown).trim_matches('`'), reason))
 }
 

@@ -108,7 +108,12 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
                 (Some(epsilon), None, None) => Loss::epsilon(epsilon)?,
                 (Some(epsilon), Some(delta), None) => Loss::epsilon_delta(epsilon, delta)?,
                 (None, None, Some(rho)) => Loss::rho(rho)?,
-                _ => return Err(Error::argument("epsilon", "give a budget in one measure")),
+                _ => {
+                    return Err(Error::argument(
+                        "epsilon",
+                        "state one budget: --epsilon, --epsilon with --delta, or --rho",
+                    ));
+                }
             };
             let terms = terms(command)?;
             let ledger = Ledger::open(&place.file)?;
@@ -184,8 +189,10 @@ fn read_metric(text: &str) -> Result<Json> {
     match document.build(Registry::global()).map_err(|error| error.at("metric"))? {
         Constructed::Metric(metric) => Ok(metric.to_json()),
         other => {
-            let reason =
-                format!("expected a metric, and `{text}` is {}", other.kind().with_article());
+            let reason = format!(
+                "expected a metric, found `{text}`, which is {}",
+                other.kind().with_article()
+            );
             Err(Error::argument("metric", reason))
         }
     }

@@ -41,8 +41,8 @@ impl Caution {
         let infinite = self.loss.is_some_and(|loss| !(loss < f64::INFINITY));
         if infinite || self.delta.is_some_and(|delta| !(delta < 1.0)) {
             return Err(Error::InvalidDistance(
-                "the loss has no bound: the release does not protect anybody. Add noise, or state \
-                 --allow-infinite-loss if that is meant"
+                "the loss has no bound, so the release gives no protection. Add noise, or state \
+                 --allow-infinite-loss to release anyway"
                     .into(),
             ));
         }
@@ -62,7 +62,7 @@ impl Caution {
         let mut warnings = Vec::new();
         if let Some(loss) = self.loss.filter(|loss| LARGE < *loss) {
             warnings.push(format!(
-                "{name} is {loss}, which is above {LARGE}: it protects hardly anybody"
+                "{name} is {loss}, which is above {LARGE}: it gives little protection"
             ));
         }
         if let (Some(delta), Some(size)) = (self.delta, self.size)
@@ -70,8 +70,8 @@ impl Caution {
             && 1.0 < delta * size as f64
         {
             warnings.push(format!(
-                "delta is {delta}, which is above 1 in {size}: some of {size} people may be released \
-                 as they are"
+                "delta is {delta}, which is above 1 in {size}: the data of some of \
+                 the {size} people may be released unchanged"
             ));
         }
         warnings

@@ -70,7 +70,7 @@ impl Source<'_> {
         let unreadable = |error| unreadable(self.path, &error);
         let (kind, compression) = self.kind();
         if self.separator.is_some() && kind != Kind::Csv {
-            let reason = "only the cells of a CSV table have a separator";
+            let reason = "only a CSV table has a separator; leave it out";
             return Err(Error::argument("separator", reason));
         }
         let mut file = File::open(self.path).map_err(unreadable)?;
@@ -81,7 +81,7 @@ impl Source<'_> {
             if kind == Kind::Parquet || Compression::of(&start) != Some(compression) {
                 let reason = match kind {
                     Kind::Parquet => "decompress it: a Parquet file is compressed inside",
-                    _ => "it is not compressed as its name says",
+                    _ => "its compression is not the one that its name says",
                 };
                 return Err(Error::argument(self.path.display().to_string(), reason));
             }
@@ -99,7 +99,7 @@ pub(crate) fn parse_separator(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         b"tab" | b"\\t" => Ok(b'\t'),
         [byte] if byte.is_ascii() && !b"\"\r\n\0".contains(byte) => Ok(*byte),
-        _ => Err("expected one ASCII character that is no quote, or `tab`".into()),
+        _ => Err("expected one ASCII character other than a quote, or `tab`".into()),
     }
 }
 
@@ -149,7 +149,8 @@ fn what<'a>(column: Option<&'a str>, domain: &'a AnyDomain) -> Result<What<'a>> 
         (Err(_), column) => Ok(What::Column(column, domain)),
         (Ok(frame), None) => Ok(What::Frame(frame)),
         (Ok(_), Some(_)) => {
-            let reason = "this pipeline reads the columns that its `dataframe_domain` names";
+            let reason =
+                "this pipeline reads the columns that its `dataframe_domain` names; leave it out";
             Err(Error::argument("column", reason))
         }
     }

@@ -72,7 +72,7 @@ pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
     if source.kind().0 == Kind::Csv && !tally::may_be_header(&names) {
         report["warning"] =
             "the first line may be a record and not a header: one of its cells is a \
-                             number, is empty, or occurs twice. It is counted as no row"
+                             number, is empty, or occurs twice. It is not counted as a row"
                 .into();
     }
     Ok(report)

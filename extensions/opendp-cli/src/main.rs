@@ -85,8 +85,8 @@ enum Command {
     Run(run::Arguments),
     /// Count the kinds of cells in a table: exact and PRIVATE, only for the curator
     ///
-    /// For each column: its type, stated or guessed; how many cells are missing, do not read, or
-    /// are out of the range of the type; the minimum and the maximum; and a suitable domain. No
+    /// For each column: its type, stated or guessed; how many cells are missing, unreadable, or
+    /// out of the range of the type; the minimum and the maximum; and a suitable domain. No
     /// noise is added: show this only to people who may see the data.
     Inspect(inspect::Arguments),
     /// Manage budgets in a file that several processes may share

@@ -38,7 +38,7 @@ pub(crate) fn invoke(made: &Constructed, arg: &Json, repeat: Option<usize>) -> R
         Constructed::Measurement(m) => m.invoke(arg).and_then(|out| complete(&out)),
         Constructed::Function(f) => f.eval(arg).map(|out| out.to_json()),
         other => {
-            Err(Error::NotImplemented(format!("{} does not run", other.kind().with_article())))
+            Err(Error::NotImplemented(format!("{} cannot be run", other.kind().with_article())))
         }
     };
     let domain = match made {
@@ -46,7 +46,7 @@ pub(crate) fn invoke(made: &Constructed, arg: &Json, repeat: Option<usize>) -> R
         Constructed::Measurement(m) => m.input().domain(),
         other => {
             return Err(Error::NotImplemented(format!(
-                "{} takes no value from JSON",
+                "{} cannot be run on a value from JSON",
                 other.kind().with_article()
             )));
         }
@@ -68,7 +68,7 @@ pub(crate) fn complete(release: &AnyValue) -> Result<Json> {
     let json = release.to_json();
     if matches!(release.inner_type().head(), "Session" | "Queryable") || waits(&json) {
         return Err(Error::NotImplemented(
-            "the release is a conversation: it answers questions in a program, and not here".into(),
+            "the release is a conversation: write a program to ask it questions".into(),
         ));
     }
     Ok(json)

@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     /// `dataframe_domain` reads the columns that it names; any other pipeline reads one column.
     ///
     /// Every cell becomes a value of the pipeline's domain, because an error would reveal the cell.
-    /// An integer may be written as 47.0. A cell that is empty or does not read becomes 0, `false`
+    /// An integer may be written as 47.0. A cell that is empty or unreadable becomes 0, `false`
     /// or the empty text. For floats it becomes NaN, or 0 if the domain states `"nan": false`. A
     /// value out of the domain's bounds becomes the nearest bound. With an `option_domain` all such
     /// cells are missing instead, and the pipeline may drop or impute them. `opendp inspect` counts
@@ -70,14 +70,13 @@ pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) 
     let Arguments { pipeline, data, column, separator, budget, id, by, .. } = arguments;
     let unit = match (budget, &arguments.d_in) {
         (Some(place), None) => Some(budget::unit(place)?.unwrap_or_else(|| {
-            let missing =
-                "the budget states no unit: state how far apart neighbours are with --d-in";
+            let missing = "the budget states no unit: state the distance of neighbours with --d-in";
             Cli::command().error(ErrorKind::MissingRequiredArgument, missing).exit()
         })),
         _ => None,
     };
     if pipeline.pipeline.as_os_str() == "-" && data.as_os_str() == "-" {
-        let reason = "standard input is the pipeline already: name a file for one of both";
+        let reason = "standard input is the pipeline already: read one of the two from a file";
         return Err(Error::argument("data", reason));
     }
     let document = pipeline.read()?;
@@ -119,7 +118,7 @@ impl Run<'_> {
     fn release(&self, made: &Constructed) -> Result<Json> {
         let Constructed::Measurement(measurement) = made else {
             return Err(Error::MakeMeasurement(format!(
-                "pipeline: only a measurement may be run on data, and this is a {}",
+                "pipeline: expected a measurement, found a {}",
                 made.kind().name()
             )));
         };
@@ -232,7 +231,7 @@ impl Run<'_> {
             Ok(found) if found == expected => Ok(()),
             Ok(_) => Err(Error::argument(
                 "data",
-                format!("{name} is not the file that the budget is for: its SHA-256 is another"),
+                format!("{name} is not the file that the budget is for: its SHA-256 differs"),
             )),
             Err(error) => Err(Error::argument("data", format!("{name} cannot be read: {error}"))),
         }
@@ -314,12 +313,16 @@ impl Failure {
     }
 }
 /// The one message for all data that a budget refuses.
-const REFUSED: &str = "nothing can be released of these data: they are no member of the pipeline's \
-                       domain (their number of rows is not its `size`, or a value is none of its \
-                       values), or the mechanism failed. It is charged as a release is, and kept";
+const REFUSED: &str = "no release is possible: the data are not in the pipeline's domain (other \
+                       number of rows than its `size`, or a value outside of it), or the mechanism \
+                       failed. The budget is charged as for a release, and keeps this answer";
+/// The text that ledgers hold for such data. It is part of their format: never change it.
+const KEPT: &str = "nothing can be released of these data: they are no member of the pipeline's \
+                    domain (their number of rows is not its `size`, or a value is none of its \
+                    values), or the mechanism failed. It is charged as a release is, and kept";
 /// The outcome that a budget keeps for such data instead of a release.
 fn refusal() -> Json {
-    json!({"refused": REFUSED})
+    json!({"refused": KEPT})
 }
 /// Whether the error is a lack of random bits, which does not depend on the data.
 fn no_entropy(error: &Error) -> bool {
@@ -355,9 +358,7 @@ pub(crate) fn text(report: &Json) -> String {
             "loss      {loss} in {} when neighbours are at distance {d_in}",
             report["measure"]
         )),
-        _ => {
-            lines.push("loss      not known: state how far apart neighbours are with --d-in".into())
-        }
+        _ => lines.push("loss      not known: state the distance of neighbours with --d-in".into()),
     }
     if let Some(charge) = report.get("budget") {
         if charge["repeated"] == true {
@@ -378,4 +379,17 @@ pub(crate) fn text(report: &Json) -> String {
         }
     }
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_that_an_older_ledger_keeps_is_not_taken_for_a_release() {
+        let kept = "nothing can be released of these data: they are no member of the pipeline's \
+                    domain (their number of rows is not its `size`, or a value is none of its \
+                    values), or the mechanism failed. It is charged as a release is, and kept";
+        assert_eq!(refusal(), json!({ "refused": kept }));
+    }
 }

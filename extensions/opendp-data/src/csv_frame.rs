@@ -20,7 +20,8 @@ const CHUNK: usize = 1 << 14;
 /// use opendp_core::*;
 /// use opendp_data::CsvFrame;
 /// use opendp_measurements::{Scale, make_laplace};
-/// use opendp_transformations::{make_clamp, make_df_is_equal, make_select_column, make_subset_by, make_sum};
+/// use opendp_transformations::{make_clamp, make_df_is_equal, make_select_column};
+/// use opendp_transformations::{make_subset_by, make_sum};
 /// let table = "name,age,group\nAda,36,2\nBlaise,,1\nCarl,x,2\n";
 /// let cells = ColumnDomain::new(AtomDomain::<i64>::default());
 /// let schema = ["age", "group"].map(|name| (name.to_owned(), cells.clone()));
@@ -102,7 +103,7 @@ pub(crate) fn places(names: &[String], domain: &DataFrameDomain<String>) -> Resu
     let schema = domain.schema().ok_or_else(|| {
         Error::argument(
             "data",
-            "a table is read as frames of a schema: give the `dataframe_domain` its `col_names` \
+            "a table needs a schema: give the `dataframe_domain` its `col_names` \
              and `element_domains`",
         )
     })?;

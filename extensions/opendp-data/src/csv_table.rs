@@ -39,7 +39,7 @@ impl CsvTable {
     /// no separator is stated and the header uses one other than the comma.
     pub fn open(source: impl Read + Send + 'static, separator: Option<u8>) -> Result<Self> {
         if separator.is_some_and(|byte| !byte.is_ascii() || b"\"\r\n\0".contains(&byte)) {
-            let reason = "expected one ASCII character that is no quote and ends no line";
+            let reason = "expected one ASCII character other than a quote or a line end";
             return Err(Error::argument("separator", reason));
         }
         let mut lines = BufReader::with_capacity(1 << 18, text(source)?);
@@ -148,6 +148,6 @@ mod tests {
     fn a_header_without_an_end_is_not_read_into_memory() {
         let endless = std::io::repeat(b'a');
         let error = CsvTable::open(endless, None).unwrap_err().to_string();
-        assert!(error.contains("first line is longer"), "{error}");
+        assert!(error.contains("first line is too long"), "{error}");
     }
 }

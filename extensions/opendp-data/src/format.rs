@@ -74,19 +74,19 @@ fn check(start: &[u8]) -> Result<()> {
             "the file is a zip archive or a spreadsheet: unpack it, or save it as CSV"
         }
         [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', ..] => {
-            "the file is compressed by bzip2, which is not read: use gzip or zstd"
+            "the file is compressed by bzip2, which is not supported: use gzip or zstd"
         }
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => {
-            "the file is compressed by xz, which is not read: use gzip or zstd"
+            "the file is compressed by xz, which is not supported: use gzip or zstd"
         }
         [0x04, 0x22, 0x4d, 0x18, ..] => {
-            "the file is compressed by lz4, which is not read: use gzip or zstd"
+            "the file is compressed by lz4, which is not supported: use gzip or zstd"
         }
         [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => {
             "the file is a 7z archive: unpack it, or save it as CSV"
         }
         [b'P', b'A', b'R', b'1', ..] => {
-            "the file is one of Parquet, and not CSV: give it a name that ends in `.parquet`"
+            "the file is Parquet, not CSV: give it a name that ends in `.parquet`"
         }
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => UTF_16,
         _ if start.contains(&0) => UTF_16,
@@ -94,7 +94,7 @@ fn check(start: &[u8]) -> Result<()> {
     };
     Err(refuse(reason))
 }
-const UTF_16: &str = "the file is in UTF-16, or is no text: save it in UTF-8";
+const UTF_16: &str = "the file is UTF-16, or is not text: save it in UTF-8";
 
 /// Refuse text whose header shows that it is not a table of the supported kind.
 pub(crate) fn check_header(header: &[u8], ended: bool, separator: Option<u8>) -> Result<()> {
@@ -106,12 +106,12 @@ pub(crate) fn check_header(header: &[u8], ended: bool, separator: Option<u8>) ->
     }
     if has(b'\r') {
         return Err(refuse(
-            "the first line holds a CR that no LF follows, as lines of old Macs end: end each line \
+            "the first line holds a CR without an LF, the old Mac format: end each line \
              with LF, or with CR and LF",
         ));
     }
     if !ended {
-        return Err(refuse("the first line is longer than a header may be: end each line with LF"));
+        return Err(refuse("the first line is too long for a header: end each line with LF"));
     }
     if separator.is_some() || has(b',') {
         return Ok(());
@@ -119,7 +119,7 @@ pub(crate) fn check_header(header: &[u8], ended: bool, separator: Option<u8>) ->
     for (byte, name) in [(b';', "';'"), (b'\t', "tab"), (b'|', "'|'")] {
         if has(byte) {
             return Err(refuse(format!(
-                "the first line holds no `,` and looks as if cells were separated otherwise: state \
+                "the first line holds no `,` and seems to use another separator: state \
                  --separator {name}, or --separator ',' if this is one column"
             )));
         }

@@ -38,7 +38,7 @@ impl Table {
     }
 }
 fn invalid(_: ParquetError) -> Error {
-    Error::argument("data", "the file is not one of Parquet")
+    Error::argument("data", "the file is not a Parquet file")
 }
 
 /// The chunks of a column of a Parquet file, as members of a domain of rows. Only the pages of that

@@ -59,7 +59,7 @@ pub(crate) fn place(names: &[String], column: Option<&str>) -> Result<usize> {
             1 => Ok(0),
             several => Err(Error::argument(
                 "column",
-                format!("state which of the {several} columns is read. {WHERE}"),
+                format!("state which of the {several} columns to read. {WHERE}"),
             )),
         };
     };
@@ -92,8 +92,8 @@ pub(crate) fn absent(argument: &str, columns: usize, name: &str, rule: &str) -> 
 pub fn outside() -> Error {
     Error::argument(
         "data",
-        "the data are no member of the pipeline's domain: the number of rows is not the `size` that \
-         it states, or a value is none of its values",
+        "the data are not in the pipeline's domain: the number of rows is not its `size`, or a \
+         value is outside of it",
     )
 }
 #[cold]
@@ -102,5 +102,5 @@ pub(crate) fn broken() -> Error {
 }
 #[cold]
 pub(crate) fn rowless(domain: &Json) -> Error {
-    Error::argument("data", format!("a table has rows, and {domain} has none"))
+    Error::argument("data", format!("a table has rows, but {domain} is not a domain of rows"))
 }

@@ -34,8 +34,8 @@ pub(crate) fn decide(
         return Err(Error::argument(
             "d_in",
             format!(
-                "budget `{budget}` protects data at distance {unit}, and the release counts on \
-                 {} in {metric}",
+                "budget `{budget}` protects data at distance {unit}, but the release is for \
+                 distance {} in {metric}",
                 request.d_in
             ),
         ));
@@ -55,7 +55,7 @@ pub(crate) fn decide(
         return Err(Error::FailedFunction(format!(
             "the clock runs backwards: it is {} seconds behind the last entry of budget \
              `{budget}`; nothing was charged or released. If the clock was ahead before and is \
-             right now, settle it: `opendp budget settle-clock FILE:{budget}`",
+             right now, run `opendp budget settle-clock FILE:{budget}`",
             (account.latest - now) / 1000
         )));
     }
@@ -118,7 +118,7 @@ fn another(budget: &str, request: &Request, entry: &Entry, loss: &Loss) -> Error
         others.join(" and another ")
     );
     if entry.source.is_empty() && !request.source.is_empty() {
-        reason += "; an older version did not write down which data and column it was";
+        reason += "; an older version did not record its data and column";
     }
     Error::argument("id", reason)
 }

@@ -101,12 +101,12 @@ impl Ledger {
         total.check_text()?;
         if total.is_zero() {
             return Err(Error::InvalidDistance(format!(
-                "budget `{name}`: expected an amount above 0: nothing could be released"
+                "budget `{name}`: expected an amount above 0"
             )));
         }
         self.store.write(&mut |tables| {
             if tables.account(name)?.is_some() {
-                return Err(Error::argument("name", format!("there is a budget `{name}` already")));
+                return Err(Error::argument("name", format!("budget `{name}` exists already")));
             }
             let now = self.now()?;
             tables.add_account(&Account {
@@ -134,8 +134,8 @@ impl Ledger {
             let now = self.now()?;
             if account.latest - TOLERANCE <= now {
                 let reason = format!(
-                    "the clock is not behind the last entry of budget `{budget}`, so that there is \
-                     nothing to settle"
+                    "the clock is not behind the last entry of budget `{budget}`: there is nothing \
+                     to settle"
                 );
                 return Err(Error::argument("budget", reason));
             }

@@ -273,7 +273,7 @@ impl Accounted for AnyMeasure {
             return measure.account(loss.downcast_ref()?);
         }
         Err(Error::NotImplemented(format!(
-            "no budget is kept in {}: expected a loss in max_divergence, \
+            "a budget cannot be kept in {}: expected a loss in max_divergence, \
              approximate(max_divergence) or zero_concentrated_divergence",
             self.to_json()
         )))

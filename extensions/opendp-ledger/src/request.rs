@@ -38,8 +38,8 @@ impl Request {
         let json = d_in.to_json();
         if is_nothing(&json) {
             return Err(Error::InvalidDistance(format!(
-                "d_in: expected more than 0, found {json}: no data of two people are at distance 0, \
-                 and a budget would not be charged"
+                "d_in: expected more than 0, found {json}: a release at distance 0 would not charge \
+                 the budget"
             )));
         }
         let rounded = measurement.measure().account(&measurement.map(d_in)?)?;
@@ -97,7 +97,7 @@ pub struct Release {
 impl Release {
     pub(crate) fn new(entry: Entry, repeated: bool) -> Result<Self> {
         let json = serde_json::from_str(&entry.release).map_err(|_| {
-            Error::FailedFunction("the ledger holds a release that is no JSON".into())
+            Error::FailedFunction("the ledger holds a release that is not JSON".into())
         })?;
         Ok(Release { entry, json, repeated })
     }

@@ -40,7 +40,7 @@ pub trait Directed: Sized + Copy {
 #[inline(never)]
 pub(super) fn overflow<T: Display>(operator: &str, lhs: T, rhs: T) -> Error {
     Error::Overflow(format!(
-        "{lhs} {operator} {rhs} must have finite operands and a result that fits {}",
+        "{lhs} {operator} {rhs}: expected finite operands and a result that fits {}",
         std::any::type_name::<T>()
     ))
 }
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(
             200u8.inf_add(100),
             Err(Error::Overflow(
-                "200 + 100 must have finite operands and a result that fits u8".to_string()
+                "200 + 100: expected finite operands and a result that fits u8".to_string()
             ))
         );
         assert!(matches!(i128::MIN.inf_div(-1), Err(Error::Overflow(_))));

@@ -71,7 +71,7 @@ pub trait Float: Number + DirectedFloat {
 #[cold]
 fn no_absolute_value<T>() -> Error {
     let name = std::any::type_name::<T>();
-    Error::Overflow(format!("abs must have a finite argument and a result that fits {name}"))
+    Error::Overflow(format!("abs: expected a finite argument and a result that fits {name}"))
 }
 
 macro_rules! impl_integer {

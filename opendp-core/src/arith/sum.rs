@@ -71,7 +71,7 @@ fn exact_sum(values: &[f64]) -> Result<IBig> {
 #[cold]
 fn overflow() -> Error {
     // The values may be data, so the message shows none of them.
-    Error::Overflow("sum must have finite terms and a total that fits f64".to_string())
+    Error::Overflow("sum: expected finite terms and a total that fits f64".to_string())
 }
 
 #[cfg(test)]

@@ -135,7 +135,7 @@ impl Argument for Vec<ColumnDomain> {
         };
         list.ok_or_else(|| {
             let found = arg.describe();
-            Error::FailedCast(format!("expected a list of domains of cells, found {found}"))
+            Error::FailedCast(format!("expected a list of element domains, found {found}"))
         })
     }
 }
@@ -178,7 +178,7 @@ impl<K: HashableAtom> DataFrameDomain<K> {
                 Ok(DataFrameDomain { schema: Some(schema), size: None })
             }
             _ => Err(Error::MakeDomain(
-                "col_names: expected at least one name, and each of them once".into(),
+                "col_names: expected at least one name, and no name twice".into(),
             )),
         }
     }

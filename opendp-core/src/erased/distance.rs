@@ -95,7 +95,7 @@ struct Written(Json);
 #[cold]
 fn unsettled<T>() -> Result<T> {
     Err(Error::FailedCast(
-        "the type of an erased distance is not in its JSON; decode it by its metric".into(),
+        "JSON does not state the type of a distance; decode it by the metric or the measure".into(),
     ))
 }
 /// Everything fails, so this is never used as a distance.

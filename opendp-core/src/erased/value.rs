@@ -207,7 +207,7 @@ impl Codec for AnyValue {
     }
     fn from_json(_: &Json) -> Result<Self> {
         Err(Error::FailedCast(
-            "the type of an erased value is not in its JSON; decode it by its domain".into(),
+            "JSON does not state the type of a value; decode it by the domain".into(),
         ))
     }
     fn bound_to(self, turn: &Turn) -> Self {

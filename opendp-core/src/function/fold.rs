@@ -77,7 +77,10 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
 ///     type State = u64;
 ///     fn label(&self) -> String { "count".into() }
 ///     fn start(&self) -> u64 { 0 }
-///     fn absorb(&self, n: &mut u64, rows: &[i32]) -> Result<()> { *n += rows.len() as u64; Ok(()) }
+///     fn absorb(&self, n: &mut u64, rows: &[i32]) -> Result<()> {
+///         *n += rows.len() as u64;
+///         Ok(())
+///     }
 ///     fn merge(&self, n: &mut u64, other: u64) -> Result<()> { *n += other; Ok(()) }
 ///     fn finish(&self, n: u64) -> Result<u64> { Ok(n) }
 /// }
@@ -331,5 +334,5 @@ impl FoldStage for ThenStage {
 
 #[cold]
 pub(super) fn foreign() -> Error {
-    Error::FailedFunction("the partial result is not one of this function".into())
+    Error::FailedFunction("the partial result is of another function".into())
 }

@@ -103,8 +103,8 @@ impl Label {
             return foreign();
         }
         Error::FailedFunction(
-            "the partial result is not one of this function object: a step that states no label is \
-             known only to itself, so state one with `Function::labelled`"
+            "the partial result is of another function, or of another object of this one; a step \
+             without a label matches only itself: state a label with `Function::labelled`"
                 .into(),
         )
     }

@@ -56,7 +56,11 @@ impl<MO: Measure> Ledger<MO> {
     /// of parts is wrong.
     pub fn charge(&mut self, loss: &[Exact]) -> Result<()> {
         if loss.len() != self.totals.len() {
-            return Err(Error::FailedMap(format!("a loss does not have {} parts", loss.len())));
+            return Err(Error::FailedMap(format!(
+                "expected a loss of {} parts, found {}",
+                self.totals.len(),
+                loss.len()
+            )));
         }
         let sum = |(total, part): (&Exact, &Exact)| total.plus_term(part);
         let totals: Vec<Exact> = self.totals.iter().zip(loss).map(sum).collect();
@@ -113,7 +117,7 @@ impl<MO: Measure> Ledger<MO> {
         let shown =
             |loss: Result<MO::Distance>| loss.map_or_else(|_| "?".into(), |loss| loss.show());
         Error::BudgetExceeded(format!(
-            "the query loses {}, and {} is left of the budget",
+            "the query costs {}, and {} of the budget is left",
             shown(self.up(loss)),
             shown(self.left())
         ))

@@ -23,7 +23,8 @@ impl<S> Lock<S> {
         // Only this thread enters its own id, and it never runs twice at the same time.
         if *self.holder.lock().map_err(poisoned)? == Some(here) {
             return Err(Error::FailedFunction(
-                "a queryable may only execute one query at a time, and this one asks itself".into(),
+                "a queryable answers one query at a time; a query may not ask its own queryable"
+                    .into(),
             ));
         }
         let mut state = self.state.lock().map_err(poisoned)?;
@@ -51,5 +52,5 @@ impl Drop for Named<'_> {
 /// Report a lock that is unusable after a panic.
 #[cold]
 pub(crate) fn poisoned<T>(_: T) -> Error {
-    Error::FailedFunction("an earlier query panicked; its queryable answers no more".into())
+    Error::FailedFunction("an earlier query panicked, so its queryable is closed".into())
 }

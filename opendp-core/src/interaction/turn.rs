@@ -73,7 +73,8 @@ impl fmt::Debug for Turn {
 #[cold]
 fn over() -> Error {
     Error::FailedFunction(
-        "a later query has begun; under this privacy measure, its earlier siblings answer no more"
+        "a later query has begun, so this conversation is closed: the privacy measure permits one \
+         at a time"
             .into(),
     )
 }

@@ -286,7 +286,7 @@ macro_rules! curves {
         impl Distance for $t {
             fn at_most(&self, _: &Self) -> Result<bool> {
                 Err(Error::NotImplemented(
-                    "whole curves cannot be compared; ask for one point of them".into(),
+                    "whole curves cannot be compared; compare one point, such as epsilon at a delta".into(),
                 ))
             }
             fn check(&self) -> Result<()> {

@@ -159,7 +159,7 @@ fn only(parts: &[f64]) -> Result<f64> {
 }
 #[cold]
 pub(super) fn wrong_parts(parts: &[f64]) -> Error {
-    Error::FailedMap(format!("a loss does not have {} parts", parts.len()))
+    Error::FailedMap(format!("a loss in this measure does not have {} parts", parts.len()))
 }
 
 /// The exact sum of losses, rounded up once. An infinite loss gives an infinite total.

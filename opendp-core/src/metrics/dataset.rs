@@ -89,7 +89,9 @@ dataset_metrics! {
 /// Replacing a record is removing one and adding one.
 fn twice(d_in: u32) -> Result<u32> {
     d_in.checked_mul(2).ok_or_else(|| {
-        Error::Overflow(format!("d_in: twice {d_in} replaced records exceed a count of u32"))
+        Error::Overflow(format!(
+            "d_in: {d_in} replaced records count twice, which exceeds the largest u32"
+        ))
     })
 }
 
@@ -215,8 +217,9 @@ pub(super) fn hamming<T>(left: &[T], right: &[T], same: fn(&T, &T) -> bool) -> R
     count(left.iter().zip(right).filter(|(x, y)| !same(x, y)).count()).map(Some)
 }
 fn count(records: usize) -> Result<u32> {
-    u32::try_from(records)
-        .map_err(|_| Error::Overflow("a distance between data sets exceeds u32".into()))
+    u32::try_from(records).map_err(|_| {
+        Error::Overflow("the distance between the data sets exceeds the largest u32".into())
+    })
 }
 
 /// Count the records added or removed, in any order.

@@ -110,7 +110,7 @@ impl ReplacedPair {
     /// ```
     /// use opendp_measurements::accounting::{Account, ReplacedPair};
     /// use std::sync::Arc;
-    /// // Sums of vectors of length 1, each with noise of standard deviation 1, over 1 % of the rows.
+    /// // Sums of vectors of length 1 over 1 % of the rows. The noise has standard deviation 1.
     /// let pair = ReplacedPair::poisson_gaussian(1.0, 2.0, 0.01)?;
     /// let epsilon = Account::new().with(Arc::new(pair), 1000).epsilon(1e-5)?;
     /// assert!(epsilon.lower <= epsilon.upper && epsilon.upper < epsilon.lower * 1.01);

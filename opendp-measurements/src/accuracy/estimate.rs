@@ -170,7 +170,8 @@ pub fn simultaneous(estimates: &[&Estimate], alpha: f64) -> Result<Vec<(f64, f64
     };
     if !(0.0 < share) {
         return Err(Error::InvalidDistance(format!(
-            "alpha ({alpha:?}) is too small for so many estimates"
+            "alpha ({alpha:?}) is too small for {} estimates",
+            estimates.len()
         )));
     }
     estimates.iter().map(|estimate| estimate.interval(share)).collect()

@@ -159,7 +159,9 @@ fn share(noises: &[Term], alpha: f64) -> Result<f64> {
     if 0.0 < share {
         return Ok(share);
     }
-    Err(Error::InvalidDistance(format!("alpha ({alpha:?}) is too small for so many noises")))
+    Err(Error::InvalidDistance(format!(
+        "alpha ({alpha:?}) is too small for the number of noise terms"
+    )))
 }
 
 /// Bound the quantile of the sum by convolution, if the number of terms permits it.

@@ -25,7 +25,7 @@ impl Weight {
     /// `Argument` when the denominator is 0.
     pub fn new(numerator: i64, denominator: i64) -> Result<Self> {
         if denominator == 0 {
-            return Err(Error::argument("denominator", "expected another number than 0"));
+            return Err(Error::argument("denominator", "expected a number other than 0"));
         }
         Weight::reduced(numerator.into(), denominator.into())
     }
@@ -97,5 +97,5 @@ pub(crate) fn divisor(a: i128, b: i128) -> i128 {
 }
 #[cold]
 fn large() -> Error {
-    Error::Overflow("the weight of a noise is a fraction of too many digits".into())
+    Error::Overflow("the weight of a noise has too many digits".into())
 }

@@ -74,7 +74,10 @@ macro_rules! population {
 population!(SymmetricDistance 2, InsertDeleteDistance 2, ChangeOneDistance 1);
 #[cold]
 fn uncounted(metric: &AnyMetric) -> Error {
-    Error::NotImplemented(format!("replaced records are not counted in {}", metric.inner_type()))
+    Error::NotImplemented(format!(
+        "expected a distance that counts replaced records, found {}",
+        metric.inner_type()
+    ))
 }
 
 /// A measure whose losses are known to shrink when the data is a secret sample.
@@ -222,8 +225,8 @@ where
         return Ok(());
     }
     Err(Error::MakeMeasurement(
-        "measurement: expected one whose map is 0 at distance 0; this one may lose something to the \
-         order of the records, which a sample does not hide. (A delta is fixed after sampling.)"
+        "measurement: expected a map that is 0 at distance 0; this release may depend on the order \
+         of the records, which sampling does not hide. Fix a delta after sampling, not before"
             .into(),
     ))
 }
@@ -287,7 +290,9 @@ where
 ///     sample,
 ///     sums,
 ///     Function::map(|rows: &Vec<i32>| Ok(rows.iter().sum())),
-///     StabilityMap::new(|d_in: &u32| i32::try_from(*d_in).map_err(|e| Error::Overflow(e.to_string()))),
+///     StabilityMap::new(|d_in: &u32| {
+///         i32::try_from(*d_in).map_err(|error| Error::Overflow(error.to_string()))
+///     }),
 /// );
 /// let noisy = sum.then(|sums| make_laplace(sums, Scale::new(1.0)?, None))?;
 /// assert_eq!(noisy.map(&1)?, 1.0);

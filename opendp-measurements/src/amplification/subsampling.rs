@@ -60,7 +60,9 @@ add_remove!(SymmetricDistance, InsertDeleteDistance);
 #[cold]
 fn uncounted(metric: &AnyMetric) -> Error {
     let found = metric.inner_type();
-    Error::NotImplemented(format!("records added and removed are not counted in {found}"))
+    Error::NotImplemented(format!(
+        "expected a distance that counts records added and removed, found {found}"
+    ))
 }
 
 /// Make a measurement run on a Poisson sample of the data.
@@ -143,7 +145,9 @@ fn uncounted(metric: &AnyMetric) -> Error {
 ///     StabilityMap::new(|d_in: &u32| Ok(f64::from(*d_in))),
 /// );
 /// let step = sum.then(|sums| make_gaussian_in(sums, Scale::new(1.0)?, None))?;
-/// let of = |size| make_poisson_subsampling::<_, _, SmoothedMaxDivergence, _>(step.clone(), 0.01, size);
+/// let of = |size| {
+///     make_poisson_subsampling::<_, _, SmoothedMaxDivergence, _>(step.clone(), 0.01, size)
+/// };
 /// let training = make_composition(vec![of(None)?; 1000])?;
 /// assert!((training.map(&1)?.epsilon(1e-5)? - 1.828).abs() < 0.001);
 /// // One record of 5000 is replaced: one is removed, and one is added.
@@ -168,14 +172,14 @@ where
     }
     if let Some(records) = measurement.input().domain().records() {
         return Err(no(format!(
-            "measurement: expected a domain of any number of records, as that of a sample is random; \
-             this one fixes {records}"
+            "measurement: expected a domain with any number of records, because the size of a sample \
+             is random; this domain fixes {records}"
         )));
     }
     let input = match size {
         None => measurement.input().clone(),
         Some(size) => measurement.input().with_records(size).ok_or_else(|| {
-            no("size: the domain is one of data sets of which no number of records is fixed".into())
+            no("size: expected none, because this domain cannot state a number of records".into())
         })?,
     };
     let map = poisson_map(&measurement, rate, size.is_some())?;
@@ -302,8 +306,9 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// ```
 /// use opendp_core::*;
 /// use opendp_measurements::{make_fixed_size_subsampling, make_randomized_response_bool};
+/// let rows = VectorDomain::new(AtomDomain::<bool>::default()).with_size(1);
 /// let pick = Transformation::new(
-///     Space::new(VectorDomain::new(AtomDomain::<bool>::default()).with_size(1), ChangeOneDistance)?,
+///     Space::new(rows, ChangeOneDistance)?,
 ///     Space::new(AtomDomain::<bool>::default(), DiscreteDistance)?,
 ///     Function::map(|rows: &Vec<bool>| Ok(rows.first() == Some(&true))),
 ///     StabilityMap::new(|d_in: &u32| Ok((*d_in).min(1))),

@@ -181,7 +181,7 @@ impl<MI: Metric, MO: Measure> Allowance<MI, MO> for Slots<MI, MO> {
         self.with(|next| {
             let Some(d_mid) = plan.d_mids.get(*next) else {
                 return Err(Error::BudgetExceeded(format!(
-                    "all of the {} questions have been asked",
+                    "all {} questions have been asked",
                     plan.d_mids.len()
                 )));
             };

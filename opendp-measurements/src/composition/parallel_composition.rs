@@ -229,7 +229,7 @@ fn fitting(
         && parts != members.len()
     {
         return Err(Error::MakeMeasurement(format!(
-            "measurements: expected one for each of {parts} parts, found {}",
+            "measurements: expected one for each of the {parts} parts, found {}",
             members.len()
         )));
     }
@@ -241,7 +241,7 @@ fn fitting(
     }
     let measure = first.measure().clone();
     if measure.compose(&[]).is_err() {
-        return no("measurements: losses in their measure do not compose");
+        return no("measurements: losses in this measure do not compose");
     }
     // The measurement that the members are compared with; it starts from the input space.
     let expected = Measurement::new(
@@ -255,8 +255,8 @@ fn fitting(
         same(&expected, member).map_err(at)?;
         if !(loss_of(member, 0).map_err(at)? <= 0.0) {
             return Err(Error::MakeMeasurement(format!(
-                "measurements[{place}]: expected one whose map is 0 at distance 0; this one may lose \
-                 something to the order of the rows, and so may every part"
+                "measurements[{place}]: expected a map that is 0 at distance 0; this release may \
+                 depend on the order of the rows, and a new order can change every part"
             )));
         }
     }

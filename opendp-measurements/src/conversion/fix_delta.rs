@@ -27,8 +27,8 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
     fn epsilon((loss, spent): &(PrivacyProfile, f64), delta: f64) -> Result<f64> {
         if !(*spent <= delta) {
             return Err(Error::FailedMap(format!(
-                "delta: expected at least {spent}, which the loss exceeds at every epsilon, \
-                 found {delta}"
+                "delta: expected at least {spent}, because the delta of the loss is above it at \
+                 every epsilon, found {delta}"
             )));
         }
         loss.epsilon(delta.neg_inf_sub(*spent)?)

@@ -75,7 +75,7 @@ fn compare(seen: &mut BTreeMap<u64, f64>, epsilon: f64, delta: f64) -> Result<()
     let pairs = [before.map(|low| (low, point)), after.map(|high| (point, high))];
     if let Some((low, high)) = pairs.into_iter().flatten().find(|(low, high)| rises(*low, *high)) {
         return Err(Error::FailedMap(format!(
-            "the curve of a privacy profile must not rise, and does from {} at epsilon {} to {} at \
+            "the curve of a privacy profile must not rise; it rises from {} at epsilon {} to {} at \
              epsilon {}",
             low.1, low.0, high.1, high.0
         )));

@@ -101,7 +101,9 @@ erased! {
 }
 #[cold]
 fn unjoined(name: &opendp_core::TypeName) -> Error {
-    Error::NotImplemented(format!("nothing is known of paths between members in {name}"))
+    Error::NotImplemented(format!(
+        "group privacy joins distant data by neighbours; for {name} it is not known that they exist"
+    ))
 }
 
 #[cfg(test)]

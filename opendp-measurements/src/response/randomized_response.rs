@@ -136,7 +136,7 @@ pub fn make_randomized_response<T: HashableAtom + Named + Codec>(
     let indices: HashMap<T, u64> = categories.iter().cloned().zip(0..).collect();
     if indices.len() < categories.len() {
         return Err(Error::MakeMeasurement(
-            "categories: expected them all different, found one twice".into(),
+            "categories: expected distinct values, found one twice".into(),
         ));
     }
     let function = Function::map(move |truth: &T| {
@@ -144,7 +144,9 @@ pub fn make_randomized_response<T: HashableAtom + Named + Codec>(
         let told = with_secure(|source| tell(truth, count, prob, source))?;
         let category = usize::try_from(told).ok().and_then(|told| categories.get(told));
         // The index is below the count.
-        category.cloned().ok_or_else(|| Error::FailedFunction("no such category".into()))
+        category.cloned().ok_or_else(|| {
+            Error::FailedFunction("the sampler gave an index that no category has".into())
+        })
     });
     response(function, constant)
 }

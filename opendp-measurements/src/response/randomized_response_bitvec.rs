@@ -85,7 +85,7 @@ pub fn make_randomized_response_bitvec(
     };
     if !(0.0 < f && f <= 1.0) {
         return Err(Error::MakeMeasurement(format!(
-            "f: expected a number above 0 and up to 1, found {f}"
+            "f: expected a number above 0 and at most 1, found {f}"
         )));
     }
     let places = input.domain().max_weight().map_or(size, |most| most.saturating_mul(2).min(size));
@@ -164,7 +164,7 @@ fn flip<S: RandomSource>(
 pub fn debias_randomized_response_bitvec(answers: &[BitVector], f: f64) -> Result<Vec<f64>> {
     if !(0.0..1.0).contains(&f) {
         return Err(Error::FailedFunction(format!(
-            "f: expected a number from 0 to below 1, found {f}"
+            "f: expected a number of at least 0 and below 1, found {f}"
         )));
     }
     let Some(first) = answers.first() else {
@@ -172,7 +172,7 @@ pub fn debias_randomized_response_bitvec(answers: &[BitVector], f: f64) -> Resul
     };
     if answers.iter().any(|answer| answer.len() != first.len()) {
         return Err(Error::FailedFunction(
-            "answers: expected all of the same length, found two lengths".into(),
+            "answers: expected one length for all, found two lengths".into(),
         ));
     }
     let mut counts = vec![0_u64; first.len()];

@@ -30,8 +30,8 @@ use weights::{SHORTFALL, Weights, high_product};
 ///   `(2 A w_j - p_j) / 2`, and otherwise rejected.
 /// * *Tail.* `t` units for all magnitudes from `K + 1` on, in blocks of `2^b` magnitudes. Block `i`
 ///   is chosen with probability `2^-(i + 1)` and each `j` within it with probability `2^-b`; it is
-///   accepted with probability `2 A w_j / (t 2^-(i + 1 + b))`. This is at most 1. First, `b` is large
-///   enough that `w_(j + 2^b) <= w_j / 2` beyond `K`, because `x_(j + 2^b) - x_j` is at least
+///   accepted with probability `2 A w_j / (t 2^-(i + 1 + b))`. This is at most 1. First, `b` is
+///   large enough that `w_(j + 2^b) <= w_j / 2` beyond `K`, because `x_(j + 2^b) - x_j` is at least
 ///   `0.7 > ln 2` at `j = K + 1` and does not fall as `j` grows. So `w_j <= 2^-i w_(K + 1)` in
 ///   block `i`. Second, `2^(b + 2) A w_(K + 1) <= t`.
 /// * The remaining units are rejected. A rejected trial is followed by another.

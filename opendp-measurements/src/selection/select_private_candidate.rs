@@ -59,7 +59,7 @@ impl CandidateMeasure for AnyMeasure {
             return Ok(());
         }
         Err(Error::NotImplemented(format!(
-            "what the choice of a candidate loses is not known in {}",
+            "the loss of choosing a candidate is not known for {}",
             self.inner_type()
         )))
     }
@@ -223,8 +223,8 @@ fn failure(epsilon: f64, delta: &Exact, g: f64) -> Result<Exact> {
     }
     if !(0.0 < g) {
         return Err(Error::FailedMap(
-            "stop_probability: must be above 0 unless delta is 0, because whether there is ever a \
-             release may tell"
+            "stop_probability: expected a number above 0, because delta is above 0: without it, \
+             whether there is ever a release may reveal data"
                 .into(),
         ));
     }

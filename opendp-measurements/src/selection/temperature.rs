@@ -25,7 +25,7 @@ impl Temperature {
     pub fn new(temperature: f64) -> Result<Self> {
         let wrong = |expected| {
             Err(Error::MakeMeasurement(format!(
-                "temperature: temperature must be {expected}, found {temperature}"
+                "temperature: must be {expected}, found {temperature}"
             )))
         };
         match 0.0 < temperature {
@@ -61,7 +61,7 @@ mod tests {
         for wrong in [0.0, -0.0, -1.0, f64::NAN, f64::NEG_INFINITY] {
             let error = Temperature::new(wrong).unwrap_err();
             assert_eq!(error.kind(), "MakeMeasurement");
-            assert!(error.to_string().contains("temperature must be positive"), "{error}");
+            assert!(error.to_string().contains("temperature: must be positive"), "{error}");
         }
         let error = Temperature::new(f64::INFINITY).unwrap_err();
         assert_eq!(error.kind(), "MakeMeasurement");

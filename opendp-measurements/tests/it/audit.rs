@@ -1,6 +1,6 @@
 //! Black-box audits: no event, found on some releases and counted on others, breaks what the map
 //! says of the worst pair of data. The same audit refuses each mechanism with half of its noise.
-//! Constructors that call another one, and combinators that add up losses, have no audit of their own.
+//! Constructors that call another one, and combinators that add up losses, have no own audit.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -199,7 +199,7 @@ fn whole_profiles_of_noise() {
 #[test]
 fn numbers_with_canonical_noise() {
     let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
-    // Half the noise is the noise for half the distance; its own map says so, hence the claim of
+    // Half the noise is the noise for half the distance; its own map says so, so the claim of
     // the first is audited by hand.
     let make = |d_in| make_canonical_noise(floats.clone(), d_in, (0.7, 0.01)).unwrap();
     let claim = make(1.0).map(&1.0).unwrap();

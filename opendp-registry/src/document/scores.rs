@@ -25,8 +25,8 @@ pub(super) fn check(entries: &[Arc<Entry>], given: &Map<String, Json>) -> Result
             return Err(Error::argument(
                 name,
                 format!(
-                    "these scores tell how far a candidate is from the quantile, and the least is \
-                     best; write \"{name}\": {right}"
+                    "the least of these scores is the best: they are distances from the quantile; \
+                     write \"{name}\": {right}"
                 ),
             ));
         }

@@ -50,8 +50,8 @@ impl Weight {
             None => Err(Error::argument(
                 "repeat",
                 format!(
-                    "expected at most {MAX_MEMBERS} members in all, those that members repeat \
-                     counted each time"
+                    "expected at most {MAX_MEMBERS} members in all, with repeated ones counted each \
+                     time"
                 ),
             )),
         }
@@ -60,8 +60,7 @@ impl Weight {
         if self.links <= MAX_LINKS {
             return Ok(self);
         }
-        let reason =
-            format!("expected at most {MAX_LINKS} links, those of chains inside of chains counted");
+        let reason = format!("expected at most {MAX_LINKS} links, with those of inner chains");
         Err(Error::argument("chain", reason))
     }
 }
@@ -72,8 +71,8 @@ pub(super) fn one_more(links: usize) -> Result<usize> {
         return Ok(links + 1);
     }
     let reason = format!(
-        "the document has more than {MAX_LINKS_IN_ALL} links in all; `repeat` says how often a \
-         member of a list counts"
+        "the document has more than {MAX_LINKS_IN_ALL} links in all; write equal members of a list \
+         once, with `repeat`"
     );
     Err(Error::argument("pipeline", reason))
 }

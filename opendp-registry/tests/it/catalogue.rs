@@ -47,7 +47,7 @@ fn the_catalogue_is_the_reviewed_one() {
     );
 }
 #[test]
-fn every_constructor_of_the_founding_documents_is_there() {
+fn the_core_constructors_and_their_older_names_are_there() {
     let names = [
         "make_is_equal",
         "make_clamp",

@@ -45,7 +45,11 @@ fn candidates_and_alpha() {
     let scores = |candidates: Json, alpha: Json| {
         floats(json!([{"quantile_score_candidates": {"candidates": candidates, "alpha": alpha}}]))
     };
-    refuse(scores(json!([2.0, 1.0]), json!(0.5)), "MakeTransformation", &["candidates", "greater"]);
+    refuse(
+        scores(json!([2.0, 1.0]), json!(0.5)),
+        "MakeTransformation",
+        &["candidates", "increasing"],
+    );
     refuse(scores(json!([1.0, 1.0]), json!(0.5)), "MakeTransformation", &["candidates"]);
     refuse(scores(json!(["NaN", 1.0]), json!(0.5)), "MakeTransformation", &["candidates"]);
     refuse(scores(json!([]), json!(0.5)), "MakeTransformation", &["candidates"]);
@@ -118,7 +122,7 @@ fn unknown_names_anywhere() {
     refuse(
         json!({"space": {"domain": typo, "metric": "symmetric_distance"}, "chain": ["count"]}),
         "Argument",
-        &["`t`", "there is"],
+        &["`t`", "the known ones are"],
     );
 }
 #[test]

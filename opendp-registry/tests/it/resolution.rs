@@ -37,7 +37,7 @@ fn a_misspelt_argument_is_named_and_not_the_input() {
     }
     let input = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new());
     let args = Args::new().with("input", &input.unwrap().erase()).with("sigma", json!(0.5));
-    refuse("make_laplace", &args, "Argument", &["`sigma`", "there is no such argument", "`scale`"]);
+    refuse("make_laplace", &args, "Argument", &["`sigma`", "unknown argument", "`scale`"]);
 }
 #[test]
 fn what_is_remembered_of_a_request_depends_on_the_measure_of_a_measurement() {

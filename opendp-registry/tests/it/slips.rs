@@ -139,7 +139,7 @@ fn links_of_chains_within_chains_count() {
         integers((0..n).map(|_| json!({"chain": clamps(each)})).collect::<Vec<_>>().into())
     };
     assert!(build(chains(2, 128)).is_ok());
-    refused(chains(129, 2), &["256 links", "inside of chains"]);
+    refused(chains(129, 2), &["256 links", "inner chains"]);
     refused(chains(250, 250), &["256 links"]);
     // Links inside an argument are on the path too.
     let noise = json!({"chain": ["sum", {"laplace": {"scale": 1.0}}]});

@@ -178,7 +178,7 @@ impl<T: Key> Places<T> {
         }
         if table.len() < categories.len() {
             return Err(Error::MakeTransformation(
-                "categories: one occurs twice, expected all to be different".into(),
+                "categories: expected distinct values, found one twice".into(),
             ));
         }
         let words = || categories.iter().map(|category| category.word().cast_signed());

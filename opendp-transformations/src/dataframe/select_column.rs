@@ -131,7 +131,7 @@ pub(crate) mod tests {
         InsertDeleteDistance, laws,
     };
 
-    /// Rows with hostile cells, of the columns `x`: f64, `y`: String and `z`: i64 that may be missing.
+    /// Rows with hostile cells, of the columns `x`: f64, `y`: String and `z`: i64 or missing.
     pub(crate) fn rows() -> Vec<DataFrame<String>> {
         let row = |x: f64, y: &str, z: Option<i64>| {
             DataFrame::new([

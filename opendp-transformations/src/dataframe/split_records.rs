@@ -51,7 +51,9 @@ where
     M: DatasetMetric + MetricOn<Texts> + MetricOn<Fields>,
 {
     if separator.is_empty() {
-        return Err(Error::MakeTransformation("separator: expected a text, found none".into()));
+        return Err(Error::MakeTransformation(
+            "separator: expected at least one character, found none".into(),
+        ));
     }
     let label = call("split_records", [separator.to_json()]);
     let split = move |record: &String| -> Vec<String> {

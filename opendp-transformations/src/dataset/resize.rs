@@ -209,12 +209,12 @@ impl<T: Atom> Fold<Vec<T>, Vec<T>> for Resize<T> {
 #[cold]
 fn no_memory(size: usize) -> Error {
     Error::FailedFunction(format!(
-        "size: there is no memory for {size} records; choose a smaller one"
+        "size: not enough memory for {size} records; choose a smaller size"
     ))
 }
 #[cold]
 fn overflow(d_in: u32) -> Error {
-    Error::Overflow(format!("d_in: the distance {d_in} may double, which exceeds a count of u32"))
+    Error::Overflow(format!("d_in: twice the distance {d_in} exceeds the largest u32"))
 }
 
 #[cfg(test)]

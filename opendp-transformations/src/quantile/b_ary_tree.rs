@@ -233,7 +233,7 @@ fn refuse(reason: String) -> Error {
 }
 #[cold]
 fn no_memory(nodes: usize) -> Error {
-    Error::FailedFunction(format!("leaf_count: there is no memory for a tree of {nodes} nodes"))
+    Error::FailedFunction(format!("leaf_count: not enough memory for a tree of {nodes} nodes"))
 }
 
 #[cfg(test)]

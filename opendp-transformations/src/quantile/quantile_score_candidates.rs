@@ -151,13 +151,13 @@ fn check<T: Atom + Number>(records: &Records<T>, candidates: &[T]) -> Result<()>
     }
     let wrong = |what| Err(Error::MakeTransformation(format!("candidates: {what}")));
     if candidates.is_empty() {
-        return wrong("found none, expected at least one");
+        return wrong("expected at least one value, found none");
     }
     if candidates.iter().any(|candidate| candidate.is_null()) {
-        return wrong("found NaN, expected numbers");
+        return wrong("expected numbers, found NaN");
     }
     if !candidates.is_sorted_by(|a, b| a < b) {
-        return wrong("expected each to be greater than the one before");
+        return wrong("expected strictly increasing values");
     }
     Ok(())
 }
@@ -198,7 +198,7 @@ mod tests {
     const ALPHAS: [(u64, u64); 6] = [(0, 1), (1, 4), (1, 2), (2, 3), (9, 10), (1, 1)];
 
     #[test]
-    fn scores_as_the_founding_documents_do() {
+    fn scores_are_the_distances_from_the_quantile_times_its_denominator() {
         let check = |records: i32, alpha: (u64, u64), expected: &[u64]| {
             let data: Vec<i32> = (0..records).collect();
             let scores = make::<SymmetricDistance, RangeDistance<u64>>(None, &data, alpha);
@@ -318,8 +318,8 @@ mod tests {
     fn refuses_candidates_that_are_not_in_order_and_records_that_may_be_nan() {
         let domain = || VectorDomain::new(AtomDomain::non_nan());
         refuse(domain(), &[], "MakeTransformation", "candidates");
-        refuse(domain(), &[1.0, 0.0], "MakeTransformation", "greater");
-        refuse(domain(), &[-0.0, 0.0], "MakeTransformation", "greater");
+        refuse(domain(), &[1.0, 0.0], "MakeTransformation", "increasing");
+        refuse(domain(), &[-0.0, 0.0], "MakeTransformation", "increasing");
         refuse(domain(), &[f64::NAN], "MakeTransformation", "NaN");
         refuse(VectorDomain::new(AtomDomain::default()), &[0.0], "FailedFunction", "NaN");
     }

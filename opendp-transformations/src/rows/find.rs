@@ -75,7 +75,7 @@ fn index<T: HashableAtom>(categories: Vec<T>) -> Result<HashMap<T, usize, Random
     let index: HashMap<T, usize, _> = categories.into_iter().zip(0..).collect();
     if index.len() < count {
         return Err(Error::MakeTransformation(
-            "categories: one occurs twice, expected all to be different".into(),
+            "categories: expected distinct values, found one twice".into(),
         ));
     }
     Ok(index)

@@ -53,7 +53,7 @@ where
     let increase = edges.windows(2).all(|pair| pair[0] < pair[1]);
     if !increase || edges.iter().any(Atom::is_null) {
         return Err(Error::MakeTransformation(
-            "edges: expected each to be larger than the one before, and none to be NaN".into(),
+            "edges: expected strictly increasing values, and no NaN".into(),
         ));
     }
     let label = call("find_bin", [edges.to_json()]);

@@ -46,7 +46,7 @@ use crate::rows::each::{each, rows};
 /// let words = VectorDomain::new(AtomDomain::<String>::default());
 /// let input = Space::new(words, SymmetricDistance)?;
 /// let lengths = make_row_by_row(input, AtomDomain::default(), |word: &String| word.len())?;
-/// assert_eq!(lengths.invoke(&vec!["to".into(), "be".into(), "or".into(), "not".into()])?, [2, 2, 2, 3]);
+/// assert_eq!(lengths.invoke(&vec!["to".into(), "be".into(), "not".into()])?, [2, 2, 3]);
 /// assert_eq!(lengths.map(&1)?, 1);
 /// # Ok::<(), Error>(())
 /// ```

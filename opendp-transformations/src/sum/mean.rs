@@ -110,8 +110,8 @@ impl Grid {
     fn new<T: Float>(lattice: &Lattice, size: usize) -> Result<Self> {
         if size == 0 {
             return Err(Error::MakeTransformation(
-                "input: no records have no mean, expected a size of at least 1; use `make_resize` \
-                 first"
+                "input: expected a size of at least 1, found 0 records, which have no mean; use \
+                 `make_resize` first"
                     .into(),
             ));
         }

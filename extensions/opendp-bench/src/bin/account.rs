@@ -9,9 +9,8 @@ use opendp_measurements::accounting::{
 };
 
 fn main() -> opendp_core::Result<()> {
-    let laplace = |scale: f64| -> Arc<dyn DominatingPair> {
-        Arc::new(LaplacePair { epsilon: 1.0 / scale })
-    };
+    let laplace =
+        |scale: f64| -> Arc<dyn DominatingPair> { Arc::new(LaplacePair { epsilon: 1.0 / scale }) };
     let sampled = |scale: f64, rate| -> Arc<dyn DominatingPair> {
         Arc::new(SampledGaussianPair { mu: 1.0 / scale, rate, removed: true })
     };

@@ -92,5 +92,5 @@ fn refuses_what_is_no_table_and_unknown_columns_and_types() {
     desk.fails(&["inspect", "--data", "absent.csv"], 1);
     desk.fails(&["inspect"], 2);
     let help = desk.says(&["run", "--help"]);
-    assert!(help.contains("option_domain") && help.contains("does not read becomes 0"), "{help}");
+    assert!(help.contains("option_domain") && help.contains("unreadable becomes 0"), "{help}");
 }

@@ -200,7 +200,7 @@ fn a_table_that_does_not_fit_is_refused_before_a_release() {
     let transformation = json!({"space": sum(1.0)["space"], "chain": ["count"]});
     desk.file("count.json", transformation.to_string());
     let text = desk.fails(&["run", "-p", "count.json", "--data", "three.csv"], 1);
-    assert!(text.contains("only a measurement"), "{text}");
+    assert!(text.contains("expected a measurement"), "{text}");
 }
 #[test]
 fn lists_and_describes() {

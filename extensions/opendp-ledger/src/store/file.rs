@@ -107,7 +107,7 @@ fn header(path: &Path, found: Found) -> Result<Header> {
     match found {
         Found::Ledger(header) => Ok(header),
         Found::Version(version) => Err(Error::NotImplemented(format!(
-            "the ledger {} has version {version} and this program knows {}",
+            "the ledger {} has version {version}, but this program reads {}",
             path.display(),
             layout::VERSION
         ))),
@@ -128,7 +128,7 @@ impl Store for LogFile {
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
         let Writer { disk, header, lost } = &mut *writer;
         if *lost {
-            let what = "could not be synced before, and has to be opened again";
+            let what = "could not be synced to the disk: open it again";
             return Err(failed(disk.path(), what));
         }
         disk.locked(true, |disk| {

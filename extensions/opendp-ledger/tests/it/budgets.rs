@@ -166,7 +166,7 @@ fn an_id_stands_for_its_data_and_columns() {
     ledger.release("b", &open, || Ok(1)).unwrap();
     let request = open.source(&json!({"data": "people.csv"}));
     let error = ledger.release("b", &request, || Ok(1)).unwrap_err().to_string();
-    assert!(error.contains("an older version did not write down"), "{error}");
+    assert!(error.contains("an older version did not record"), "{error}");
 }
 #[test]
 fn a_reader_leaves_nothing_behind_that_blocks_a_writer() {

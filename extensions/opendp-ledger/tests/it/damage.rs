@@ -105,7 +105,7 @@ fn damage_while_it_is_open_releases_nothing() {
     ledger.release("b", &request("new"), || Ok(1)).unwrap();
     std::fs::write(&path, whole).unwrap();
     let error = ledger.release("b", &request("newer"), || Ok(1)).unwrap_err().to_string();
-    assert!(error.contains("an older copy may be in its place"), "{error}");
+    assert!(error.contains("an older copy may have replaced it"), "{error}");
 }
 #[test]
 fn the_part_of_a_line_that_a_crash_leaves_is_cut_off_and_a_whole_line_counts() {

@@ -95,7 +95,8 @@ fn increasing<T: Atom>(name: &str, values: &[T]) -> Result<()> {
 }
 #[cold]
 fn unordered(name: &str) -> Error {
-    let reason = format!("{name}: expected different numbers or texts, edges in order");
+    let reason =
+        format!("{name}: expected distinct numbers or texts, and edges in increasing order");
     Error::MakeMeasurement(reason)
 }
 impl<T> fmt::Debug for Parts<T> {

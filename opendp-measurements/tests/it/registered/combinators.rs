@@ -220,7 +220,7 @@ fn group_privacy_is_registered_and_composes() {
     let twice = make_composition(vec![four.clone(), four]).unwrap();
     let loss = twice.map(&AnyDistance::new(4_u32)).unwrap();
     assert_eq!(*loss.downcast_ref::<f64>().unwrap(), 16.0);
-    // A secret sample, of which the loss of one replaced record is known.
+    // A secret sample. The loss of one replaced record is known.
     let one = told(ChangeOneDistance, Approximate(MaxDivergence), 5, |d| {
         once(d, (0.0, 0.0), (1.0, 1e-6))
     });

@@ -89,7 +89,7 @@ impl<T: Clone> Sample<T> {
 }
 #[cold]
 fn foreign() -> Error {
-    Error::FailedFunction("the partial result is not one of this function".into())
+    Error::FailedFunction("the partial result is of another function".into())
 }
 
 impl<T: Codec> Serialize for Sample<T> {
@@ -102,9 +102,9 @@ impl<'de, T: Codec> Deserialize<'de> for Sample<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (seen, kept) = <(u64, Vec<Json>)>::deserialize(deserializer)?;
         let kept: Result<Vec<T>> = kept.iter().map(T::from_json).collect();
-        let kept = kept.map_err(|_| D::Error::custom("a row is not of its type"))?;
+        let kept = kept.map_err(|_| D::Error::custom("a row has another type"))?;
         if u64::try_from(kept.len()).is_ok_and(|kept| seen < kept) {
-            return Err(D::Error::custom("more rows were kept than seen"));
+            return Err(D::Error::custom("it keeps more rows than it counts"));
         }
         Ok(Sample { seen, kept })
     }

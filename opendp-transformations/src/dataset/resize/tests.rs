@@ -108,7 +108,7 @@ fn a_size_that_no_memory_holds_is_an_error_and_not_the_end_of_the_process() {
         for data in [vec![], vec![1, 2, 3]] {
             for error in [any.invoke(&data), ordered.invoke(&data)].map(Result::unwrap_err) {
                 assert_eq!(error.kind(), "FailedFunction");
-                assert!(error.to_string().contains("size: there is no memory"), "{error}");
+                assert!(error.to_string().contains("size: not enough memory"), "{error}");
             }
         }
         assert_eq!(any.map(&1), Ok(2));

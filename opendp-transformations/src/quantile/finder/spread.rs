@@ -107,7 +107,7 @@ impl Near {
     }
 }
 
-/// Floats from 2^52 to 2^53 are the integers: the last bits of the mantissa are those of the integer.
+/// Floats from 2^52 to 2^53 are integers: the last bits of the mantissa are those of the integer.
 const INTEGERS: f64 = 4_503_599_627_370_496.0;
 /// The integer nearest to a float from zero to less than 2^32.
 #[inline(always)]

@@ -64,7 +64,7 @@ impl<T: Atom + Float> Uniform<T> {
 #[cold]
 fn refuse<T: Float>(lower: T, upper: T) -> Error {
     Error::MakeTransformation(format!(
-        "bounds: expected finite numbers of which the lower is smaller, found [{lower}, {upper}]"
+        "bounds: expected finite numbers, the lower below the upper, found [{lower}, {upper}]"
     ))
 }
 

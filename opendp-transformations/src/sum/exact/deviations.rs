@@ -44,7 +44,7 @@ pub(crate) fn deviations<T: Atom + Float + Distance + Into<f64>>(
     let size = known_size(input.domain(), None, "use `make_resize` first")?;
     if size == 0 {
         return Err(Error::MakeTransformation(
-            "input: no records have no mean to deviate from, expected a size of at least 1; use \
+            "input: expected a size of at least 1, found 0 records, which have no mean; use \
              `make_resize` first"
                 .into(),
         ));

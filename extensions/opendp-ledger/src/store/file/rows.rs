@@ -64,7 +64,7 @@ impl View {
     fn read_on(&mut self, mark: &Mark) -> Result<()> {
         let from = self.state.mark.end;
         if mark.lines < self.state.mark.lines {
-            let what = "releases are missing that it had; an older copy may be in its place";
+            let what = "releases are missing; an older copy may have replaced it";
             return Err(damaged(self.disk.path(), what));
         }
         let bytes = self.disk.read(from, mark.end)?;
@@ -82,7 +82,7 @@ impl View {
             let Some((seal, text)) = read_line(&self.state.mark.seal, line) else { break };
             if self.state.apply(text, seal, line.len()).is_none() {
                 // This program never writes such a line. It must not be skipped.
-                let what = format!("line {} cannot be understood", self.state.mark.lines + 1);
+                let what = format!("line {} cannot be read", self.state.mark.lines + 1);
                 let error = damaged(self.disk.path(), &what);
                 self.failed = Some(error.clone());
                 return Err(error);

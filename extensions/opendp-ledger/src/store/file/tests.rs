@@ -166,7 +166,7 @@ fn whoever_looks_asks_for_the_version_first() {
     for open in [Ledger::open, Ledger::open_existing, Ledger::open_to_read] {
         let error = open(path.clone()).unwrap_err();
         assert_eq!(error.kind(), "NotImplemented");
-        assert!(error.to_string().contains("has version 3 and this program knows 2"), "{error}");
+        assert!(error.to_string().contains("has version 3, but this program reads 2"), "{error}");
     }
 }
 #[test]
@@ -200,6 +200,6 @@ fn a_sealed_line_that_cannot_be_understood_is_not_left_out() {
     write_line(&mark.seal, "{\"later\": 1}", &mut bytes);
     std::fs::write(&path, &bytes).unwrap();
     let error = Ledger::open_existing(&path).unwrap_err().to_string();
-    assert!(error.contains("line 3 cannot be understood"), "{error}");
+    assert!(error.contains("line 3 cannot be read"), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), bytes, "nothing is cut off");
 }
