@@ -21,10 +21,22 @@
 //! transform of the composition decays fast, delta is a sum over a few dozen frequencies, with
 //! bounds of the omitted ones. If it does not, as for one release with atoms, the grid is used.
 //!
+//! If the transforms do not decay and there are 16 or more different pairs, such as counts with
+//! Laplace noise of a thousand scales, a release with little Gaussian noise is added. It increases
+//! epsilon by about 0.003 %, and makes all high frequencies negligible.
+//!
 //! Before these steps, discrete Gaussian noise is replaced by the pairs it lies [between](Between):
 //! equal releases by one release, and large scales by continuous noise. All Gaussian noise is
 //! joined into one release. Pairs with a known `rho` only are added up. If every pair has a `rho`,
 //! their sum gives another bound, and the smaller bound is reported.
+//!
+//! All discrete Gaussian noise of an account is also replaced by one release of continuous noise,
+//! with a small share of noise added once. This bounds vectors of integers at every distance. With
+//! `m` equal releases of scale `s` the share is about `0.5 / (m s^2)`, and epsilon grows by at most
+//! this share. So the bound is within 0.1 % where `m s^2` is at least 500. For fewer releases of
+//! vectors at distances above the scale, the better of this bound and of `rho` is reported.
+//!
+//! A pair known only by its profile is evaluated at 257 epsilons, once, and then composed on a grid.
 //!
 //! [`gaussian_delta`] and the functions next to it need no grid: they are certified to the last
 //! digit.
@@ -40,9 +52,11 @@ mod enclosed_pair;
 mod finite_pair;
 mod gaussian;
 mod gaussian_pair;
+mod integer_gaussian;
 mod integer_vector_pair;
 mod inversion;
 mod laplace_pair;
+mod lattice_transform;
 mod mirror;
 mod noise_profile;
 mod normal;

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use opendp_core::arith::{Directed, InfCast};
 use opendp_core::{Error, Result};
 
-use super::convolution::Convolution;
 use super::inversion::{Inversion, Target};
 use super::pair::DominatingPair;
-use super::plan::{LONGEST, Parts, Plan, discretise};
+use super::plan::{PairCount, Plan, convolve, smallest};
 use super::simplified::Simplified;
 use super::{ConcentratedPair, concentrated_delta, concentrated_epsilon};
 
@@ -56,7 +55,7 @@ impl Certified {
 /// Return the `rho` of some releases, if nothing else is known of them.
 fn concentrated(pair: &Arc<dyn DominatingPair>, count: u64) -> Option<f64> {
     let rho = pair.only_above().then(|| pair.concentrated())??;
-    let only = pair.between(count).is_none();
+    let only = pair.between(count).is_none() && pair.integer_gaussian().is_none();
     only.then(|| f64::inf_cast(count).ok()?.inf_mul(rho).ok())?
 }
 
@@ -75,6 +74,9 @@ pub(super) enum Side {
 
 /// The relative error of delta that the grid may cause, unless the grid would become too long.
 const TOLERANCE: f64 = 1e-4;
+
+/// The number of different pairs from which on a grid takes too long.
+pub(super) const MANY: usize = 16;
 
 impl Account {
     /// Create an account without releases.
@@ -238,13 +240,13 @@ impl Account {
     }
 
     /// Return the larger value of the two directions, or the only value if all pairs are symmetric.
-    fn worst(&self, value: impl Fn(&Parts) -> Result<f64>) -> Result<f64> {
+    fn worst(&self, value: impl Fn(&[PairCount]) -> Result<f64>) -> Result<f64> {
         if self.parts.iter().any(|(_, count)| *count > 1 << 31) {
             return Err(Error::FailedMap("expected at most 2^31 releases of one kind".into()));
         }
         let forward = value(&self.parts)?;
         let mut symmetric = true;
-        let backward: Parts = self
+        let backward: Vec<PairCount> = self
             .parts
             .iter()
             .map(|(pair, count)| match pair.reverse() {
@@ -258,40 +260,75 @@ impl Account {
         if symmetric { Ok(forward) } else { Ok(forward.max(value(&backward)?)) }
     }
 
-    fn delta_of(&self, parts: &Parts, epsilon: f64, side: Side) -> Result<f64> {
+    fn delta_of(&self, parts: &[PairCount], epsilon: f64, side: Side) -> Result<f64> {
         if !(0.0 <= epsilon) {
             return Err(Error::InvalidDistance(format!(
                 "epsilon: expected a number of at least 0, found {epsilon}"
             )));
         }
+        let smoothed = self.smoothed(parts, side)?;
+        let first = match &smoothed {
+            Some(simple) => self.delta_of_simple(simple, epsilon, side)?,
+            None => 1.0,
+        };
+        if is_enough(parts, side, smoothed.as_ref()) {
+            return Ok(first);
+        }
         let Some(simple) = Simplified::of(parts, side)? else { return Ok(0.0) };
+        Ok(self.delta_of_simple(&simple, epsilon, side)?.min(first))
+    }
+    /// Replace all discrete Gaussian noise at once, for a bound from above.
+    fn smoothed(&self, parts: &[PairCount], side: Side) -> Result<Option<Simplified>> {
+        match side {
+            Side::Above => Simplified::smoothed(parts),
+            Side::Below => Ok(None),
+        }
+    }
+    fn delta_of_simple(&self, simple: &Simplified, epsilon: f64, side: Side) -> Result<f64> {
         let delta = match simple.delta(epsilon) {
             Some(found) => found?.of(side),
             None => self.delta_of_parts(&simple.parts, epsilon, side)?,
         };
         simple.with_failure(delta, side)
     }
-    fn delta_of_parts(&self, parts: &Parts, epsilon: f64, side: Side) -> Result<f64> {
+    fn delta_of_parts(&self, parts: &[PairCount], epsilon: f64, side: Side) -> Result<f64> {
         if parts.is_empty() {
             return Ok(0.0);
         }
         if let Some(found) = self.inverted_delta(parts, epsilon) {
             return Ok(found.of(side));
         }
+        if side == Side::Above
+            && MANY <= parts.len()
+            && let Some(delta) = self.smoothed_delta(parts, epsilon)
+        {
+            return Ok(delta);
+        }
         let plan = Plan::of(parts, Target::Epsilon(epsilon), self.tolerance);
-        let sum = self.convolve(parts, plan, side)?;
+        let sum = convolve(parts, plan, side)?;
         Ok(match side {
             Side::Above => sum.delta_above(epsilon),
             Side::Below => sum.delta_below(epsilon),
         })
     }
-    fn epsilon_of(&self, parts: &Parts, delta: f64, side: Side) -> Result<f64> {
+    fn epsilon_of(&self, parts: &[PairCount], delta: f64, side: Side) -> Result<f64> {
         if !(0.0..=1.0).contains(&delta) {
             return Err(Error::InvalidDistance(format!(
                 "delta: expected a number from 0 to 1, found {delta}"
             )));
         }
+        let smoothed = self.smoothed(parts, side)?;
+        let first = match &smoothed {
+            Some(simple) => self.epsilon_of_simple(simple, delta, side)?,
+            None => f64::INFINITY,
+        };
+        if is_enough(parts, side, smoothed.as_ref()) {
+            return Ok(first);
+        }
         let Some(simple) = Simplified::of(parts, side)? else { return Ok(0.0) };
+        Ok(self.epsilon_of_simple(&simple, delta, side)?.min(first))
+    }
+    fn epsilon_of_simple(&self, simple: &Simplified, delta: f64, side: Side) -> Result<f64> {
         let Some(delta) = simple.without_failure(delta, side)? else { return Ok(f64::INFINITY) };
         if simple.parts.is_empty() || delta == 1.0 {
             return Ok(0.0);
@@ -304,21 +341,35 @@ impl Account {
         }
         let parts = &simple.parts;
         let plan = Plan::of(parts, Target::Delta(delta), self.tolerance);
-        let sum = self.convolve(parts, plan, side)?;
+        let sum = convolve(parts, plan, side)?;
         let bound = |epsilon: f64| match side {
             Side::Above => sum.delta_above(epsilon),
             Side::Below => sum.delta_below(epsilon),
         };
         Ok(smallest(bound, delta, side, plan.target, sum.window()))
     }
+    /// Bound delta from above without a grid, if the pairs are many and different.
+    fn smoothed_delta(&self, parts: &[PairCount], epsilon: f64) -> Option<f64> {
+        let sum = Inversion::smoothed(parts, Target::Epsilon(epsilon), self.tolerance)?;
+        self.exact(&sum, epsilon).map(|found| found.upper)
+    }
     /// Enclose delta without a grid, if the result is within the tolerance.
-    fn inverted_delta(&self, parts: &Parts, epsilon: f64) -> Option<Certified> {
+    fn inverted_delta(&self, parts: &[PairCount], epsilon: f64) -> Option<Certified> {
         let sum = Inversion::of(parts, Target::Epsilon(epsilon), self.tolerance)?;
         self.exact(&sum, epsilon)
     }
     /// Bound epsilon without a grid, if the result is within the tolerance.
-    fn inverted_epsilon(&self, parts: &Parts, delta: f64, side: Side) -> Option<f64> {
-        let sum = Inversion::of(parts, Target::Delta(delta), self.tolerance)?;
+    fn inverted_epsilon(&self, parts: &[PairCount], delta: f64, side: Side) -> Option<f64> {
+        let target = Target::Delta(delta);
+        let of = |sum: Inversion| self.epsilon_of_waves(&sum, delta, side);
+        match Inversion::of(parts, target, self.tolerance).and_then(of) {
+            None if side == Side::Above && MANY <= parts.len() => {
+                Inversion::smoothed(parts, target, self.tolerance).and_then(of)
+            }
+            found => found,
+        }
+    }
+    fn epsilon_of_waves(&self, sum: &Inversion, delta: f64, side: Side) -> Option<f64> {
         let bound = |epsilon: f64| match side {
             Side::Above => sum.delta_above(epsilon),
             Side::Below => sum.delta_below(epsilon),
@@ -326,65 +377,21 @@ impl Account {
         let (first, last) = sum.window();
         let epsilon = smallest(bound, delta, side, sum.expected, (first, last));
         let inside = (first <= 0.0 || first < epsilon) && epsilon < last;
-        (inside && self.exact(&sum, epsilon).is_some()).then_some(epsilon)
+        (inside && self.exact(sum, epsilon).is_some()).then_some(epsilon)
     }
     /// Enclose delta at an epsilon, if the result is within the tolerance.
     fn exact(&self, sum: &Inversion, epsilon: f64) -> Option<Certified> {
         let (lower, upper) = (sum.delta_below(epsilon), sum.delta_above(epsilon));
         (upper - lower <= self.tolerance * upper).then_some(Certified { lower, upper })
     }
-
-    /// Discretise and convolve. Lengthen the window while too much mass is outside.
-    fn convolve(&self, parts: &Parts, plan: Plan, side: Side) -> Result<Convolution> {
-        let mut plan = plan;
-        loop {
-            let losses = discretise(parts, plan.step, plan.tail, side);
-            let sum = Convolution::new(&losses, plan.tilt, plan.centre, plan.length, plan.outside)?;
-            if sum.outside() <= 2.0 * plan.outside || plan.length >= 2 * LONGEST {
-                return Ok(sum);
-            }
-            plan.length *= 2;
-            if plan.length > LONGEST {
-                plan.step *= 2.0;
-            }
-        }
-    }
 }
 
-/// Find the smallest epsilon at which a bound on delta is at most `delta`, rounded to the side.
-///
-/// Bounds are poor far from the expected answer, so the search starts there and moves outward.
-fn smallest(
-    bound: impl Fn(f64) -> f64,
-    delta: f64,
-    side: Side,
-    expected: f64,
-    (first, last): (f64, f64),
-) -> f64 {
-    let (first, last) = (first.max(0.0), last.max(0.0));
-    let expected = expected.clamp(first, last);
-    // The bound at `high` is always at most delta, and the bound at `low` above delta.
-    let (mut low, mut high) = (expected, expected);
-    let mut by = (last - first) / 1024.0;
-    while bound(low) <= delta {
-        if low <= first {
-            return if first == 0.0 || side == Side::Above { low } else { 0.0 };
-        }
-        (low, high) = ((low - by).max(first), low);
-        by *= 2.0;
-    }
-    while delta < bound(high) {
-        if high >= last {
-            return if side == Side::Above { f64::INFINITY } else { high };
-        }
-        (low, high) = (high, (high + by).min(last));
-        by *= 2.0;
-    }
-    loop {
-        let middle = low + (high - low) / 2.0;
-        if middle <= low || high <= middle {
-            return if side == Side::Above { high } else { low };
-        }
-        if bound(middle) <= delta { high = middle } else { low = middle }
-    }
+/// Whether the smoothed parts, if there are any, and the sum of all `rho` are the best bounds.
+fn is_enough(parts: &[PairCount], side: Side, smoothed: Option<&Simplified>) -> bool {
+    let curve = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
+        pair.integer_gaussian().is_some() && pair.only_above() && pair.between(*count).is_none()
+    };
+    let curves = || !parts.is_empty() && parts.iter().all(curve);
+    let suffices = |simple: &Simplified| simple.suffices(parts.len());
+    side == Side::Above && (smoothed.is_some_and(suffices) || curves())
 }

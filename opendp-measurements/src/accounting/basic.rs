@@ -21,20 +21,20 @@ const BETWEEN: u32 = 8;
 const NOTHING: f64 = 1e-30;
 
 /// One member's share: an epsilon, and the member's delta there.
-type Share = (f64, f64);
+type EpsilonDelta = (f64, f64);
 
 /// Members whose losses are added.
 pub(super) struct Basic {
     members: Vec<PrivacyProfile>,
     /// The curve of each member, evaluated when first needed.
-    known: OnceLock<Vec<Known>>,
+    known: OnceLock<Vec<CurvePoints>>,
 }
 
-/// Known points of a curve.
-struct Known {
-    points: Vec<Share>,
+/// CurvePoints points of a curve.
+struct CurvePoints {
+    points: Vec<EpsilonDelta>,
     /// The points, and guesses between them.
-    guesses: Vec<Share>,
+    guesses: Vec<EpsilonDelta>,
 }
 
 impl Basic {
@@ -52,13 +52,14 @@ impl Basic {
         let even = epsilon.neg_inf_div(self.count())?;
         let mut best = inf_sum(&self.deltas(|_| even))?;
         // A higher price of delta gives less delta and more epsilon.
-        let fits = |total: Share| total.0 <= epsilon;
+        let fits = |total: EpsilonDelta| total.0 <= epsilon;
         if let Some(total) = self.at_points(fits, true)? {
             best = best.min(total.1);
         }
         if let Some((total, shares)) = self.at_best_price(|known| &known.guesses, fits, true)? {
             let more = epsilon.neg_inf_sub(total.0)?.neg_inf_div(self.count())?;
-            let at = |share: &Share| share.0.neg_inf_add(more).unwrap_or(share.0).max(share.0);
+            let at =
+                |share: &EpsilonDelta| share.0.neg_inf_add(more).unwrap_or(share.0).max(share.0);
             let places: Vec<f64> = shares.iter().map(at).collect();
             if inf_sum(&places)? <= epsilon {
                 let deltas = self.deltas(|i| places.get(i).copied().unwrap_or(0.0));
@@ -99,24 +100,24 @@ impl Basic {
     /// highest price at which the two sums fit.
     fn at_best_price(
         &self,
-        of: impl Fn(&Known) -> &Vec<Share>,
-        fits: impl Fn(Share) -> bool,
+        of: impl Fn(&CurvePoints) -> &Vec<EpsilonDelta>,
+        fits: impl Fn(EpsilonDelta) -> bool,
         highest: bool,
-    ) -> Result<Option<(Share, Vec<Share>)>> {
+    ) -> Result<Option<(EpsilonDelta, Vec<EpsilonDelta>)>> {
         if self.members.len() > MOST {
             return Ok(None);
         }
-        let all = self.known.get_or_init(|| self.members.iter().map(Known::of).collect());
-        let all: Vec<&Vec<Share>> = all.iter().map(of).collect();
+        let all = self.known.get_or_init(|| self.members.iter().map(CurvePoints::of).collect());
+        let all: Vec<&Vec<EpsilonDelta>> = all.iter().map(of).collect();
         let (mut low, mut high, mut found) = (-40.0f64, 700.0f64, None);
         for _ in 0..50 {
             let price = low + (high - low) / 2.0;
             let each = exp(price);
-            let cost = |share: &Share| share.0 + each * share.1;
-            let best = |list: &&Vec<Share>| {
+            let cost = |share: &EpsilonDelta| share.0 + each * share.1;
+            let best = |list: &&Vec<EpsilonDelta>| {
                 list.iter().copied().min_by(|a, b| cost(a).total_cmp(&cost(b)))
             };
-            let shares: Vec<Share> = all.iter().filter_map(best).collect();
+            let shares: Vec<EpsilonDelta> = all.iter().filter_map(best).collect();
             let total = total(&shares)?;
             let fit = fits(total);
             if fit {
@@ -127,7 +128,11 @@ impl Basic {
         Ok(found)
     }
     /// Do the same for points. The rest may then pay for another point of a member.
-    fn at_points(&self, fits: impl Fn(Share) -> bool, highest: bool) -> Result<Option<Share>> {
+    fn at_points(
+        &self,
+        fits: impl Fn(EpsilonDelta) -> bool,
+        highest: bool,
+    ) -> Result<Option<EpsilonDelta>> {
         let found = self.at_best_price(|known| &known.points, &fits, highest)?;
         let Some((mut sums, mut shares)) = found else { return Ok(None) };
         for (i, known) in self.known.get().into_iter().flatten().enumerate() {
@@ -151,12 +156,12 @@ impl Basic {
 fn delta_at(member: &PrivacyProfile, epsilon: f64) -> f64 {
     member.delta(epsilon).unwrap_or(1.0)
 }
-fn total(shares: &[Share]) -> Result<Share> {
+fn total(shares: &[EpsilonDelta]) -> Result<EpsilonDelta> {
     let (epsilons, deltas): (Vec<f64>, Vec<f64>) = shares.iter().copied().unzip();
     Ok((inf_sum(&epsilons)?, inf_sum(&deltas)?))
 }
-impl Known {
-    fn of(member: &PrivacyProfile) -> Known {
+impl CurvePoints {
+    fn of(member: &PrivacyProfile) -> CurvePoints {
         let mut points = points(member);
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut guesses = points.clone();
@@ -170,14 +175,14 @@ impl Known {
                 }));
             }
         }
-        Known { points, guesses }
+        CurvePoints { points, guesses }
     }
 }
 /// Evaluate a curve at about thirty places, and find its steps to the last digit.
 ///
 /// Half of a step has all of its height. For a curve without steps, one evaluation in the middle
 /// shows it.
-fn points(member: &PrivacyProfile) -> Vec<Share> {
+fn points(member: &PrivacyProfile) -> Vec<EpsilonDelta> {
     let at = |epsilon: f64| (epsilon, delta_at(member, epsilon));
     let mut list = vec![at(0.0)];
     for half in -14..=14 {
@@ -194,8 +199,9 @@ fn points(member: &PrivacyProfile) -> Vec<Share> {
         list.push((most, 0.0));
         list.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
-    let height = |one: Share, two: Share| ln(one.1.max(NOTHING)) - ln(two.1.max(NOTHING));
-    let mut steps: Vec<(Share, Share)> =
+    let height =
+        |one: EpsilonDelta, two: EpsilonDelta| ln(one.1.max(NOTHING)) - ln(two.1.max(NOTHING));
+    let mut steps: Vec<(EpsilonDelta, EpsilonDelta)> =
         list.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?))).collect();
     steps.sort_by(|a, b| height(b.0, b.1).total_cmp(&height(a.0, a.1)));
     for (mut low, mut high) in steps.into_iter().take(4) {
@@ -251,7 +257,7 @@ mod tests {
         assert!(all.epsilon(0.001_001 * (1.0 + 1e-12)).unwrap() <= 1.6 * (1.0 + 1e-12));
         assert_eq!(all.epsilon(1e-9).unwrap(), f64::INFINITY);
         // The control: a grid moves them up.
-        assert!(joined(&all).delta(1.6).unwrap() > 0.0011);
+        assert!(joined(&all).delta(1.6).unwrap() > 0.001_001);
         assert!(joined(&all).epsilon(0.001_001).unwrap() > 1.6001);
     }
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::curve_pair::by_curve;
 use super::pair::{Buckets, DominatingPair, Grid};
 use super::profile::NEGLIGIBLE;
 use super::{CurvePair, concentrated_delta, concentrated_epsilon};
@@ -31,15 +32,7 @@ impl fmt::Debug for ConcentratedPair {
     }
 }
 impl DominatingPair for ConcentratedPair {
-    fn range(&self, tail: f64) -> (f64, f64) {
-        self.curve.range(tail)
-    }
-    fn buckets(&self, grid: &Grid) -> Buckets {
-        self.curve.buckets(grid)
-    }
-    fn only_above(&self) -> bool {
-        true
-    }
+    by_curve!();
     fn concentrated(&self) -> Option<f64> {
         Some(self.rho)
     }

@@ -1,7 +1,7 @@
 //! Pairs known by their profile.
 
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::elementary::{U, exp, exp_m1};
 use super::pair::{Buckets, DominatingPair, Grid};
@@ -9,15 +9,30 @@ use super::pair::{Buckets, DominatingPair, Grid};
 /// A mechanism known only by its privacy profile.
 ///
 /// The true profile, as a function of `r = e^epsilon`, is convex, and it is at most the given one
-/// at every edge of the grid. So it is at most the lower convex hull of the given values, which is
-/// the profile of a measure on the edges. For negative epsilon use
+/// at every epsilon. So it is at most the lower convex hull of the given values at some epsilons,
+/// which is the profile of a measure on these. For negative epsilon use
 /// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`, with delta in the opposite direction.
 /// The given profile bounds that direction as well.
+///
+/// The profile is evaluated at [`PLACES`] epsilons, once. Every composition uses these values.
 #[derive(Clone)]
 pub struct CurvePair {
     curve: Arc<dyn Fn(f64) -> f64 + Send + Sync>,
     reach: Arc<LazyLock<f64, Box<dyn FnOnce() -> f64 + Send>>>,
+    hull: Arc<OnceLock<Hull>>,
 }
+
+/// The number of epsilons above 0 at which a profile is evaluated.
+const PLACES: u32 = 256;
+
+/// The measure of a convex hull.
+struct Hull {
+    /// Losses, each with the mass of `P` and of `Q`.
+    atoms: Vec<(f64, f64, f64)>,
+    /// The mass of `P` with an infinite loss.
+    infinite: f64,
+}
+
 impl CurvePair {
     /// Make a pair from a profile that bounds both directions, and the largest epsilon of interest.
     ///
@@ -30,7 +45,65 @@ impl CurvePair {
         reach: impl FnOnce() -> f64 + Send + 'static,
         curve: impl Fn(f64) -> f64 + Send + Sync + 'static,
     ) -> Self {
-        CurvePair { curve: Arc::new(curve), reach: Arc::new(LazyLock::new(Box::new(reach))) }
+        CurvePair {
+            curve: Arc::new(curve),
+            reach: Arc::new(LazyLock::new(Box::new(reach))),
+            hull: Arc::default(),
+        }
+    }
+    fn largest(&self) -> f64 {
+        self.reach.clamp(1e-6, 100.0)
+    }
+    fn hull(&self) -> &Hull {
+        self.hull.get_or_init(|| Hull::of(self.largest(), &*self.curve))
+    }
+}
+
+impl Hull {
+    fn of(reach: f64, curve: &dyn Fn(f64) -> f64) -> Hull {
+        let place = |i: u32| reach * (f64::from(i) / f64::from(PLACES));
+        let deltas: Vec<(f64, f64)> =
+            (0..=PLACES).map(|i| (place(i), curve(place(i)).clamp(0.0, 1.0))).collect();
+        // A loss, its ratio, and the profile there; first minus infinity.
+        let mut points = vec![(f64::NEG_INFINITY, 0.0, 1.0)];
+        let mirrored = deltas.iter().skip(1).rev();
+        points.extend(mirrored.map(|(x, delta)| (-x, -exp_m1(-x) + exp(-x) * delta)).map(at));
+        points.extend(deltas.iter().copied().map(at));
+        fn at((x, value): (f64, f64)) -> (f64, f64, f64) {
+            (x, exp(x), (value * (1.0 + 64.0 * U)).min(1.0))
+        }
+        let mut hull: Vec<(f64, f64, f64)> = Vec::new();
+        for point in points {
+            while let [.., a, b] = hull[..]
+                && (b.2 - a.2) * (point.1 - a.1) >= (point.2 - a.2) * (b.1 - a.1)
+            {
+                hull.pop();
+            }
+            hull.push(point);
+        }
+        Hull::below(&hull)
+    }
+    /// Return the measure of which this is the profile, or a larger one.
+    fn below(hull: &[(f64, f64, f64)]) -> Hull {
+        let slope = |a: (f64, f64, f64), b: (f64, f64, f64)| (b.2 - a.2) / (b.1 - a.1);
+        let last = hull.last().map_or(1.0, |point| point.2);
+        let mut atoms = Vec::with_capacity(hull.len());
+        for (i, &(loss, ratio, _)) in hull.iter().enumerate().skip(1) {
+            let left = slope(hull[i - 1], hull[i]);
+            let right = if i + 1 < hull.len() { slope(hull[i], hull[i + 1]) } else { 0.0 };
+            let p = (ratio * (right - left)).max(0.0);
+            atoms.push((loss, p, p / ratio));
+        }
+        // Rounding may lower the hull. The largest shortfall is added at infinity.
+        let (mut p, mut q, mut missing) = (0.0, 0.0, 0.0f64);
+        for (&(_, ratio, value), atom) in hull.iter().skip(1).zip(&atoms).rev() {
+            missing = missing.max(value - (last + p - ratio * q));
+            p += atom.1;
+            q += atom.2;
+        }
+        let rounding = 16.0 * U * (hull.len() as f64 + 8.0) * (p + 1.0);
+        missing = missing.max(1.0 - (last + p)).max(0.0);
+        Hull { atoms, infinite: last + missing + rounding * missing.max(1e-3) }
     }
 }
 impl fmt::Debug for CurvePair {
@@ -41,50 +114,34 @@ impl fmt::Debug for CurvePair {
 }
 impl DominatingPair for CurvePair {
     fn range(&self, _: f64) -> (f64, f64) {
-        let reach = self.reach.clamp(1e-6, 100.0);
-        (-reach, reach)
+        (-self.largest(), self.largest())
     }
     fn only_above(&self) -> bool {
         true
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
-        // Use only every n-th edge: the hull is valid on fewer points, and evaluating a profile
-        // costs time.
-        let every = grid.count.div_ceil(1024).max(1);
-        let mut points = vec![(usize::MAX, 0.0, 1.0)];
-        for edge in (0..=grid.count).filter(|edge| edge % every == 0 || *edge == grid.count) {
-            let x = grid.edge(edge);
-            let delta = (self.curve)(x.abs()).clamp(0.0, 1.0);
-            let value = if x >= 0.0 { delta } else { -exp_m1(x) + exp(x) * delta };
-            points.push((edge, exp(x), (value * (1.0 + 64.0 * U)).min(1.0)));
+        let hull = self.hull();
+        let mut buckets = Buckets::empty(grid, 64.0 * U, 0.0);
+        for &(loss, p, q) in hull.atoms.iter().filter(|(_, p, _)| 0.0 < *p) {
+            buckets.atom(grid, loss, p, q);
         }
-        let mut hull: Vec<(usize, f64, f64)> = Vec::new();
-        for point in points {
-            while let [.., a, b] = hull[..]
-                && (b.2 - a.2) * (point.1 - a.1) >= (point.2 - a.2) * (b.1 - a.1)
-            {
-                hull.pop();
-            }
-            hull.push(point);
-        }
-        let slope = |a: (usize, f64, f64), b: (usize, f64, f64)| (b.2 - a.2) / (b.1 - a.1);
-        let mut buckets = Buckets::empty(grid, 0.0, 0.0);
-        let last = hull.last().map_or(1.0, |point| point.2);
-        for (i, &(edge, ratio, _)) in hull.iter().enumerate().skip(1) {
-            let left = slope(hull[i - 1], hull[i]);
-            let right = if i + 1 < hull.len() { slope(hull[i], hull[i + 1]) } else { 0.0 };
-            buckets.at_edges.push((edge, (ratio * (right - left)).max(0.0)));
-        }
-        // Rounding may lower the hull. The largest shortfall is added at infinity.
-        let (mut p, mut q, mut missing) = (0.0, 0.0, 0.0f64);
-        for (i, &(_, ratio, value)) in hull.iter().enumerate().skip(1).rev() {
-            missing = missing.max(value - (last + p - ratio * q));
-            p += buckets.at_edges[i - 1].1;
-            q += buckets.at_edges[i - 1].1 / ratio;
-        }
-        let rounding = 16.0 * U * (hull.len() as f64 + 8.0) * (p + 1.0);
-        missing = missing.max(1.0 - (last + p)).max(0.0);
-        buckets.above = last + missing + rounding * missing.max(1e-3);
+        buckets.above += hull.infinite;
         buckets
     }
 }
+
+/// Pairs that are composed by their curve alone.
+macro_rules! by_curve {
+    () => {
+        fn range(&self, tail: f64) -> (f64, f64) {
+            self.curve.range(tail)
+        }
+        fn buckets(&self, grid: &Grid) -> Buckets {
+            self.curve.buckets(grid)
+        }
+        fn only_above(&self) -> bool {
+            true
+        }
+    };
+}
+pub(super) use by_curve;

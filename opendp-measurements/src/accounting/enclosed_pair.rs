@@ -41,6 +41,7 @@ pub struct EnclosedPair {
     between: Between,
     rho: Option<f64>,
     shift: Option<(LogConcaveNoise, f64)>,
+    integers: Option<(f64, f64)>,
 }
 
 /// Bound `1 - (1 - h) / (1 + h)`, where `h` is the sum of `e^(-2 pi^2 v k^2)` over all integers `k`
@@ -73,7 +74,8 @@ impl EnclosedPair {
         failure: f64,
         rho: Option<f64>,
     ) -> Self {
-        EnclosedPair { between: Between { above, below, times: 1, failure }, rho, shift: None }
+        let between = Between { above, below, times: 1, failure };
+        EnclosedPair { between, rho, shift: None, integers: None }
     }
     /// Enclose discrete Gaussian noise on integers under the L2 distance.
     ///
@@ -113,7 +115,12 @@ impl EnclosedPair {
         let (above, below) = continuous(ratio, sensitivity.neg_inf_div(scale)?, part)?;
         let failure = square.inf_mul(roughness(0.99 * variance))?;
         let rho = ratio.inf_mul(ratio)?.inf_div(2.0)?;
-        Ok(EnclosedPair::new(Arc::new(above), Some(Arc::new(below)), failure, Some(rho)))
+        let pair = EnclosedPair::new(Arc::new(above), Some(Arc::new(below)), failure, Some(rho));
+        Ok(pair.of_integers(square.max(sensitivity.inf_mul(sensitivity)?.floor()), scale))
+    }
+    /// Mark the noise as discrete Gaussian on vectors of integers, by the square of the distance.
+    pub(super) fn of_integers(self, square: f64, scale: f64) -> Self {
+        EnclosedPair { integers: Some((square, scale)), ..self }
     }
     /// Mark the noise as being on one integer; samples of it may have tighter pairs.
     pub(super) fn on_one_integer(self, sensitivity: f64, scale: f64) -> Self {
@@ -153,6 +160,9 @@ impl DominatingPair for EnclosedPair {
     }
     fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
         self.shift
+    }
+    fn integer_gaussian(&self) -> Option<(f64, f64)> {
+        self.integers
     }
     /// A sample mixes `P` and `Q`, and the enclosing pairs in the same way.
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {

@@ -10,7 +10,12 @@ use super::elementary::{LN_ERROR, U, exp, exp_m1, ln};
 use super::enclosed_pair::{Between, EnclosedPair, LEAST_SCALE};
 use super::gaussian_pair::deviations;
 use super::integer_vector_pair::joined;
+use super::lattice_transform::TiltedLattice;
 use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
+use super::transform::Tilted;
+
+/// The largest loss of atoms for which a transform is given.
+const MOST_TILTED: f64 = 300.0;
 
 /// Put outputs, each a loss with its two probabilities, into buckets.
 fn fill(
@@ -154,6 +159,10 @@ impl DominatingPair for PrivatePair {
     fn concentrated(&self) -> Option<f64> {
         concentrated_rho_of_pure(self.most()).ok().filter(|rho| rho.is_finite())
     }
+    fn tilted(&self, tilt: f64, _: f64) -> Option<Box<dyn Tilted>> {
+        let pure = self.delta == 0.0 && 0.0 < self.epsilon && self.epsilon < MOST_TILTED;
+        pure.then(|| Box::new(TiltedLattice::new(self.epsilon, 1.0, tilt)) as Box<dyn Tilted>)
+    }
 }
 
 /// Another pair, except with a probability of an unbounded loss: a threshold that hides rare keys.
@@ -227,6 +236,11 @@ impl DominatingPair for DiscreteLaplacePair {
     fn concentrated(&self) -> Option<f64> {
         concentrated_rho_of_pure(self.most()).ok()
     }
+    fn tilted(&self, tilt: f64, _: f64) -> Option<Box<dyn Tilted>> {
+        let (rate, shift) = (1.0 / self.scale, f64::from(self.sensitivity));
+        let fits = 1.0 <= shift && 1e-12 < rate && shift * rate < MOST_TILTED;
+        fits.then(|| Box::new(TiltedLattice::new(rate, shift, tilt)) as Box<dyn Tilted>)
+    }
     fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
         let noise = LogConcaveNoise::DiscreteLaplace { scale: self.scale };
         Some((noise, self.sensitivity.into()))
@@ -282,6 +296,10 @@ impl DominatingPair for DiscreteGaussianPair {
     fn concentrated(&self) -> Option<f64> {
         let ratio = f64::from(self.sensitivity).inf_div(self.scale).ok()?;
         ratio.inf_mul(ratio).ok()?.inf_div(2.0).ok()
+    }
+    fn integer_gaussian(&self) -> Option<(f64, f64)> {
+        let distance = f64::from(self.sensitivity);
+        (1.0 <= distance).then_some((distance * distance, self.scale))
     }
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         if self.scale < LEAST_SCALE {

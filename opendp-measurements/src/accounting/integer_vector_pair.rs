@@ -108,7 +108,9 @@ impl IntegerVectorPair {
         }
         let of = |steps| Arc::new(IntegerVectorPair::new(square, scale, steps));
         let (above, below) = (of(steps), of(vec![1]));
-        Ok(Some(EnclosedPair::new(above, Some(below), failure, Some(ratio.inf_div(2.0)?))))
+        let rho = Some(ratio.inf_div(2.0)?);
+        let pair = EnclosedPair::new(above, Some(below), failure, rho);
+        Ok(Some(pair.of_integers(f64::inf_cast(square)?, scale)))
     }
     fn new(square: u64, scale: f64, steps: Vec<u64>) -> Self {
         IntegerVectorPair { square, scale, steps, outputs: OnceLock::new() }
@@ -327,6 +329,9 @@ impl DominatingPair for IntegerVectorPair {
     fn concentrated(&self) -> Option<f64> {
         let ratio = f64::inf_cast(self.square).ok()?.inf_div(self.scale).ok()?;
         ratio.inf_div(self.scale).ok()?.inf_div(2.0).ok()
+    }
+    fn integer_gaussian(&self) -> Option<(f64, f64)> {
+        Some((f64::inf_cast(self.square).ok()?, self.scale))
     }
     fn unit(&self) -> Option<f64> {
         let whole = 1.0 / (self.scale * self.scale);

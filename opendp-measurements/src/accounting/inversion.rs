@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use opendp_fourier::Complex;
 
+use super::GaussianPair;
 use super::convolution::raise;
 use super::elementary::{CIS_ERROR, CIS_LIMIT, U, cis, exp, exp_m1, ln};
 use super::pair::DominatingPair;
-use super::plan::saddle_point;
+use super::plan::{PairCount, saddle_point};
 use super::transform::Tilted;
 
 /// The question that is asked.
@@ -53,18 +54,22 @@ pub(super) struct Inversion {
     pub(super) expected: f64,
 }
 
-type Parts = [(Arc<dyn DominatingPair>, u64)];
-
 /// The target error, relative to the tolerance.
 const SHARE: f64 = 1e-3;
 /// The maximum number of frequencies.
 const MOST: usize = 2048;
+/// The maximum number of frequencies of a smoothed sum.
+const MOST_SMOOTHED: usize = 16384;
+/// The variance of the smoothing, relative to that of the sum.
+const SMOOTHING: f64 = 5e-5;
+/// The logarithm of a modulus that is negligible.
+const NOTHING: f64 = -100.0;
 
 /// Tilted losses, and how often each counts.
 struct Tilt(Vec<(Box<dyn Tilted>, f64)>);
 
 impl Tilt {
-    fn new(parts: &Parts, tilt: f64, highest: f64) -> Option<Tilt> {
+    fn new(parts: &[PairCount], tilt: f64, highest: f64) -> Option<Tilt> {
         let one = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
             Some((pair.tilted(tilt, highest)?, *count as f64))
         };
@@ -98,7 +103,7 @@ struct Saddle {
     log: f64,
 }
 
-fn saddle(parts: &Parts, target: Target) -> Option<Saddle> {
+fn saddle(parts: &[PairCount], target: Target) -> Option<Saddle> {
     let at = |tilt: f64| {
         let all = Tilt::new(parts, tilt, 0.0)?;
         let (centre, variance) = (all.centre().0, all.total(|part| part.variance()));
@@ -132,7 +137,43 @@ fn saddle(parts: &Parts, target: Target) -> Option<Saddle> {
 impl Inversion {
     /// Plan for one question and compute the waves. Return `None` if a pair has no transform, or if
     /// too many frequencies matter.
-    pub(super) fn of(parts: &Parts, target: Target, tolerance: f64) -> Option<Inversion> {
+    pub(super) fn of(parts: &[PairCount], target: Target, tolerance: f64) -> Option<Inversion> {
+        Inversion::within(parts, target, tolerance, MOST)
+    }
+    /// Do the same for the parts and one release with little Gaussian noise, which is a bound from
+    /// above. It serves sums of many different losses with atoms, whose transforms do not decay.
+    ///
+    /// The additional release has the share [`SMOOTHING`] of the variance, so it increases epsilon
+    /// by about half of this share. With it, all high frequencies are negligible. Where the losses
+    /// differ, the product of a few of their transforms is negligible at most of the others, and
+    /// the rest of the product is not computed.
+    pub(super) fn smoothed(
+        parts: &[PairCount],
+        target: Target,
+        tolerance: f64,
+    ) -> Option<Inversion> {
+        let spread = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
+            Some(pair.tilted(0.0, 0.0)?.variance() * *count as f64)
+        };
+        let variances: Vec<f64> = parts.iter().map(spread).collect::<Option<_>>()?;
+        let mu = (SMOOTHING * variances.iter().sum::<f64>()).sqrt();
+        if !(0.0 < mu && mu.is_finite()) {
+            return None;
+        }
+        // The largest first, as they make a product negligible.
+        let mut order: Vec<usize> = (0..parts.len()).collect();
+        order.sort_by(|a, b| variances[*b].total_cmp(&variances[*a]));
+        let smoothing: (Arc<dyn DominatingPair>, u64) = (Arc::new(GaussianPair { mu }), 1);
+        let sorted = order.iter().map(|place| parts[*place].clone());
+        let all: Vec<_> = std::iter::once(smoothing).chain(sorted).collect();
+        Inversion::within(&all, target, tolerance, MOST_SMOOTHED)
+    }
+    fn within(
+        parts: &[PairCount],
+        target: Target,
+        tolerance: f64,
+        most: usize,
+    ) -> Option<Inversion> {
         let saddle = saddle(parts, target)?;
         let expected = match target {
             Target::Epsilon(epsilon) => epsilon,
@@ -172,7 +213,7 @@ impl Inversion {
         let mut many = 8;
         while !(rest(many) < goal) {
             many *= 2;
-            if many > MOST {
+            if many > most {
                 return None;
             }
         }
@@ -196,13 +237,15 @@ impl Inversion {
         for n in 1..=many {
             found.add(&all, parts, n as f64 * spacing);
         }
+        let last = found.waves.iter().rposition(|wave| wave.norm_sqr() != 0.0);
+        found.waves.truncate(last.map_or(0, |last| last + 1));
         found.error.is_finite().then_some(found)
     }
     /// Add the wave of one frequency.
     ///
     /// The error of a product of powers is at most `prod m^k sum k e / m`, where `m` bounds a
     /// modulus and `e` its error (mean value theorem).
-    fn add(&mut self, all: &Tilt, parts: &Parts, frequency: f64) {
+    fn add(&mut self, all: &Tilt, parts: &[PairCount], frequency: f64) {
         let (mut product, mut log, mut errors) = (Complex::new(1.0, 0.0), 0.0, 0.0);
         for ((part, power), (_, count)) in all.0.iter().zip(parts) {
             let wave = part.wave(frequency);
@@ -211,6 +254,10 @@ impl Inversion {
             product *= raise(value, *count);
             log += power * ln(modulus);
             errors += power * (wave.error / modulus + 8.0 * U);
+            // The moduli of all others are at most 1.
+            if log < NOTHING {
+                break;
+            }
         }
         let t = self.tilt;
         let kernel = Complex::new(t, frequency) * Complex::new(t + 1.0, frequency);
@@ -218,7 +265,7 @@ impl Inversion {
         let size = exp((log * (1.0 - 1e-12)).max(-690.0)) / kernel.norm_sqr().sqrt();
         let size = size * (1.0 + 1e-9);
         // A negligible value may have become NaN.
-        let nothing = log < -200.0;
+        let nothing = log < NOTHING;
         let wave = if nothing { Complex::new(0.0, 0.0) } else { wave };
         let relative = if nothing { 1.0 } else { (1.01 * errors + 32.0 * U).min(2.0) };
         self.error += 2.0 * size * relative;

@@ -4,6 +4,7 @@ use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::{PrivacyProfile, Result};
 
 use super::enclosed_pair::LEAST_SCALE;
+use super::integer_gaussian::IntegerGaussianPair;
 use super::profile::exposed;
 use super::{
     Account, DiscreteGaussianPair, DiscreteLaplacePair, EnclosedPair, GaussianPair,
@@ -11,6 +12,8 @@ use super::{
     profile_of_private,
 };
 
+/// The largest quotient of sensitivity and scale for which discrete Gaussian noise is listed.
+const MOST_RATIO: f64 = 20.0;
 /// The largest sensitivity for which the outputs of a discrete mechanism are listed one by one.
 const MAX_SENSITIVITY: f64 = 65536.0;
 
@@ -80,7 +83,7 @@ pub fn profile_of_gaussian(sensitivity: f64, scale: f64) -> Result<PrivacyProfil
 /// Return the profile of discrete Gaussian noise on one integer.
 ///
 /// For scales of at least 100 it is enclosed by profiles of continuous noise: see
-/// [`EnclosedPair`](super::EnclosedPair). For smaller scales, a sensitivity above 8 times the scale
+/// [`EnclosedPair`](super::EnclosedPair). For smaller scales, a sensitivity above 20 times the scale
 /// is bounded by its `rho` only.
 ///
 /// # Errors
@@ -91,14 +94,20 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
         return Ok(profile);
     }
     let ratio = sensitivity.inf_div(scale)?;
-    if sensitivity <= MAX_SENSITIVITY && scale <= DiscreteGaussianPair::MAX_SCALE && ratio < 8.0 {
+    if sensitivity <= MAX_SENSITIVITY
+        && scale <= DiscreteGaussianPair::MAX_SCALE
+        && ratio < MOST_RATIO
+    {
         return Ok(profile_of(DiscreteGaussianPair { sensitivity: sensitivity as u32, scale }));
     }
     if LEAST_SCALE <= scale {
         let pair = EnclosedPair::gaussian(sensitivity, 1.0, scale)?;
         return Ok(profile_of(pair.on_one_integer(sensitivity, scale)));
     }
-    profile_of_concentrated(ratio.inf_mul(ratio)?.inf_div(2.0)?)
+    match sensitivity.inf_mul(sensitivity) {
+        Ok(square) => Ok(profile_of(IntegerGaussianPair::new(square, scale)?)),
+        Err(_) => profile_of_concentrated(ratio.inf_mul(ratio)?.inf_div(2.0)?),
+    }
 }
 
 /// Return the profile of discrete Gaussian noise on integers within an L2 distance.
@@ -108,8 +117,9 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
 /// scales of at least 100 the profile is enclosed by profiles of continuous noise
 /// ([`EnclosedPair`](super::EnclosedPair)). For smaller scales the worst of all shifts is found
 /// ([`IntegerVectorPair`](super::IntegerVectorPair)), if the sensitivity is not larger than the
-/// scale. Otherwise only `rho` is used, or the enclosure by continuous noise if the scale is at
-/// least 20.
+/// scale. Otherwise the enclosure by continuous noise is used if the scale is at least 20, and
+/// `rho` below. In each case an account also composes all such releases as one with continuous
+/// noise, which is tight for many releases.
 ///
 /// # Errors
 /// As [`profile_of_laplace`].
@@ -135,5 +145,5 @@ pub fn profile_of_discrete_gaussian_vector(sensitivity: f64, scale: f64) -> Resu
     if 20.0 <= scale {
         return Ok(profile_of(EnclosedPair::gaussian(root, square, scale)?));
     }
-    profile_of_concentrated(square.inf_div(scale)?.inf_div(scale)?.inf_div(2.0)?)
+    Ok(profile_of(IntegerGaussianPair::new(square, scale)?))
 }

@@ -136,6 +136,13 @@ pub trait DominatingPair: Debug + Send + Sync {
     fn concentrated(&self) -> Option<f64> {
         None
     }
+    /// If the releases are integers, or vectors of them, with discrete Gaussian noise, return the
+    /// square of the L2 distance, rounded up, and the scale.
+    ///
+    /// All such releases of an account are also composed as one.
+    fn integer_gaussian(&self) -> Option<(f64, f64)> {
+        None
+    }
     /// Return bounds on the Renyi divergence of every order, if nothing else is known of the
     /// mechanism. The pair may be replaced by them.
     fn renyi(&self) -> Option<RenyiCurve> {

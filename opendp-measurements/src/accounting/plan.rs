@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
+use opendp_core::Result;
+
 use super::account::Side;
+use super::convolution::Convolution;
 use super::discrete_loss::DiscreteLoss;
 use super::elementary::{exp, ln};
 use super::inversion::Target;
@@ -23,24 +26,25 @@ pub(super) struct Plan {
     pub(super) length: usize,
 }
 
-pub(super) type Parts = Vec<(Arc<dyn DominatingPair>, u64)>;
+/// A dominating pair, and the number of its releases.
+pub(super) type PairCount = (Arc<dyn DominatingPair>, u64);
 type Losses = Vec<(Arc<DiscreteLoss>, u64)>;
 
 /// The number of buckets for the first, coarse estimate of a pair.
 const COARSE: f64 = 4096.0;
 /// The lengths of transforms.
 const SHORTEST: usize = 1 << 13;
-pub(super) const LONGEST: usize = 1 << 21;
+const LONGEST: usize = 1 << 21;
 
 impl Plan {
     /// Choose the tilt, the tails, the step and the window.
-    pub(super) fn of(parts: &Parts, target: Target, tolerance: f64) -> Plan {
+    pub(super) fn of(parts: &[PairCount], target: Target, tolerance: f64) -> Plan {
         let count: f64 = parts.iter().map(|(_, count)| *count as f64).sum();
         let mut tail = match target {
             Target::Delta(delta) => (delta * 1e-7).max(1e-280) / count,
             Target::Epsilon(_) => 1e-16 / count,
         };
-        let mut found = look(&coarse(parts, tail), target);
+        let mut found = coarse_estimate(&coarse(parts, tail), target);
         if let Target::Epsilon(_) = target {
             for _ in 0..6 {
                 let wanted = (found.delta * 1e-7).max(1e-280) / count;
@@ -48,7 +52,7 @@ impl Plan {
                     break;
                 }
                 tail = wanted;
-                found = look(&coarse(parts, tail), target);
+                found = coarse_estimate(&coarse(parts, tail), target);
             }
         }
         // Connecting the dots adds up to h^2 / 6 to the variance of each loss. The logarithm of
@@ -100,7 +104,7 @@ impl Window {
     /// The tilt of the saddle point makes all errors relative to delta. It may also make a sum with
     /// rare large losses very wide. If delta is large, a smaller tilt may be used: it multiplies
     /// the errors by a small factor only.
-    fn at(losses: &Losses, found: &Look, count: f64, tolerance: f64) -> Window {
+    fn at(losses: &Losses, found: &CoarseEstimate, count: f64, tolerance: f64) -> Window {
         let base = ln(found.delta.max(1e-300));
         let at = |tilt: f64| {
             let now = cumulants(losses, tilt);
@@ -152,14 +156,14 @@ fn cumulants(losses: &Losses, tilt: f64) -> (f64, f64, f64) {
 }
 
 /// A coarse estimate.
-struct Look {
+struct CoarseEstimate {
     tilt: f64,
     centre: f64,
     variance: f64,
     delta: f64,
 }
 
-fn coarse(parts: &Parts, tail: f64) -> Losses {
+fn coarse(parts: &[PairCount], tail: f64) -> Losses {
     let one = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
         let (low, high) = pair.range(tail);
         let step = ((high - low) / COARSE).max(1e-12);
@@ -169,7 +173,7 @@ fn coarse(parts: &Parts, tail: f64) -> Losses {
     parts.iter().map(one).collect()
 }
 
-pub(super) fn discretise(parts: &Parts, step: f64, tail: f64, side: Side) -> Losses {
+fn discretise(parts: &[PairCount], step: f64, tail: f64, side: Side) -> Losses {
     let one = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
         let (low, high) = pair.range(tail);
         let grid = Grid::covering(step, low, high);
@@ -183,6 +187,22 @@ pub(super) fn discretise(parts: &Parts, step: f64, tail: f64, side: Side) -> Los
     parts.iter().map(one).collect()
 }
 
+/// Discretise and convolve. Lengthen the window while too much mass is outside.
+pub(super) fn convolve(parts: &[PairCount], plan: Plan, side: Side) -> Result<Convolution> {
+    let mut plan = plan;
+    loop {
+        let losses = discretise(parts, plan.step, plan.tail, side);
+        let sum = Convolution::new(&losses, plan.tilt, plan.centre, plan.length, plan.outside)?;
+        if sum.outside() <= 2.0 * plan.outside || plan.length >= 2 * LONGEST {
+            return Ok(sum);
+        }
+        plan.length *= 2;
+        if plan.length > LONGEST {
+            plan.step *= 2.0;
+        }
+    }
+}
+
 /// Return the logarithm of the factor by which delta is less than `M(t) e^(-t epsilon)`, where
 /// epsilon is the tilted mean.
 ///
@@ -194,15 +214,15 @@ pub(super) fn saddle_point(tilt: f64, variance: f64) -> f64 {
 }
 
 /// Find the saddle point: the tilt that puts the mean of the sum at the answer.
-fn look(losses: &Losses, target: Target) -> Look {
+fn coarse_estimate(losses: &Losses, target: Target) -> CoarseEstimate {
     let at = |tilt: f64| {
         let (log, mean, variance) = cumulants(losses, tilt);
         let delta = log - tilt * mean - saddle_point(tilt, variance);
-        Look { tilt, centre: mean, variance, delta: exp(delta.clamp(-690.0, 0.0)) }
+        CoarseEstimate { tilt, centre: mean, variance, delta: exp(delta.clamp(-690.0, 0.0)) }
     };
-    let enough = |look: &Look| match target {
-        Target::Epsilon(epsilon) => look.centre >= epsilon,
-        Target::Delta(delta) => look.delta <= delta.max(1e-290),
+    let enough = |found: &CoarseEstimate| match target {
+        Target::Epsilon(epsilon) => found.centre >= epsilon,
+        Target::Delta(delta) => found.delta <= delta.max(1e-290),
     };
     let mut high = 1.0;
     let mut found = at(0.0);
@@ -225,4 +245,42 @@ fn look(losses: &Losses, target: Target) -> Look {
         if enough(&found) { high = middle } else { low = middle }
     }
     found
+}
+
+/// Find the smallest epsilon at which a bound on delta is at most `delta`, rounded to the side.
+///
+/// Bounds are poor far from the expected answer, so the search starts there and moves outward.
+pub(super) fn smallest(
+    bound: impl Fn(f64) -> f64,
+    delta: f64,
+    side: Side,
+    expected: f64,
+    (first, last): (f64, f64),
+) -> f64 {
+    let (first, last) = (first.max(0.0), last.max(0.0));
+    let expected = expected.clamp(first, last);
+    // The bound at `high` is always at most delta, and the bound at `low` above delta.
+    let (mut low, mut high) = (expected, expected);
+    let mut by = (last - first) / 1024.0;
+    while bound(low) <= delta {
+        if low <= first {
+            return if first == 0.0 || side == Side::Above { low } else { 0.0 };
+        }
+        (low, high) = ((low - by).max(first), low);
+        by *= 2.0;
+    }
+    while delta < bound(high) {
+        if high >= last {
+            return if side == Side::Above { f64::INFINITY } else { high };
+        }
+        (low, high) = (high, (high + by).min(last));
+        by *= 2.0;
+    }
+    loop {
+        let middle = low + (high - low) / 2.0;
+        if middle <= low || high <= middle {
+            return if side == Side::Above { high } else { low };
+        }
+        if bound(middle) <= delta { high = middle } else { low = middle }
+    }
 }

@@ -33,7 +33,7 @@ impl ComposableLoss for Account {
     /// Join the accounts. A profile without an account contributes its curve alone. Curves lose
     /// precision on a grid, so the result is the better of the grid and basic composition.
     fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
-        // Parts known by more than their curve; and curves, both as profiles and as pairs.
+        // Pairs known by more than their curve; and curves, both as profiles and as pairs.
         let (mut known, mut curves) = (Account::new(), Account::new());
         let (mut members, mut exact) = (Vec::new(), Vec::new());
         let (mut rho, mut renyi, mut kinds) = (0.0f64, Vec::new(), HashMap::new());
@@ -55,7 +55,7 @@ impl ComposableLoss for Account {
                     }
                     (None, None) => curves.join(account),
                 },
-                None => curves = curves.with(Arc::new(curve(profile.clone())?), 1),
+                None => curves = curves.with(Arc::new(curve(profile.clone())), 1),
             }
             members.push(profile.clone());
         }
@@ -110,7 +110,7 @@ impl Account {
     /// Whether every pair is known by more than its curve. Pairs with equal text are checked once.
     fn is_known(&self, kinds: &mut HashMap<Arc<str>, bool>) -> bool {
         self.parts().iter().zip(self.names()).all(|((pair, count), name)| {
-            let known = || !pair.only_above() || pair.between(*count).is_some();
+            let known = || !pair.only_above() || !is_curve(pair, *count);
             *kinds.entry(name.clone()).or_insert_with(known)
         })
     }
@@ -132,18 +132,40 @@ impl Account {
     }
 }
 
+/// Whether nothing is known of some releases but the curve of their pair.
+fn is_curve(pair: &Arc<dyn DominatingPair>, count: u64) -> bool {
+    pair.between(count).is_none() && pair.integer_gaussian().is_none()
+}
 /// Return the account that a profile carries, if its loss is an account.
 fn account(profile: &PrivacyProfile) -> Option<&Account> {
     let loss: &dyn Any = &**profile.loss()?;
     loss.downcast_ref()
 }
 
-/// Make the pair of a profile known only by its curve.
-fn curve(profile: PrivacyProfile) -> Result<CurvePair> {
-    let reach = profile.epsilon(NEGLIGIBLE)?;
-    Ok(CurvePair::new(reach, move |epsilon| profile.delta(epsilon).unwrap_or(1.0)))
+/// Make the pair of a profile known only by its curve. Where the curve fails, it is 1.
+fn curve(profile: PrivacyProfile) -> CurvePair {
+    let delta = move |epsilon| profile.delta(epsilon).unwrap_or(1.0);
+    let known = delta.clone();
+    CurvePair::reaching(move || reach(known), delta)
 }
-
+/// Return an epsilon, up to an eighth, from which on a curve is negligible or constant.
+fn reach(delta: impl Fn(f64) -> f64) -> f64 {
+    const MOST: f64 = 128.0;
+    let least = delta(MOST).max(NEGLIGIBLE);
+    let (mut low, mut high) = (0.0, 1.0);
+    while high < MOST && least < delta(high) {
+        (low, high) = (high, 2.0 * high);
+    }
+    while low == 0.0 && 1e-6 < high && delta(high / 2.0) <= least {
+        high /= 2.0;
+    }
+    low = if low == 0.0 { high / 2.0 } else { low };
+    for _ in 0..3 {
+        let middle = (low + high) / 2.0;
+        if delta(middle) <= least { high = middle } else { low = middle }
+    }
+    high
+}
 /// Return the profile of one release with a dominating pair.
 pub fn profile_of(pair: impl DominatingPair + 'static) -> PrivacyProfile {
     Account::new().with(Arc::new(pair), 1).profile()
@@ -235,7 +257,7 @@ pub fn profile_of_mixture(profile: &PrivacyProfile, share: f64) -> Result<Privac
         return Ok(diluted(account, profile, share));
     }
     let alone = diluted(Account::new(), profile, share);
-    let account = Account::new().with(Arc::new(curve(alone)?), 1);
+    let account = Account::new().with(Arc::new(curve(alone)), 1);
     Ok(diluted(account, profile, share))
 }
 

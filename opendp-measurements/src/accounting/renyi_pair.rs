@@ -4,6 +4,7 @@ use std::fmt;
 
 use opendp_core::RenyiCurve;
 
+use super::curve_pair::by_curve;
 use super::pair::{Buckets, DominatingPair, Grid};
 use super::profile::NEGLIGIBLE;
 use super::{CurvePair, renyi_delta, renyi_epsilon};
@@ -33,15 +34,7 @@ impl fmt::Debug for RenyiPair {
     }
 }
 impl DominatingPair for RenyiPair {
-    fn range(&self, tail: f64) -> (f64, f64) {
-        self.curve.range(tail)
-    }
-    fn buckets(&self, grid: &Grid) -> Buckets {
-        self.curve.buckets(grid)
-    }
-    fn only_above(&self) -> bool {
-        true
-    }
+    by_curve!();
     fn renyi(&self) -> Option<RenyiCurve> {
         Some(self.renyi.clone())
     }

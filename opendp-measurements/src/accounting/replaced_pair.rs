@@ -8,7 +8,8 @@ use super::gaussian_pair::deviations;
 use super::laplace_pair::{ERROR, exponential};
 use super::mirror::Mirror;
 use super::normal_mass::{LIMIT, MASS_ERROR, mass, upper_tail};
-use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise as Noise};
+use super::pair::LogConcaveNoise::{self, DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace};
+use super::pair::{Buckets, DominatingPair, Grid};
 
 /// Noise on a sample of the records, when one record is replaced.
 ///
@@ -43,7 +44,7 @@ use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise as Noise};
 /// Barthe, Gaboardi 2018).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReplacedPair {
-    noise: Noise,
+    noise: LogConcaveNoise,
     /// In scales for real noise, in steps for integers.
     added: f64,
     /// In the same unit, at most twice `added`.
@@ -64,11 +65,14 @@ impl ReplacedPair {
     /// `InvalidDistance` unless the distances are from `1e-9` to 300 scales, or to 8 scales for
     /// discrete Gaussian noise of a scale up to [`MAX_SCALE`](DiscreteGaussianPair::MAX_SCALE);
     /// distances of integers are integers up to 65536; and the rate is above 0 and below 1.
-    pub fn poisson(noise: Noise, added: f64, replaced: f64, rate: f64) -> Result<Self> {
-        let (scale, longest) = match noise {
-            Noise::Gaussian | Noise::Laplace => (1.0, Self::LONGEST),
-            Noise::DiscreteLaplace { scale } => (scale, Self::LONGEST),
-            Noise::DiscreteGaussian { scale } => (scale, Self::LONGEST_DISCRETE),
+    pub fn poisson(noise: LogConcaveNoise, added: f64, replaced: f64, rate: f64) -> Result<Self> {
+        // The last number is the largest scale of noise on integers.
+        let (scale, longest, most) = match noise {
+            Gaussian | Laplace => (1.0, Self::LONGEST, None),
+            DiscreteLaplace { scale } => (scale, Self::LONGEST, Some(f64::INFINITY)),
+            DiscreteGaussian { scale } => {
+                (scale, Self::LONGEST_DISCRETE, Some(DiscreteGaussianPair::MAX_SCALE))
+            }
         };
         let usable = |distance: f64| (1e-9..=longest).contains(&(distance / scale));
         let usable = 0.0 < scale && usable(added) && usable(replaced);
@@ -78,15 +82,8 @@ impl ReplacedPair {
                  {added}, {replaced} and {rate}"
             )));
         }
-        let integers = |scale: f64, most: f64| {
-            let integer = |distance: f64| distance.fract() == 0.0 && distance <= 65536.0;
-            integer(added) && integer(replaced) && scale <= most
-        };
-        let fits = match noise {
-            Noise::Gaussian | Noise::Laplace => true,
-            Noise::DiscreteLaplace { scale } => integers(scale, f64::INFINITY),
-            Noise::DiscreteGaussian { scale } => integers(scale, DiscreteGaussianPair::MAX_SCALE),
-        };
+        let integer = |distance: f64| distance.fract() == 0.0 && distance <= 65536.0;
+        let fits = most.is_none_or(|most| integer(added) && integer(replaced) && scale <= most);
         if !fits {
             return Err(Error::InvalidDistance(format!(
                 "expected integers of at most 65536 as distances, found {added} and {replaced}, and \
@@ -94,7 +91,7 @@ impl ReplacedPair {
             )));
         }
         // A larger distance is safe. For Gaussian noise the search needs it to be not much smaller.
-        let least = if noise == Noise::Gaussian { added / 1024.0 } else { 0.0 };
+        let least = if noise == Gaussian { added / 1024.0 } else { 0.0 };
         Ok(ReplacedPair { noise, added, replaced: replaced.clamp(least, 2.0 * added), rate })
     }
     /// Make the pair of Gaussian noise on a Poisson sample: each record is in it with probability
@@ -117,14 +114,14 @@ impl ReplacedPair {
     /// # Ok::<(), opendp_core::Error>(())
     /// ```
     pub fn poisson_gaussian(added: f64, replaced: f64, rate: f64) -> Result<Self> {
-        Self::poisson(Noise::Gaussian, added, replaced, rate)
+        Self::poisson(Gaussian, added, replaced, rate)
     }
     /// Make the pair of Laplace noise on a Poisson sample. The distances are divided by the scale.
     ///
     /// # Errors
     /// As [`poisson_gaussian`](Self::poisson_gaussian).
     pub fn poisson_laplace(added: f64, replaced: f64, rate: f64) -> Result<Self> {
-        Self::poisson(Noise::Laplace, added, replaced, rate)
+        Self::poisson(Laplace, added, replaced, rate)
     }
     /// Make the pair of Gaussian noise on a sample of a fixed number of records, the share `rate`
     /// of all.
@@ -148,7 +145,7 @@ impl ReplacedPair {
 
     /// Whether the noise is on real numbers.
     pub(super) fn is_real(&self) -> bool {
-        matches!(self.noise, Noise::Gaussian | Noise::Laplace)
+        matches!(self.noise, Gaussian | Laplace)
     }
     /// Return `1 - q + q e^x`, where `e^x` is the likelihood ratio of the mixture's two parts.
     fn mixed(&self, x: f64) -> f64 {
@@ -164,10 +161,10 @@ impl ReplacedPair {
         let bent = |at: f64| y.abs() - (y - at).abs();
         let smooth = |at: f64| at * y - at * at / 2.0;
         let ratio = |at: f64| match self.noise {
-            Noise::Gaussian => smooth(at),
-            Noise::Laplace => bent(at),
-            Noise::DiscreteLaplace { scale } => bent(at) / scale,
-            Noise::DiscreteGaussian { scale } => smooth(at) / (scale * scale),
+            Gaussian => smooth(at),
+            Laplace => bent(at),
+            DiscreteLaplace { scale } => bent(at) / scale,
+            DiscreteGaussian { scale } => smooth(at) / (scale * scale),
         };
         (ratio(self.added), ratio(self.added - self.replaced))
     }
@@ -178,8 +175,8 @@ impl ReplacedPair {
     /// Return the largest loss, if there is one.
     fn largest(&self) -> Option<f64> {
         match self.noise {
-            Noise::Gaussian | Noise::DiscreteGaussian { .. } => None,
-            Noise::Laplace | Noise::DiscreteLaplace { .. } => Some(self.loss_at(self.added)),
+            Gaussian | DiscreteGaussian { .. } => None,
+            Laplace | DiscreteLaplace { .. } => Some(self.loss_at(self.added)),
         }
     }
 
@@ -334,9 +331,9 @@ impl ReplacedPair {
         // negligible.
         let mut low = self.added - self.replaced / 2.0;
         let mut high = match self.noise {
-            Noise::Laplace | Noise::DiscreteLaplace { .. } => self.added,
-            Noise::Gaussian => self.added + LIMIT,
-            Noise::DiscreteGaussian { scale } => self.added + LIMIT * scale,
+            Laplace | DiscreteLaplace { .. } => self.added,
+            Gaussian => self.added + LIMIT,
+            DiscreteGaussian { scale } => self.added + LIMIT * scale,
         };
         for _ in 0..64 {
             let middle = low + (high - low) / 2.0;
@@ -353,7 +350,7 @@ impl DominatingPair for ReplacedPair {
         let end = self.largest().unwrap_or_else(|| {
             let (sampled, all) = (deviations(tail / self.rate), deviations(tail));
             self.loss_at(match self.noise {
-                Noise::DiscreteGaussian { scale } => {
+                DiscreteGaussian { scale } => {
                     (sampled * scale + self.added).max(all * scale).ceil() + 1.0
                 }
                 _ => (sampled + self.added).max(all),
@@ -367,34 +364,34 @@ impl DominatingPair for ReplacedPair {
         let limit = LIMIT + 2.0 * self.added;
         let relative = match self.noise {
             // As without replacement: an edge is a float, and the same for all three.
-            Noise::Gaussian => MASS_ERROR + 16.0 * U * limit * (limit + self.added),
-            Noise::Laplace => ERROR + 64.0 * U + 4.0 * U * self.added,
-            Noise::DiscreteLaplace { scale } => U * (512.0 + 16.0 * self.added / scale),
-            Noise::DiscreteGaussian { .. } => U * 8192.0,
+            Gaussian => MASS_ERROR + 16.0 * U * limit * (limit + self.added),
+            Laplace => ERROR + 64.0 * U + 4.0 * U * self.added,
+            DiscreteLaplace { scale } => U * (512.0 + 16.0 * self.added / scale),
+            DiscreteGaussian { .. } => U * 8192.0,
         };
         let reach = grid.step * count as f64;
         // With a largest loss, or up to where the noise is negligible.
         let largest = match self.noise {
-            Noise::DiscreteGaussian { scale } => self.loss_at(self.added + LIMIT * scale + 2.0),
+            DiscreteGaussian { scale } => self.loss_at(self.added + LIMIT * scale + 2.0),
             _ => self.largest().unwrap_or(0.0),
         };
         let shift = 256.0 * U * (1.0 + reach + largest + self.added.min(300.0));
         let mut mirror = Mirror { grid, buckets: Buckets::empty(grid, relative, shift) };
         match self.noise {
-            Noise::Gaussian => self.gaussian(&mut mirror, count),
-            Noise::Laplace => self.laplace(&mut mirror, count),
-            Noise::DiscreteLaplace { scale } => self.discrete_laplace(&mut mirror, scale),
-            Noise::DiscreteGaussian { scale } => self.discrete_gaussian(&mut mirror, scale),
+            Gaussian => self.gaussian(&mut mirror, count),
+            Laplace => self.laplace(&mut mirror, count),
+            DiscreteLaplace { scale } => self.discrete_laplace(&mut mirror, scale),
+            DiscreteGaussian { scale } => self.discrete_gaussian(&mut mirror, scale),
         }
         mirror.buckets
     }
     fn unit(&self) -> Option<f64> {
         match self.noise {
-            Noise::Gaussian | Noise::DiscreteGaussian { .. } => None,
-            Noise::Laplace => self.largest(),
+            Gaussian | DiscreteGaussian { .. } => None,
+            Laplace => self.largest(),
             // There is only one positive loss.
-            Noise::DiscreteLaplace { .. } if self.replaced <= 2.0 => self.largest(),
-            Noise::DiscreteLaplace { .. } => None,
+            DiscreteLaplace { .. } if self.replaced <= 2.0 => self.largest(),
+            DiscreteLaplace { .. } => None,
         }
     }
     fn most(&self) -> f64 {

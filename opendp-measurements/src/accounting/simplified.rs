@@ -5,18 +5,28 @@ use std::sync::Arc;
 use opendp_core::Result;
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 
-use super::account::{Certified, Side};
+use super::account::{Certified, MANY, Side};
+use super::integer_gaussian::{IntegerNoise, Smoothing};
 use super::pair::LogConcaveNoise;
-use super::plan::Parts;
+use super::plan::PairCount;
 use super::{GaussianPair, gaussian_delta, gaussian_epsilon};
 
 /// Parts that bound other parts from one side.
 pub(super) struct Simplified {
-    pub(super) parts: Parts,
+    pub(super) parts: Vec<PairCount>,
     /// The additional loss by replacement: see [`Between`](super::Between).
     pub(super) failure: f64,
+    /// A bound from above is the delta of the parts times this, and then the failure.
+    pub(super) factor: f64,
+    /// The share of all noise that was added to have the bound.
+    share: f64,
 }
 
+/// The share of added noise up to which no other bound is of interest: of a few different parts,
+/// and of many, for which other bounds take long.
+const SMALL_SHARE: (f64, f64) = (2e-5, 2e-4);
+/// The share of added noise from which on the bound is of no interest.
+const LARGE_SHARE: f64 = 0.2;
 /// The maximum number of times that a pair is replaced.
 const MOST: u32 = 8;
 /// The factor with which failures are subtracted, and the largest total failure for which this is
@@ -29,8 +39,8 @@ impl Simplified {
     /// squares (Dong, Roth, Su 2022, on their composition).
     ///
     /// Return `None` if there is no bound from below.
-    pub(super) fn of(parts: &Parts, side: Side) -> Result<Option<Simplified>> {
-        let (mut others, mut failure) = (Parts::new(), 0.0);
+    pub(super) fn of(parts: &[PairCount], side: Side) -> Result<Option<Simplified>> {
+        let (mut others, mut failure) = (Vec::<PairCount>::new(), 0.0);
         let mut gaussian: Option<(GaussianPair, u64, f64)> = None;
         for (pair, count) in parts {
             let (mut pair, mut count) = (pair.clone(), *count);
@@ -67,7 +77,31 @@ impl Simplified {
             }
             None => {}
         }
-        Ok(Some(Simplified { parts: others, failure }))
+        Ok(Some(Simplified { parts: others, failure, factor: 1.0, share: 0.0 }))
+    }
+    /// Bound parts from above by replacing all discrete Gaussian noise on integers at once: see
+    /// [`Smoothing`]. Return `None` if this is of no use.
+    pub(super) fn smoothed(parts: &[PairCount]) -> Result<Option<Simplified>> {
+        let (mut others, mut integers) = (Vec::<PairCount>::new(), Vec::<IntegerNoise>::new());
+        for (pair, count) in parts {
+            match pair.integer_gaussian() {
+                Some((square, scale)) => integers.push((square, scale, *count)),
+                None => others.push((pair.clone(), *count)),
+            }
+        }
+        let Some(smoothing) = Smoothing::of(&integers)? else { return Ok(None) };
+        if LARGE_SHARE < smoothing.share {
+            return Ok(None);
+        }
+        others.push((Arc::new(GaussianPair { mu: smoothing.squares.inf_sqrt()? }), 1));
+        let simple = Simplified::of(&others, Side::Above)?;
+        let Smoothing { factor, share, .. } = smoothing;
+        Ok(simple.map(|simple| Simplified { factor, share, ..simple }))
+    }
+    /// Whether no other bound of the same parts, of so many different pairs, is less by more than a
+    /// negligible amount.
+    pub(super) fn suffices(&self, different: usize) -> bool {
+        self.share < if different < MANY { SMALL_SHARE.0 } else { SMALL_SHARE.1 }
     }
     /// Return `mu` if the parts are a single Gaussian noise.
     fn gaussian(&self) -> Option<f64> {
@@ -89,6 +123,7 @@ impl Simplified {
     }
     /// Bound delta by the delta of the parts and the failure.
     pub(super) fn with_failure(&self, delta: f64, side: Side) -> Result<f64> {
+        let delta = if self.factor == 1.0 { delta } else { delta.inf_mul(self.factor)?.min(1.0) };
         match side {
             _ if self.failure == 0.0 => Ok(delta),
             Side::Above => Ok(delta.inf_add(self.failure)?.min(1.0)),
@@ -109,6 +144,7 @@ impl Simplified {
             }
             Side::Below => 1.0,
         };
+        let share = if self.factor == 1.0 { share } else { share.neg_inf_div(self.factor)? };
         Ok((0.0 < share).then_some(share))
     }
 }

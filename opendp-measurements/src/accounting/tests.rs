@@ -341,3 +341,44 @@ fn refuses_what_is_no_distance() {
     assert!(gaussian(1.0, 1 << 40).delta(1.0).is_err());
     assert_eq!(Account::new().delta(0.0).unwrap(), Certified { lower: 0.0, upper: 0.0 });
 }
+#[test]
+fn a_profile_known_by_its_points_is_evaluated_a_bounded_number_of_times() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let asked = Arc::new(AtomicUsize::new(0));
+    let one = |i: u32| {
+        let (count, most) = (asked.clone(), 0.1 + 0.001 * f64::from(i));
+        PrivacyProfile::new(move |epsilon: f64| {
+            count.fetch_add(1, Ordering::Relaxed);
+            Ok(if epsilon < most { -((epsilon - most) / 2.0).exp_m1() } else { 0.0 })
+        })
+    };
+    let mut all: Vec<_> = (0..20).map(one).collect();
+    all.push(profile_of_laplace(1.0, 10.0).unwrap());
+    let all = PrivacyProfile::compose(&all).unwrap();
+    let loss = all.loss().unwrap();
+    let found = [1e-3, 1e-6, 1e-9].map(|delta| loss.epsilon(delta).unwrap());
+    let times = asked.load(Ordering::Relaxed);
+    assert!((20 * 100..20 * 400).contains(&times), "{times}");
+    // They are the profiles of Laplace noise.
+    let exact = (0..20).fold(Account::new(), |all, i| {
+        all.with(Arc::new(LaplacePair { epsilon: 0.1 + 0.001 * f64::from(i) }), 1)
+    });
+    let exact = exact.with(Arc::new(LaplacePair { epsilon: 0.1 }), 1);
+    for (found, delta) in found.into_iter().zip([1e-3, 1e-6, 1e-9]) {
+        let exact = exact.epsilon_below(delta).unwrap();
+        assert!(exact <= found && found <= 1.01 * exact, "{delta}: {found} {exact}");
+    }
+}
+#[test]
+fn a_thousand_samples_of_fixed_size_are_one_part_and_tight() {
+    for profile in [profile_of_gaussian(2.0, 1.0), profile_of_laplace(2.0, 1.0)] {
+        let one = profile_of_mixture(&profile.unwrap(), 0.01).unwrap();
+        let all = PrivacyProfile::compose(&vec![one; 1000]).unwrap();
+        let loss: &dyn std::any::Any = &**all.loss().unwrap();
+        let account: &Account = loss.downcast_ref().unwrap();
+        assert_eq!(account.parts().len(), 1);
+        let found = account.epsilon_above(1e-6).unwrap();
+        let least = account.clone().tolerating(1e-7).epsilon_below(1e-6).unwrap();
+        assert!(least <= found && found <= 1.001 * least, "{found} {least}");
+    }
+}

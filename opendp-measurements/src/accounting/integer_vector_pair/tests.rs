@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use opendp_core::PrivacyProfile;
 
+use super::super::integer_gaussian::Smoothing;
 use super::super::*;
 use super::*;
 
@@ -157,4 +158,69 @@ fn what_is_found_decreases_with_epsilon_and_grows_with_the_distance() {
             before = delta;
         }
     }
+}
+/// Alone, each of these composes as the sum of all releases at one worst shift, which is known.
+#[test]
+fn vectors_whose_squared_distance_has_a_square_factor_compose_tightly() {
+    for (square, scale, count) in [(4i64, 4.0, 100), (9, 4.0, 100), (16, 5.0, 50), (4, 3.0, 60)] {
+        let all = PrivacyProfile::compose(&vec![profile(square, scale); count]).unwrap();
+        // All numbers differ by 1.
+        let ones = IntegerVectorPair::new(square as u64, scale, vec![1]);
+        let least = Account::new().with(Arc::new(ones), count as u64).epsilon(1e-6).unwrap().lower;
+        let found = all.epsilon(1e-6).unwrap();
+        assert!(least <= found && found <= 1.001 * least, "{square} {scale}: {found} {least}");
+    }
+}
+#[test]
+fn vectors_at_distances_above_their_scale_compose_tightly() {
+    for (distance, scale, count) in [(10.0, 5.0, 100), (4.0, 3.0, 100), (90.0, 19.0, 10)] {
+        let vector = profile_of_discrete_gaussian_vector(distance, scale).unwrap();
+        let all = PrivacyProfile::compose(&vec![vector; count]).unwrap();
+        // One number differs.
+        let one = DiscreteGaussianPair { sensitivity: distance as u32, scale };
+        let least = Account::new().with(Arc::new(one), count as u64).epsilon(1e-6).unwrap().lower;
+        let found = all.epsilon(1e-6).unwrap();
+        assert!(least <= found && found <= 1.001 * least, "{distance} {scale}: {found} {least}");
+    }
+}
+#[test]
+fn one_integer_at_many_scales_is_listed() {
+    let found = profile_of_discrete_gaussian(9.0, 1.0).unwrap().epsilon(1e-6).unwrap();
+    let delta = exact(&projected(&[9], 1.0), 81, 1.0, found);
+    assert!((9e-7..1.000_001e-6).contains(&delta), "{found} {delta}");
+    // Before, its zero-concentrated loss alone was used.
+    assert!(found < 0.985 * concentrated_epsilon(40.5, 1e-6).unwrap());
+}
+#[test]
+fn noise_that_is_smoothed_once_bounds_releases_of_any_shifts() {
+    let mut control = 0;
+    for (square, scale, count) in
+        [(4i64, 1.0, 1), (5, 1.1, 2), (10, 1.2, 1), (10, 2.0, 1), (4, 1.5, 3)]
+    {
+        let smoothing = Smoothing::of(&[(square as f64, scale, count)]).unwrap().unwrap();
+        let all = count as i64 * square;
+        let laws: Vec<Law> =
+            shifts(square, square).iter().map(|shift| projected(shift, scale)).collect();
+        // Every release has a shift of its own.
+        let mut sums = vec![Law::from([(0, 1.0)])];
+        for _ in 0..count {
+            sums = sums.iter().flat_map(|sum| laws.iter().map(|law| convolve(sum, law))).collect();
+        }
+        for epsilon in (0..40).map(|part| f64::from(part) / 8.0) {
+            let worst = sums.iter().map(|law| exact(law, all, scale, epsilon)).fold(0.0, f64::max);
+            let continuous = |squares: f64| gaussian_delta(squares.sqrt(), epsilon).unwrap().upper;
+            let bound = smoothing.factor * continuous(smoothing.squares);
+            assert!(worst <= bound * (1.0 + 1e-12), "{square} {scale} {epsilon}: {bound} {worst}");
+            let bare = smoothing.factor * continuous(all as f64 / (scale * scale));
+            control += usize::from(bare < worst);
+        }
+    }
+    // Without the smoothing there is no bound.
+    assert!(20 < control, "{control}");
+}
+#[test]
+fn too_little_noise_is_not_smoothed() {
+    assert!(Smoothing::of(&[(4.0, 0.5, 10)]).unwrap().is_none());
+    assert!(Smoothing::of(&[(4.0, 5.0, 10), (4.0, 0.5, 10)]).unwrap().is_none());
+    assert!(Smoothing::of(&[]).unwrap().is_none());
 }

@@ -1,8 +1,8 @@
 //! Transforms against their definition, and sums of waves against grids and exact values.
 
 use super::super::{
-    Account, BoundedRangePair, Buckets, Certified, GaussianPair, Grid, LaplacePair,
-    SampledGaussianPair, gaussian_delta,
+    Account, BoundedRangePair, Buckets, Certified, DiscreteLaplacePair, GaussianPair, Grid,
+    LaplacePair, PrivatePair, SampledGaussianPair, gaussian_delta,
 };
 use super::*;
 
@@ -21,6 +21,10 @@ fn pairs() -> Vec<Arc<dyn DominatingPair>> {
         Arc::new(sampled(0.1, 0.3, true)),
         Arc::new(sampled(2.5, 0.1, false)),
         Arc::new(sampled(2.5, 0.999, true)),
+        Arc::new(PrivatePair { epsilon: 0.3, delta: 0.0 }),
+        Arc::new(DiscreteLaplacePair { sensitivity: 1, scale: 5.0 }),
+        Arc::new(DiscreteLaplacePair { sensitivity: 3, scale: 2.0 }),
+        Arc::new(DiscreteLaplacePair { sensitivity: 40, scale: 30.0 }),
     ]
 }
 /// The same pair without a transform, so it is composed on a grid.
@@ -219,4 +223,49 @@ fn says_nothing_where_waves_do_not_fade() {
     let atoms: (Arc<dyn DominatingPair>, u64) =
         (Arc::new(OnGrid(Arc::new(LaplacePair { epsilon: 1.0 }))), 2000);
     assert!(Inversion::of(&[atoms], Target::Epsilon(1000.0), 1e-4).is_none());
+}
+/// One pair for each scale.
+fn many(
+    pair: impl Fn(f64) -> Arc<dyn DominatingPair>,
+    scales: usize,
+) -> Vec<(Arc<dyn DominatingPair>, u64)> {
+    (0..scales).map(|i| (pair(20.0 + 0.1 * i as f64), 1)).collect()
+}
+fn laplace(scale: f64) -> Arc<dyn DominatingPair> {
+    Arc::new(LaplacePair { epsilon: 1.0 / scale })
+}
+#[test]
+fn a_thousand_different_scales_need_a_bounded_number_of_waves() {
+    let parts = many(laplace, 1000);
+    // The control: without smoothing there is no bound of the high frequencies.
+    assert!(Inversion::of(&parts, Target::Delta(1e-6), 1e-4).is_none());
+    let sum = Inversion::smoothed(&parts, Target::Delta(1e-6), 1e-4).unwrap();
+    assert!(sum.waves.len() < 4096, "{}", sum.waves.len());
+    // No grid of a thousand pairs is composed: the value is that of the waves.
+    let account = parts.iter().fold(Account::new(), |all, part| all.with(part.0.clone(), 1));
+    let found = account.epsilon_above(1e-6).unwrap();
+    assert!(sum.delta_above(found) <= 1e-6 && 1e-6 < sum.delta_above(found * (1.0 - 1e-9)));
+}
+#[test]
+fn a_smoothed_sum_is_a_bound_within_a_tenth_of_a_percent() {
+    let discrete = |sensitivity| {
+        move |scale| -> Arc<dyn DominatingPair> {
+            Arc::new(DiscreteLaplacePair { sensitivity, scale })
+        }
+    };
+    let private = |scale: f64| -> Arc<dyn DominatingPair> {
+        Arc::new(PrivatePair { epsilon: 1.0 / scale, delta: 0.0 })
+    };
+    for scales in [many(laplace, 5), many(discrete(1), 5), many(discrete(7), 5), many(private, 5)] {
+        // Five scales are composed on a grid. Their releases are parts of their own here.
+        let account = scales.iter().fold(Account::new(), |all, part| all.with(part.0.clone(), 8));
+        let parts: Vec<_> = (0..8).flat_map(|_| scales.clone()).collect();
+        for delta in [1e-3, 1e-6, 1e-10] {
+            let exact = account.epsilon(delta).unwrap();
+            let sum = Inversion::smoothed(&parts, Target::Delta(delta), 1e-4).unwrap();
+            let at = |epsilon: f64| sum.delta_above(epsilon);
+            assert!(delta <= at(exact.lower * (1.0 - 1e-9)), "{delta} {exact:?}");
+            assert!(at(exact.upper * 1.001) <= delta, "{delta} {exact:?}");
+        }
+    }
 }

@@ -1,0 +1,182 @@
+//! Discrete Gaussian noise on integers, composed as continuous noise that is smoothed once.
+
+use std::f64::consts::PI;
+use std::fmt;
+
+use opendp_core::Result;
+use opendp_core::arith::{Directed, DirectedFloat, InfCast};
+
+use super::ConcentratedPair;
+use super::curve_pair::by_curve;
+use super::elementary::{exp, ln};
+use super::pair::{Buckets, DominatingPair, Grid};
+
+/// Discrete Gaussian noise on a vector of integers within an L2 distance.
+///
+/// Alone it is bounded by its `rho`. In an account it is also composed as [`Smoothing`] says.
+#[derive(Clone)]
+pub(super) struct IntegerGaussianPair {
+    square: f64,
+    scale: f64,
+    curve: ConcentratedPair,
+    rho: f64,
+}
+
+impl IntegerGaussianPair {
+    /// Make a pair from the square of the distance, an integer of at least 1, and the scale.
+    pub(super) fn new(square: f64, scale: f64) -> Result<Self> {
+        let rho = square.inf_div(scale)?.inf_div(scale)?.inf_div(2.0)?;
+        Ok(IntegerGaussianPair { square, scale, curve: ConcentratedPair::new(rho), rho })
+    }
+}
+impl fmt::Debug for IntegerGaussianPair {
+    /// Computed values are not part of the name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let IntegerGaussianPair { square, scale, .. } = self;
+        write!(f, "IntegerGaussianPair {{ square: {square:?}, scale: {scale:?} }}")
+    }
+}
+impl DominatingPair for IntegerGaussianPair {
+    by_curve!();
+    fn concentrated(&self) -> Option<f64> {
+        Some(self.rho)
+    }
+    fn integer_gaussian(&self) -> Option<(f64, f64)> {
+        Some((self.square, self.scale))
+    }
+}
+
+/// A bound on releases of integers with discrete Gaussian noise: delta is at most `factor` times
+/// the delta of one release of continuous Gaussian noise.
+///
+/// # Theorem
+/// Let the releases be vectors of integers, the `i`-th with a shift of L2 norm at most `sqrt(D_i)`
+/// and discrete Gaussian noise of scale `s_i`. They may be chosen adaptively, and other mechanisms
+/// may be among them. Let `t^2` be at least `D_i v_i / s_i^4` for each `i`. Replace all these
+/// releases by one normal loss with `mu^2 = t^2 + sum D_i / s_i^2`. The delta of the composition
+/// is at most the new one times the product of all `1 + r_i` below.
+///
+/// # Proof
+/// Numbers that do not differ reveal nothing, and additional numbers that differ by 1 do not
+/// decrease the loss. So the squares of the shifts of release `i` add up to exactly `D_i`.
+///
+/// *Smooth once.* Let `f(x) = max(0, 1 - e^(epsilon - x))`, so that delta is the mean of `f` at the
+/// total loss. Let `n` be normal of variance `t^2` and mean `t^2 / 2`. The mean of `e^-n` is 1, and
+/// `f` is convex in `e^-x`. So `f(x)` is at most the mean of `f(x + n)`, by Jensen's inequality.
+///
+/// *Replace a number.* Go backward, from the last number of the last release. Suppose that the
+/// expected `f` from here on is at most a constant times the mean of `f(x + n + g + b)`, where `x`
+/// is the loss so far, `g` is normal with the variance of the numbers replaced before, and `b` is
+/// the loss of other mechanisms. A number with the shift `k` has the loss
+/// `(k^2 + 2 k y) / (2 s^2)`, where `y` is its noise. Together, `y` and `n + g` are `y + z` in units
+/// of `k / s^2`, where `z` is normal with a variance `w` of at least `t^2 s^4 / k^2`. The density of
+/// `y + z` at `u` is that of a normal variable of variance `s^2 + w`, times
+/// `sum_y e^(-(y - y0)^2 / (2 c)) / sqrt(2 pi c)` with `c = s^2 w / (s^2 + w)` and some `y0`, divided
+/// by `sum_y e^(-y^2 / (2 s^2)) / sqrt(2 pi s^2)`. By Poisson's summation the first sum is at most
+/// `1 + h(c)` with `h(c) = sum e^(-2 pi^2 c j^2)` over all `j` but 0, and the second is at least 1.
+/// As `f` is not negative, its mean grows at most by the factor `1 + h(c)` when `y` is replaced by
+/// normal noise of variance `s^2`, which has the loss of a normal pair. This holds for whatever
+/// shift is chosen here. Another mechanism is replaced by its dominating pair, as the mean of
+/// `f(x + ...)` is a profile.
+///
+/// *All numbers of a release.* Let `k^2 = D / u`, so `u` is from 1 to `D`, and `w >= v u`. The
+/// factors of a release multiply to at most `e^R`, where `R` is the sum of all `h`. As the squares
+/// `k^2` add up to `D`, `R` is at most the largest `u h(s^2 v u / (s^2 + v u))`. Let
+/// `c = s^2 v / (s^2 + v) >= 1/4`. Then `h(c) <= 2.02 e^(-2 pi^2 c)`. The logarithm of the bound
+/// `2.02 u e^(-2 pi^2 s^2 v u / (s^2 + v u))` has the derivative
+/// `1 / u - 2 pi^2 s^4 v / (s^2 + v u)^2`, which changes its sign from minus to plus only once for
+/// `v u >= 1/4`. So the bound is largest at `u = 1` or at `u = D`. Of `m` equal releases, the one
+/// that is replaced as number `l + 1` finds `l` others in `g`, which adds `l s^2` to its `v`.
+///
+/// # How tight
+/// For the factor `1 + 10^-4`, `v` is about 0.5. So `t^2` exceeds the exact variance of one release
+/// by the share `0.5 / s^2`, and that of `m` releases by the share `0.5 / (m s^2)`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Smoothing {
+    /// `mu^2` of the normal loss, with `t^2`, rounded up.
+    pub(super) squares: f64,
+    /// The share of `t^2` in it.
+    pub(super) share: f64,
+    /// At least the product of all `1 + r_i`.
+    pub(super) factor: f64,
+}
+
+/// One kind of release: the square of the distance, the scale, and how often it counts.
+pub(super) type IntegerNoise = (f64, f64, u64);
+
+/// Bounds on `factor - 1`, tried in this order until the share of `t^2` is small.
+const EXCESS: [f64; 3] = [1e-9, 1e-6, 2e-4];
+/// A share that is small.
+const SMALL: f64 = 2e-5;
+
+impl Smoothing {
+    /// Compose all kinds. Return `None` if a scale is too small, or for no kinds.
+    ///
+    /// # Errors
+    /// `Overflow` when a loss is not finite.
+    pub(super) fn of(kinds: &[IntegerNoise]) -> Result<Option<Smoothing>> {
+        let mut found = None;
+        for excess in EXCESS {
+            if let Some(smoothing) = Smoothing::within(kinds, excess)? {
+                found = Some(smoothing);
+                if smoothing.share < SMALL {
+                    break;
+                }
+            }
+        }
+        Ok(found)
+    }
+    fn within(kinds: &[IntegerNoise], excess: f64) -> Result<Option<Smoothing>> {
+        let (mut exact, mut smooth, mut log) = (0.0f64, 0.0f64, 0.0f64);
+        for &(square, scale, count) in kinds {
+            let Some(variance) = variance(square, scale, excess / (2.0 * kinds.len() as f64))
+            else {
+                return Ok(None);
+            };
+            let one = square.inf_div(scale)?.inf_div(scale)?;
+            exact = one.inf_mul(f64::inf_cast(count)?)?.inf_add(exact)?;
+            smooth = smooth.max(one.inf_mul(variance)?.inf_div(scale)?.inf_div(scale)?);
+            log = roughness_of_all(square, scale, variance, count)?.inf_add(log)?;
+        }
+        // Of equal releases of a small scale, later ones may add more than the first.
+        if kinds.is_empty() || !(log <= 2.0 * excess) {
+            return Ok(None);
+        }
+        let squares = exact.inf_add(smooth)?;
+        Ok(Some(Smoothing { squares, share: smooth / squares, factor: log.inf_exp()? }))
+    }
+}
+
+/// Return `2.02 u e^(-2 pi^2 s^2 v u / (s^2 + v u))`, rounded up.
+fn roughness(u: f64, scale: f64, variance: f64) -> f64 {
+    let (one, two) = (scale * scale, variance * u);
+    let joined = one * (two / (one + two));
+    2.021 * u * exp((-2.0 * PI * PI * joined * (1.0 - 1e-9)).max(-690.0))
+}
+/// Return the `v` at which one release adds about `excess`, if there is one.
+fn variance(square: f64, scale: f64, excess: f64) -> Option<f64> {
+    let own = scale * scale;
+    // Solve for `s^2 v u / (s^2 + v u)`.
+    let of = |u: f64| {
+        let needed = (ln(2.02 * u / excess) / (2.0 * PI * PI)).max(0.25);
+        (needed < 0.9 * own).then(|| needed / (1.0 - needed / own) / u)
+    };
+    let found = of(1.0)?.max(of(square)?) * (1.0 + 1e-9);
+    let joined = own * (found / (own + found));
+    (found.is_finite() && 0.25 <= joined * (1.0 - 1e-9)).then_some(found)
+}
+/// Bound the sum of all `h` of `count` equal releases.
+fn roughness_of_all(square: f64, scale: f64, variance: f64, count: u64) -> Result<f64> {
+    // The bounds fall, so one of them bounds all that follow.
+    const ONE_BY_ONE: u64 = 32;
+    let one = |before: u64| {
+        let variance = variance + before as f64 * (scale * scale) * (1.0 - 1e-12);
+        roughness(1.0, scale, variance).max(roughness(square, scale, variance))
+    };
+    let mut total = 0.0f64;
+    for before in 0..count.min(ONE_BY_ONE) {
+        total = one(before).inf_add(total)?;
+    }
+    let rest = f64::inf_cast(count - count.min(ONE_BY_ONE))?;
+    rest.inf_mul(one(ONE_BY_ONE))?.inf_add(total)
+}
