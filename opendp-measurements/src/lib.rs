@@ -83,6 +83,7 @@ mod alp_queryable;
 mod canonical_noise;
 mod combinators;
 mod confidence_interval;
+mod continuous_gaussian;
 mod gaussian;
 mod gaussian_accuracy;
 mod gaussian_threshold;
@@ -127,6 +128,7 @@ pub use combinators::{
     make_select_private_candidate, make_zCDP_to_approxDP,
 };
 pub use confidence_interval::{Released, confidence_interval, confidence_interval_of_each};
+pub use continuous_gaussian::{ContinuousNumber, make_continuous_gaussian};
 pub use gaussian::{GaussianLoss, GaussianMetric, GaussianNumber, make_gaussian, make_gaussian_in};
 pub use gaussian_threshold::make_gaussian_threshold;
 pub use geometric::{GeometricNumber, make_geometric};
