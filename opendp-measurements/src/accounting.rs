@@ -38,10 +38,13 @@
 //!
 //! A pair known only by its profile is evaluated at 257 epsilons, once, and then composed on a grid.
 //!
+//! An [`AdaptiveAccount`] composes releases that are chosen in view of earlier answers.
+//!
 //! [`gaussian_delta`] and the functions next to it need no grid: they are certified to the last
 //! digit.
 
 mod account;
+mod adaptive;
 mod basic;
 mod concentrated_pair;
 pub(crate) mod convolution;
@@ -55,6 +58,7 @@ mod gaussian_pair;
 mod integer_gaussian;
 mod integer_vector_pair;
 mod inversion;
+mod joined;
 mod laplace_pair;
 mod lattice_transform;
 mod mirror;
@@ -63,6 +67,7 @@ mod normal;
 pub(crate) mod normal_mass;
 mod pair;
 mod plan;
+mod pot;
 mod profile;
 mod renyi;
 mod renyi_pair;
@@ -72,8 +77,10 @@ mod sampled_pair;
 mod sampled_transform;
 mod simplified;
 mod transform;
+mod way;
 
 pub use account::{Account, Certified};
+pub use adaptive::{AdaptiveAccount, AdaptiveLoss, Kind, Room, Share};
 pub use concentrated_pair::ConcentratedPair;
 pub use curve_pair::CurvePair;
 pub use enclosed_pair::{Between, EnclosedPair};
@@ -84,6 +91,7 @@ pub use finite_pair::{
 pub use gaussian::{gaussian_delta, gaussian_epsilon, gaussian_mu, gaussian_tradeoff, normal_tail};
 pub use gaussian_pair::{GaussianPair, SampledGaussianPair};
 pub use integer_vector_pair::IntegerVectorPair;
+pub use joined::{joined_delta, joined_epsilon, joined_mu, mu_of_pure, pure_of_mu};
 pub use laplace_pair::{BoundedRangePair, LaplacePair, SampledLaplacePair};
 pub use noise_profile::{
     profile_of_discrete_gaussian, profile_of_discrete_gaussian_vector, profile_of_discrete_laplace,

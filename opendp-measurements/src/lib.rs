@@ -100,9 +100,10 @@ mod threshold;
 
 // Noise on numbers.
 pub use noise::{
-    GaussianLoss, GaussianMetric, GaussianNumber, GeometricNumber, LaplaceLoss, LaplaceMetric,
-    LaplaceNumber, NoiseMeasure, Numbers, Scale, make_canonical_noise, make_gaussian,
-    make_gaussian_in, make_geometric, make_laplace, make_laplace_in, make_noise,
+    ContinuousNumber, GaussianLoss, GaussianMetric, GaussianNumber, GeometricNumber, LaplaceLoss,
+    LaplaceMetric, LaplaceNumber, NoiseMeasure, Numbers, Scale, make_canonical_noise,
+    make_continuous_gaussian, make_gaussian, make_gaussian_in, make_geometric, make_laplace,
+    make_laplace_in, make_noise,
 };
 // Noise on the numbers of a map, and a threshold that hides rare keys.
 pub use threshold::{

@@ -2,6 +2,7 @@
 
 // Constructors.
 mod canonical_noise;
+mod continuous_gaussian;
 pub(crate) mod gaussian;
 mod geometric;
 pub(crate) mod laplace;
@@ -25,6 +26,7 @@ use crate::accuracy;
 use crate::samplers::{Dyadic, IntegerTable};
 
 pub use canonical_noise::make_canonical_noise;
+pub use continuous_gaussian::{ContinuousNumber, make_continuous_gaussian};
 pub use gaussian::{GaussianNumber, make_gaussian, make_gaussian_in};
 pub use geometric::{GeometricNumber, make_geometric};
 pub use laplace::{LaplaceNumber, make_laplace, make_laplace_in};

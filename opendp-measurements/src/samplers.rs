@@ -42,6 +42,7 @@ mod discrete_gaussian;
 mod discrete_laplace;
 mod geometric;
 mod integer_table;
+mod rounded_gaussian;
 mod saturating;
 
 // Noise on floats, rounded to a lattice after the addition.
@@ -85,6 +86,7 @@ pub use lattice::round_to_lattice;
 pub use logarithm::{ln, neg_ln};
 pub use noisy_threshold::NoisyThreshold;
 pub use permute_and_flip::{exponential_top_k, permute_and_flip};
+pub use rounded_gaussian::rounded_gaussian;
 pub use saturating::{SaturatingNoise, add_noise};
 pub use score::Score;
 pub use uniform::LazyUniform;

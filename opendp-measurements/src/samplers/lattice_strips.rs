@@ -2,8 +2,7 @@
 
 use super::{
     exponential::LazyReal,
-    lattice::lattice_point,
-    lattice_sum::Sum,
+    lattice_sum::{Landing, Sum},
     strips::{LazyPoint, Pick, Strips, accept},
 };
 use opendp_core::random::{NoEntropy, RandomSource};
@@ -15,11 +14,11 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// comparison in most cases, otherwise by floats, otherwise in integers. Then the sum is located,
 /// in fixed point or in integers. All of these decide the same on the same digits.
 #[inline]
-pub(super) fn on_lattice<S: RandomSource>(
+pub(super) fn on_lattice<P: Landing, S: RandomSource>(
     strips: &Strips,
     (x, scale, k): (f64, f64, i32),
     source: &mut S,
-) -> Result<f64, NoEntropy> {
+) -> Result<P, NoEntropy> {
     loop {
         let pick = strips.pick(source)?;
         let digit = source.word()?;
@@ -36,7 +35,7 @@ pub(super) fn on_lattice<S: RandomSource>(
         if let (Some(true), Some(n)) = (accepted, point)
             && let Some(m) = sum.fast_fixed(n)
         {
-            return Ok(lattice_point(m, sum.k));
+            return Ok(P::near(m, sum.k));
         }
         if let Some(sum) = exactly(strips, &pick, digit, accepted == Some(true), &sum, source)? {
             return Ok(sum);
@@ -47,14 +46,14 @@ pub(super) fn on_lattice<S: RandomSource>(
 /// Decide in integers what is still open: the acceptance, unless it is known, and the sum.
 #[cold]
 #[inline(never)]
-fn exactly<S: RandomSource>(
+fn exactly<P: Landing, S: RandomSource>(
     strips: &Strips,
     pick: &Pick,
     digit: u64,
     accepted: bool,
     sum: &Sum,
     source: &mut S,
-) -> Result<Option<f64>, NoEntropy> {
+) -> Result<Option<P>, NoEntropy> {
     let mut point = strips.strip(pick, source)?;
     point.begin(digit, S::BITS);
     let exponent = |point: &mut LazyPoint, precision: usize, source: &mut S| {
@@ -69,6 +68,7 @@ fn exactly<S: RandomSource>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::lattice::lattice_point;
     use super::super::strips::{EXPONENTIAL, HALF_NORMAL};
     use super::*;
     use opendp_core::random::{Seeded, Tape};
@@ -95,7 +95,7 @@ mod tests {
                     let sum = Sum::new(x, sigma, k, pick.negative);
                     let mut point = strips.strip(&pick, &mut source).unwrap();
                     point.begin(digit, 64);
-                    let exact = sum.exact(point, &mut Tape::<64>::new(vec![0; 9])).unwrap();
+                    let exact: f64 = sum.exact(point, &mut Tape::<64>::new(vec![0; 9])).unwrap();
                     if let Some(m) = pick.point(digit).and_then(|n| sum.fast_fixed(n)) {
                         assert_eq!(lattice_point(m, k), exact, "{x} {sigma} {k}");
                         decided += 1;

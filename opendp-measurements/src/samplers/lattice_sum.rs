@@ -5,10 +5,46 @@
 use super::{
     dyadic::Dyadic,
     exponential::LazyReal,
-    lattice::{big_lattice_point, clamp_exponent},
+    lattice::{big_lattice_point, clamp_exponent, lattice_point},
 };
-use dashu_int::{IBig, UBig, ops::BitTest};
+use dashu_int::{IBig, Sign, UBig, ops::BitTest};
 use opendp_core::random::{NoEntropy, RandomSource};
+
+/// What is drawn of a lattice point `m 2^k`: the nearest float, or `m` itself.
+pub(super) trait Landing: PartialEq {
+    /// Convert the point of an `m` that fits 64 bits.
+    fn near(m: i64, k: i32) -> Self;
+    /// Convert the point of any `m`. It must not fall as `m` grows.
+    fn far(m: &IBig, k: i32) -> Self;
+    /// The last point on one side.
+    fn end(negative: bool) -> Self;
+}
+impl Landing for f64 {
+    #[inline]
+    fn near(m: i64, k: i32) -> Self {
+        lattice_point(m, k)
+    }
+    fn far(m: &IBig, k: i32) -> Self {
+        big_lattice_point(m, k)
+    }
+    fn end(negative: bool) -> Self {
+        if negative { -f64::MAX } else { f64::MAX }
+    }
+}
+/// The sign and the magnitude of `m`, saturated at `u128::MAX`.
+impl Landing for (bool, u128) {
+    #[inline]
+    fn near(m: i64, _: i32) -> Self {
+        (m < 0, u128::from(m.unsigned_abs()))
+    }
+    fn far(m: &IBig, _: i32) -> Self {
+        let (sign, magnitude) = m.clone().into_parts();
+        (sign == Sign::Negative, u128::try_from(magnitude).unwrap_or(u128::MAX))
+    }
+    fn end(negative: bool) -> Self {
+        (negative, u128::MAX)
+    }
+}
 
 /// The real number `x / 2^k + 1/2 ± (scale / 2^k) E`, without the value of `E`.
 #[derive(Clone, Copy, Debug)]
@@ -76,14 +112,14 @@ impl Sum {
     /// Decide the result in integers, drawing as many digits as it takes.
     ///
     /// The result grows with the sum, so it is known once both ends of the enclosure give the same
-    /// float; this comes early when the lattice is much finer than the floats.
+    /// one; for floats this comes early when the lattice is much finer than they are.
     #[cold]
     #[inline(never)]
-    pub(super) fn exact<S: RandomSource>(
+    pub(super) fn exact<P: Landing, S: RandomSource>(
         &self,
         mut e: impl LazyReal,
         source: &mut S,
-    ) -> Result<f64, NoEntropy> {
+    ) -> Result<P, NoEntropy> {
         let shift = i64::from(self.scale.exponent - self.k);
         let places = i64::from(self.k - self.x.exponent);
         // Draw the digits that a decision will need at once.
@@ -100,12 +136,11 @@ impl Sum {
                 let product = IBig::from(bound * self.scale.mantissa);
                 let noise = left(product, shift - precision as i64 + unit);
                 let sum = if self.negative { &centre - noise } else { &centre + noise };
-                big_lattice_point(&(sum >> unit.unsigned_abs() as usize), self.k)
+                P::far(&(sum >> unit.unsigned_abs() as usize), self.k)
             };
             let (lo, hi) = e.enclose(precision);
-            let end = if self.negative { -f64::MAX } else { f64::MAX };
             let near = point(lo);
-            if near == hi.map_or(end, point) {
+            if near == hi.map_or_else(|| P::end(self.negative), point) {
                 return Ok(near);
             }
             e.refine(source)?;

@@ -1,0 +1,259 @@
+use std::sync::Arc;
+
+use opendp_core::arith::DirectedFloat;
+use opendp_core::random::{RandomSource, Seeded};
+
+use super::super::{Account, GaussianPair, PrivatePair, gaussian_mu, joined_epsilon, normal_tail};
+use super::*;
+
+const EPSILON: f64 = 1.0;
+const DELTA: f64 = 1e-6;
+
+fn exact(value: f64) -> Exact {
+    Exact::written(value).unwrap()
+}
+fn account(releases: Option<usize>) -> AdaptiveAccount {
+    AdaptiveAccount::new(&exact(EPSILON), &exact(DELTA), releases).unwrap()
+}
+fn fraction(of: usize) -> Share {
+    Share::Fraction(exact(1.0).over(&exact(of as f64)))
+}
+fn pure(epsilon: f64, delta: f64) -> AdaptiveLoss {
+    let (epsilon, delta) = (exact(epsilon), Exact::from_f64(delta).unwrap());
+    AdaptiveLoss { epsilon, delta, mu_squared: None }
+}
+/// A Gaussian release of a `mu^2`, with its epsilon at a delta.
+fn gaussian(square: &Exact, delta: &Exact) -> AdaptiveLoss {
+    let mu = square.to_f64_up().inf_sqrt().unwrap();
+    let delta = delta.to_f64_down();
+    let epsilon = exact(joined_epsilon(0.0, mu, delta).unwrap());
+    let delta = Exact::from_f64(delta).unwrap();
+    AdaptiveLoss { epsilon, delta, mu_squared: Some(square.clone()) }
+}
+/// Spend a share of what is left on Gaussian noise; return its scale for a count.
+fn spend_on_noise(account: &mut AdaptiveAccount, share: &Share) -> f64 {
+    let room = account.room(share, Kind::Gaussian).unwrap();
+    account.charge(&gaussian(&room.mu_squared, &room.delta)).unwrap();
+    1.0 / room.mu_squared.to_f64_down().sqrt()
+}
+
+#[test]
+fn even_shares_of_gaussian_noise_are_one_release_of_all() {
+    let all = gaussian_mu(EPSILON, DELTA).unwrap();
+    for (releases, most) in [(1, 4.226), (10, 13.5), (100, 42.7), (400, 85.4)] {
+        let mut account = account(Some(releases));
+        for place in 0..releases {
+            let scale = spend_on_noise(&mut account, &fraction(releases - place));
+            let best = (releases as f64).sqrt() / all.lower;
+            assert!(best <= scale * (1.0 + 1e-9) && scale < best * 1.008, "{scale} {best}");
+            assert!(scale <= most, "{releases}: {scale}");
+        }
+        let some = gaussian(&exact(1e-6), &exact(1e-8));
+        assert_eq!(account.charge(&some).unwrap_err().kind(), "BudgetExceeded");
+        assert!(account.left().unwrap().0.to_f64_down() < 1e-3);
+        let (epsilon, delta) = account.spent().unwrap();
+        assert!(epsilon <= exact(1.000_001) && delta <= exact(DELTA), "{epsilon} {delta}");
+    }
+}
+#[test]
+fn a_few_pure_losses_share_epsilon_and_many_share_mu() {
+    let mut few = account(Some(5));
+    for place in 0..5 {
+        let room = few.room(&fraction(5 - place), Kind::WithDelta).unwrap();
+        assert_eq!(room.epsilon, "0.2".parse().unwrap());
+        few.charge(&AdaptiveLoss { epsilon: room.epsilon, delta: room.delta, mu_squared: None })
+            .unwrap();
+    }
+    assert!(few.left().unwrap().0.is_zero() && few.spent().unwrap().0 == exact(1.0));
+    assert!(few.charge(&pure(1e-9, 0.0)).is_err());
+    let mut many = account(Some(400));
+    for place in 0..400 {
+        let room = many.room(&fraction(400 - place), Kind::Pure).unwrap();
+        assert!(exact(3.5 / 400.0) < room.epsilon, "{}", room.epsilon);
+        many.charge(&AdaptiveLoss { delta: Exact::ZERO, ..pure(room.epsilon.to_f64_down(), 0.0) })
+            .unwrap();
+    }
+    assert!(many.charge(&pure(1e-2, 0.0)).is_err());
+}
+#[test]
+fn amounts_add_up_to_the_budget() {
+    // Ten tenths of Gaussian noise, of losses with a delta, and of both.
+    let tenth = Share::Amount("0.1".parse().unwrap(), "1e-7".parse().unwrap());
+    for kinds in [[Kind::Gaussian; 2], [Kind::WithDelta; 2], [Kind::WithDelta, Kind::Gaussian]] {
+        let mut account = account(None);
+        for place in 0..10 {
+            let kind = kinds[place % 2];
+            let room = account.room(&tenth, kind).unwrap();
+            account
+                .charge(&match kind {
+                    Kind::Gaussian => gaussian(&room.mu_squared, &room.delta),
+                    _ => pure(room.epsilon.to_f64_down(), room.delta.to_f64_down()),
+                })
+                .unwrap();
+        }
+    }
+    // All at once.
+    let all = Share::Amount(exact(EPSILON), exact(DELTA));
+    for kind in [Kind::Gaussian, Kind::Pure, Kind::WithDelta] {
+        let mut account = account(None);
+        let room = account.room(&all, kind).unwrap();
+        match kind {
+            Kind::Gaussian => {
+                assert!(4.2 < 1.0 / room.mu_squared.to_f64_down().sqrt());
+                assert!(1.0 / room.mu_squared.to_f64_down().sqrt() < 4.27);
+                account.charge(&gaussian(&room.mu_squared, &room.delta)).unwrap();
+            }
+            _ => account.charge(&pure(1.0, room.delta.to_f64_down())).unwrap(),
+        }
+    }
+    // A tenth of noise leaves nine tenths of epsilon.
+    let mut account = account(None);
+    let room = account.room(&tenth, Kind::Gaussian).unwrap();
+    account.charge(&gaussian(&room.mu_squared, &room.delta)).unwrap();
+    assert!(exact(0.89) < account.left().unwrap().0);
+}
+/// Compose what was released by an account that knows nothing of filters.
+fn composed(losses: &[AdaptiveLoss]) -> f64 {
+    let (mut account, mut delta) = (Account::new(), 0.0);
+    for loss in losses {
+        account = match &loss.mu_squared {
+            Some(square) => {
+                account.with(Arc::new(GaussianPair { mu: square.to_f64_up().sqrt() }), 1)
+            }
+            None => {
+                delta += loss.delta.to_f64_up();
+                let epsilon = loss.epsilon.to_f64_up();
+                account.with(Arc::new(PrivatePair { epsilon, delta: 0.0 }), 1)
+            }
+        };
+    }
+    delta + account.delta(EPSILON).unwrap().lower
+}
+#[test]
+fn releases_of_all_kinds_stay_within_the_budget_of_an_independent_account() {
+    let mut source = Seeded::<64>::new(11);
+    for round in 0..12 {
+        let releases = [3, 8, 20, 60][round % 4];
+        let mut account = account(Some(releases).filter(|_| round % 3 != 0));
+        let mut admitted = Vec::new();
+        for place in 0..releases {
+            let word = source.word().unwrap();
+            // Some take more than their share.
+            let share = fraction((releases - place).div_ceil(1 + (word >> 8) as usize % 3));
+            let kind = [Kind::Gaussian, Kind::Pure, Kind::WithDelta][word as usize % 3];
+            let room = account.room(&share, kind).unwrap();
+            let loss = match kind {
+                Kind::Gaussian => gaussian(&room.mu_squared, &room.delta),
+                Kind::Pure => pure(room.epsilon.to_f64_down(), 0.0),
+                Kind::WithDelta => pure(room.epsilon.to_f64_down(), room.delta.to_f64_down()),
+            };
+            if account.charge(&loss).is_ok() {
+                admitted.push(loss);
+            }
+        }
+        let delta = composed(&admitted);
+        assert!(delta <= DELTA * (1.0 + 1e-9), "{round}: {delta} {}", admitted.len());
+        assert!(releases / 2 < admitted.len(), "{round}");
+        let (epsilon, spent) = account.spent().unwrap();
+        assert!(epsilon <= exact(1.000_002) && spent <= exact(DELTA * (1.0 + 1e-9)));
+    }
+    // The control: the same losses once more exceed it.
+    let mut account = account(Some(4));
+    let mut losses = Vec::new();
+    for place in 0..4 {
+        let room = account.room(&fraction(4 - place), Kind::Gaussian).unwrap();
+        losses.push(gaussian(&room.mu_squared, &room.delta));
+        account.charge(&losses[place]).unwrap();
+    }
+    losses.extend(losses.clone());
+    assert!(DELTA * 10.0 < composed(&losses));
+}
+
+/// Compute delta of a normal shift at any epsilon, also a negative one.
+fn shifted(mu: f64, epsilon: f64) -> f64 {
+    if mu == 0.0 {
+        return (1.0 - epsilon.exp()).max(0.0);
+    }
+    let tail = |x: f64| normal_tail(x).unwrap().lower;
+    tail(epsilon / mu - mu / 2.0) - epsilon.exp() * tail(epsilon / mu + mu / 2.0)
+}
+/// Compute the delta that an adversary gets who first takes noise of `mu`, and then, in view of the
+/// answer, either a pure loss or more noise.
+fn game(mu: f64, pure: f64, more: f64) -> f64 {
+    let p = 1.0 / (1.0 + (-pure).exp());
+    let steps = 600;
+    (-steps..steps)
+        .map(|step| {
+            let z = f64::from(step) * 9.0 / f64::from(steps);
+            let mass = 0.398_942_280_401_432_7 * (-z * z / 2.0).exp() * 9.0 / f64::from(steps);
+            let left = EPSILON - (mu * mu / 2.0 + mu * z);
+            let takes = p * shifted(0.0, left - pure) + (1.0 - p) * shifted(0.0, left + pure);
+            mass * takes.max(shifted(more, left))
+        })
+        .sum()
+}
+#[test]
+fn an_adversary_who_changes_the_kind_in_view_of_answers_stays_within_delta() {
+    for part in [2, 10] {
+        let mut account = account(None);
+        let first = account.room(&fraction(part), Kind::Gaussian).unwrap();
+        account.charge(&gaussian(&first.mu_squared, &first.delta)).unwrap();
+        let more = account.room(&fraction(1), Kind::Gaussian).unwrap().mu_squared;
+        // The largest pure loss that any filter has room for.
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..40 {
+            let middle = (low + high) / 2.0;
+            if account.admits(&pure(middle, 0.0)) { low = middle } else { high = middle }
+        }
+        let mu = |square: &Exact| square.to_f64_down().sqrt();
+        let delta = game(mu(&first.mu_squared), low, mu(&more));
+        assert!(delta <= DELTA, "{part}: {delta}");
+        assert!(0.1 < low, "{low}");
+        // The control: with all of delta for the Gaussian filter, and an epsilon that fits what
+        // remains of the simple one, each end is within delta, and the choice is not.
+        let all = gaussian_mu(EPSILON, DELTA).unwrap().lower;
+        let first = all / f64::from(part as u32).sqrt();
+        let rest = (all * all - first * first).sqrt();
+        let left = EPSILON - joined_epsilon(0.0, first, DELTA).unwrap();
+        assert!(game(first, 0.0, rest) < DELTA * 1.001 && game(first, left, 0.0) <= DELTA);
+        assert!(part > 3 || DELTA * 1.02 < game(first, left, rest));
+    }
+}
+#[test]
+fn what_is_no_budget_is_refused_and_no_delta_leaves_pure_losses() {
+    assert!(AdaptiveAccount::new(&Exact::INFINITY, &exact(1e-6), None).is_err());
+    assert!(AdaptiveAccount::new(&exact(1.0), &exact(1.0), None).is_err());
+    let mut account = AdaptiveAccount::new(&exact(1.0), &Exact::ZERO, Some(4)).unwrap();
+    let room = account.room(&fraction(4), Kind::Gaussian).unwrap();
+    assert!(room.mu_squared.is_zero());
+    assert_eq!(account.room(&fraction(4), Kind::Pure).unwrap().epsilon, exact(0.25));
+    assert!(account.charge(&pure(0.5, 1e-9)).is_err());
+    account.charge(&pure(1.0, 0.0)).unwrap();
+    assert_eq!(account.charge(&pure(1e-9, 0.0)).unwrap_err().kind(), "BudgetExceeded");
+    assert!(account.left().unwrap().0.is_zero());
+}
+#[test]
+fn a_reserved_filter_has_room_for_the_whole_budget_and_no_more() {
+    for (reserved, deltas) in [(0.0, 0.0), (0.3, 1e-7), (0.9, 0.0), (1.0, 5e-7)] {
+        let (sum, all) = (exact(reserved), exact(deltas));
+        let mut account =
+            AdaptiveAccount::reserving(&exact(EPSILON), &exact(DELTA), &sum, &all).unwrap();
+        let room = account.filters().pop().unwrap();
+        assert_eq!((&room.epsilon, &room.delta), (&sum, &all));
+        let losses = [
+            AdaptiveLoss { epsilon: sum, delta: all, mu_squared: None },
+            gaussian(&room.mu_squared, &exact(1e-9)),
+        ];
+        for loss in losses.iter().take(if room.mu_squared.is_zero() { 1 } else { 2 }) {
+            account.charge(loss).unwrap();
+        }
+        let delta = composed(&losses);
+        assert!(delta <= DELTA * (1.0 + 1e-9), "{reserved}: {delta}");
+        assert!(0.999 * DELTA < delta || reserved == 1.0, "{reserved}: {delta}");
+        assert!(account.charge(&pure(1e-3, 0.0)).is_err());
+        assert!(account.charge(&gaussian(&exact(1e-9), &exact(1e-9))).is_err());
+    }
+    let (one, two) = (exact(1.0), exact(2.0));
+    assert!(AdaptiveAccount::reserving(&one, &exact(DELTA), &two, &exact(0.0)).is_err());
+    assert!(AdaptiveAccount::reserving(&one, &exact(DELTA), &one, &exact(0.5)).is_err());
+}

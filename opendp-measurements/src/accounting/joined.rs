@@ -1,0 +1,238 @@
+//! Pure losses and Gaussian noise on one scale, certified.
+//!
+//! A release is `mu`-GDP when no test between its laws on neighbours is better than the best test
+//! between `N(0, 1)` and `N(mu, 1)` (Dong, Roth, Su 2022). Let `T` be the normal tail.
+
+use opendp_core::Result;
+use opendp_core::arith::{Directed, DirectedFloat};
+
+use super::gaussian::{gaussian_delta, normal_tail};
+
+/// Bisections end when the ends agree to this relative distance. They return the safe end.
+const CLOSE: f64 = 1e-6;
+const INVERSE_SQRT_TWO_PI: f64 = 0.398_942_280_401_432_7;
+/// From this epsilon on, `e^epsilon` may exceed all floats.
+const FAR: f64 = 700.0;
+
+/// Bound from above the least `mu` for which every `epsilon`-DP mechanism is `mu`-GDP:
+/// `T(mu / 2) = 1 / (1 + e^epsilon)`.
+///
+/// # Proof
+/// The worst `epsilon`-DP mechanism is randomized response (Kairouz, Oh, Viswanath 2015). Its
+/// trade-off function joins `(0, 1)`, `(v, v)` and `(1, 0)` by lines, with `v = 1 / (1 +
+/// e^epsilon)` (Wasserman, Zhou 2010). The trade-off function `G` of the normal shift is convex,
+/// with `G(0) = 1` and `G(1) = 0`, so it is below these lines everywhere if `G(v) <= v`. It falls,
+/// and its fixed point is `T(mu / 2)`; so `G(v) <= v` exactly if `T(mu / 2) <= v`.
+///
+/// ```
+/// # use opendp_measurements::accounting::{mu_of_pure, normal_tail};
+/// let mu = mu_of_pure(1.0)?;
+/// let v = 1.0 / (1.0 + 1_f64.exp());
+/// assert!((normal_tail(mu / 2.0)?.upper - v).abs() < 1e-12);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+///
+/// # Errors
+/// `Overflow` when epsilon is NaN.
+pub fn mu_of_pure(epsilon: f64) -> Result<f64> {
+    if epsilon <= 0.0 {
+        return Ok(0.0);
+    }
+    if FAR < epsilon {
+        return Ok(f64::INFINITY);
+    }
+    let least = response(epsilon)?;
+    // Newton's method from 0. The tail is convex there, so it approaches the root from below.
+    let mut x = 0.0_f64;
+    for _ in 0..200 {
+        let density = INVERSE_SQRT_TWO_PI * (-x * x / 2.0).neg_inf_exp()?;
+        let step = (normal_tail(x)?.upper - least) / density;
+        if !(x * 1e-13 < step) {
+            break;
+        }
+        x += step;
+    }
+    // Then go up until the bound holds: `x` need not be close for it to be sound.
+    let mut by = f64::EPSILON;
+    while least < normal_tail(x)?.upper {
+        x *= 1.0 + by;
+        by *= 2.0;
+    }
+    2.0.inf_mul(x)
+}
+
+/// Bound from below the largest epsilon for which every `epsilon`-DP mechanism is `mu`-GDP. It is
+/// the inverse of [`mu_of_pure`], which gives at most `mu` for it.
+///
+/// # Errors
+/// `InvalidDistance` when `mu` is not finite.
+pub fn pure_of_mu(mu: f64) -> Result<f64> {
+    let tail = normal_tail(mu / 2.0)?.upper;
+    let odds = 1.0.neg_inf_sub(2.0.inf_mul(tail)?)?.neg_inf_div(tail)?;
+    if !(0.0 < odds) {
+        return Ok(0.0);
+    }
+    let epsilon = odds.neg_inf_ln_1p()?.min(FAR);
+    let mut by = f64::EPSILON;
+    while by < 1.0 {
+        let found = epsilon * (1.0 - by);
+        if mu_of_pure(found)? <= mu {
+            return Ok(found);
+        }
+        by *= 4.0;
+    }
+    Ok(0.0)
+}
+/// Compute `1 / (1 + e^epsilon)`, rounded down.
+fn response(epsilon: f64) -> Result<f64> {
+    1.0.neg_inf_div(1.0.inf_add(epsilon.inf_exp()?)?)
+}
+
+/// Bound from above delta at an epsilon for a `pure`-DP mechanism composed with Gaussian noise of
+/// `mu`.
+///
+/// With `p = 1 / (1 + e^-pure)` it is `p D(epsilon - pure) + (1 - p) D(epsilon + pure)`, where `D`
+/// is [`gaussian_delta`]. For randomized response loses `pure` with probability `p` under the first
+/// law and `-pure` otherwise, and delta is the mean of `D` over what is left of epsilon.
+///
+/// # Errors
+/// `InvalidDistance` when a number is negative or NaN.
+pub fn joined_delta(pure: f64, mu: f64, epsilon: f64) -> Result<f64> {
+    if pure == 0.0 {
+        return Ok(gaussian_delta(mu, epsilon)?.upper);
+    }
+    if epsilon < pure {
+        return Ok(1.0);
+    }
+    let likely = 1.0.inf_div(1.0.neg_inf_add((-pure).neg_inf_exp()?)?)?;
+    let unlikely = 1.0.inf_div(1.0.neg_inf_add(pure.min(FAR).neg_inf_exp()?)?)?;
+    let near = gaussian_delta(mu, epsilon.neg_inf_sub(pure)?)?.upper;
+    let far = gaussian_delta(mu, epsilon.neg_inf_add(pure)?)?.upper;
+    Ok(likely.inf_mul(near)?.inf_add(unlikely.inf_mul(far)?)?.min(1.0))
+}
+
+/// Find a `mu`, within a millionth of the largest, for which a `pure`-DP mechanism composed with
+/// Gaussian noise of `mu` is `(epsilon, delta)`-DP.
+///
+/// # Errors
+/// As for [`joined_delta`].
+pub fn joined_mu(pure: f64, epsilon: f64, delta: f64) -> Result<f64> {
+    if !(0.0 < delta && pure <= epsilon) {
+        return Ok(0.0);
+    }
+    let fits = |mu: f64| joined_delta(pure, mu, epsilon).map(|found| found <= delta);
+    let (mut low, mut high) = (1.0, 2.0);
+    while fits(high)? && high < 1e100 {
+        (low, high) = (high, high * 2.0);
+    }
+    while !fits(low)? {
+        (low, high) = (low / 2.0, low);
+        if low < 1e-100 {
+            return Ok(0.0);
+        }
+    }
+    while low * (1.0 + CLOSE) < high {
+        let middle = low + (high - low) / 2.0;
+        if fits(middle)? { low = middle } else { high = middle }
+    }
+    Ok(low)
+}
+
+/// Find an epsilon, close to the least and not below it, at which a `pure`-DP mechanism composed
+/// with Gaussian noise of `mu` has at most this delta.
+///
+/// # Errors
+/// As for [`joined_delta`].
+pub fn joined_epsilon(pure: f64, mu: f64, delta: f64) -> Result<f64> {
+    let fits = |epsilon: f64| joined_delta(pure, mu, epsilon).map(|found| found <= delta);
+    if mu == 0.0 || 1.0 <= delta {
+        return Ok(if mu == 0.0 { pure } else { 0.0 });
+    }
+    if !(0.0 < delta && mu.is_finite() && pure.is_finite()) {
+        return Ok(f64::INFINITY);
+    }
+    if fits(pure)? {
+        return Ok(pure);
+    }
+    let (mut low, mut high) = (pure, pure + mu.max(1e-300));
+    while !fits(high)? {
+        let wider = pure + 2.0 * (high - pure);
+        (low, high) = (high, wider);
+        if !(high < 1e300) {
+            return Ok(f64::INFINITY);
+        }
+    }
+    while low * (1.0 + CLOSE) < high && f64::MIN_POSITIVE < high - low {
+        let middle = low + (high - low) / 2.0;
+        if middle <= low || high <= middle {
+            break;
+        }
+        if fits(middle)? { high = middle } else { low = middle }
+    }
+    Ok(high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::gaussian::gaussian_tradeoff;
+    use super::*;
+
+    #[test]
+    fn the_normal_shift_of_a_pure_loss_is_below_randomized_response_everywhere() {
+        for epsilon in [1e-9, 1e-3, 0.2, 1.0, 5.0, 30.0] {
+            let mu = mu_of_pure(epsilon).unwrap();
+            let e = f64::exp(epsilon);
+            let response = |alpha: f64| (1.0 - e * alpha).max((1.0 - alpha) / e).max(0.0);
+            for step in 0..=200 {
+                let alpha = f64::from(step) / 200.0;
+                let normal = gaussian_tradeoff(mu, alpha).unwrap().lower;
+                assert!(normal <= response(alpha) + 1e-12, "{epsilon} {alpha}");
+            }
+            // The control: a little less is not enough at the vertex.
+            let v = 1.0 / (1.0 + e);
+            assert!(v < normal_tail(mu / 2.0 * (1.0 - 1e-6)).unwrap().lower, "{epsilon}");
+            let back = pure_of_mu(mu).unwrap();
+            assert!((back / epsilon - 1.0).abs() < 1e-6, "{epsilon} {back}");
+            assert!(mu_of_pure(back).unwrap() <= mu);
+        }
+        assert_eq!(mu_of_pure(0.0).unwrap(), 0.0);
+        assert_eq!(mu_of_pure(1e3).unwrap(), f64::INFINITY);
+        assert_eq!(pure_of_mu(0.0).unwrap(), 0.0);
+        // Of small losses, sqrt(pi / 2) times epsilon.
+        assert!((mu_of_pure(1e-4).unwrap() / 1.253_314_137e-4 - 1.0).abs() < 1e-6);
+    }
+    #[test]
+    fn a_pure_loss_shifts_a_gaussian_profile_by_less_than_itself() {
+        let (pure, mu) = (0.4, 0.15);
+        // Integrate over the loss, `N(mu^2 / 2, mu^2)`, on a fine grid.
+        let direct = |epsilon: f64| -> f64 {
+            let p = 1.0 / (1.0 + f64::exp(-pure));
+            [(p, pure), (1.0 - p, -pure)]
+                .map(|(mass, loss)| {
+                    (-80_000..80_000)
+                        .map(|step| {
+                            let z = f64::from(step) / 10_000.0;
+                            let density = 0.398_942_280_401_432_7 * f64::exp(-z * z / 2.0) / 1e4;
+                            let total = loss + mu * mu / 2.0 + mu * z;
+                            mass * density * (1.0 - f64::exp(epsilon - total)).max(0.0)
+                        })
+                        .sum::<f64>()
+                })
+                .iter()
+                .sum()
+        };
+        for epsilon in [0.5, 0.8, 1.0] {
+            let found = joined_delta(pure, mu, epsilon).unwrap();
+            assert!((found / direct(epsilon) - 1.0).abs() < 1e-5, "{epsilon} {found}");
+            assert!(found < gaussian_delta(mu, epsilon - pure).unwrap().lower);
+            let back = joined_mu(pure, epsilon, found).unwrap();
+            assert!(back <= mu * (1.0 + 1e-9) && mu * (1.0 - 2e-6) < back, "{back}");
+            let back = joined_epsilon(pure, mu, found * (1.0 + 1e-12)).unwrap();
+            assert!(epsilon * (1.0 - 1e-9) <= back && back < epsilon * (1.0 + 2e-6), "{back}");
+        }
+        assert_eq!(joined_mu(0.4, 0.3, 1e-6).unwrap(), 0.0);
+        assert_eq!(joined_mu(0.0, 1.0, 0.0).unwrap(), 0.0);
+        assert_eq!(joined_epsilon(0.4, 0.0, 0.0).unwrap(), 0.4);
+        assert_eq!(joined_epsilon(0.0, 0.1, 0.0).unwrap(), f64::INFINITY);
+    }
+}

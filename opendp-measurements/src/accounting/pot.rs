@@ -1,0 +1,69 @@
+//! One filter of an [`AdaptiveAccount`](super::AdaptiveAccount).
+
+use opendp_core::arith::Exact;
+
+use super::adaptive::AdaptiveLoss;
+
+/// A filter for pure losses up to a sum, and Gaussian noise up to a sum of `mu^2`.
+#[derive(Clone, Debug)]
+pub(super) struct Pot {
+    /// The most that pure losses may add up to.
+    pub(super) pure: Exact,
+    pub(super) pure_spent: Exact,
+    /// The most that `mu^2` may add up to.
+    pub(super) squares: Exact,
+    pub(super) squares_spent: Exact,
+    /// The delta of the filter at the budget's epsilon.
+    pub(super) failure: Exact,
+    pub(super) failures_spent: Exact,
+    /// Whether it counts Gaussian noise by its epsilon and delta.
+    pub(super) simple: bool,
+}
+impl Pot {
+    /// Make a filter whose delta is `failure` for a pure loss and a normal shift of `mu`.
+    pub(super) fn of(pure: Exact, mu: Exact, failure: Exact) -> Self {
+        Pot { squares: mu.times(&mu), simple: false, ..Pot::simple(pure, failure) }
+    }
+    /// Make a filter in which epsilons add up, and deltas of Gaussian noise up to `failure`.
+    pub(super) fn simple(pure: Exact, failure: Exact) -> Self {
+        Pot {
+            pure,
+            pure_spent: Exact::ZERO,
+            squares: Exact::ZERO,
+            squares_spent: Exact::ZERO,
+            failure,
+            failures_spent: Exact::ZERO,
+            simple: true,
+        }
+    }
+    pub(super) fn pure_left(&self) -> Exact {
+        self.pure.minus(&self.pure_spent)
+    }
+    pub(super) fn square_left(&self) -> Exact {
+        self.squares.minus(&self.squares_spent)
+    }
+    pub(super) fn failure_left(&self) -> Exact {
+        self.failure.minus(&self.failures_spent)
+    }
+    /// Charge for a release that is `mu`-GDP for this `mu^2`, and say whether there was room.
+    pub(super) fn charge(&mut self, loss: &AdaptiveLoss, square: &Exact) -> bool {
+        let gaussian = loss.mu_squared.is_some();
+        if self.simple && gaussian {
+            self.failures_spent = self.failures_spent.plus_term(&loss.delta);
+        }
+        if self.simple || (!gaussian && self.rather_pure(&loss.epsilon, square)) {
+            self.pure_spent = self.pure_spent.plus_term(&loss.epsilon);
+        } else {
+            self.squares_spent = self.squares_spent.plus_term(square);
+        }
+        self.pure_spent <= self.pure
+            && self.squares_spent <= self.squares
+            && self.failures_spent <= self.failure
+    }
+    /// Whether a pure loss is a smaller part of what is left for pure losses than of what is left
+    /// for Gaussian noise.
+    fn rather_pure(&self, epsilon: &Exact, square: &Exact) -> bool {
+        let (pure, squares) = (self.pure_left(), self.square_left());
+        epsilon <= &pure && epsilon.times(&squares) <= square.times(&pure)
+    }
+}

@@ -1,0 +1,154 @@
+//! One way to divide the delta of an [`AdaptiveAccount`](super::AdaptiveAccount) among filters.
+
+use opendp_core::arith::{DirectedFloat, Exact};
+use opendp_core::{Error, Result};
+
+use super::adaptive::{AdaptiveLoss, Room, Share};
+use super::joined::{joined_epsilon, joined_mu, mu_of_pure, pure_of_mu};
+use super::pot::Pot;
+
+/// One way to divide delta, and the filters that it gives.
+#[derive(Clone, Debug)]
+pub(super) struct Way {
+    /// Room for the deltas of releases without Gaussian noise.
+    pub(super) deltas: Exact,
+    pub(super) spent: Exact,
+    pub(super) pots: Vec<Pot>,
+}
+/// The parts of delta, of 64: of deltas, and of the Gaussian, each mixed, and the simple filter.
+pub(super) type Parts = [u32; 4];
+pub(super) const GAUSSIAN_FIRST: Parts = [2, 56, 1, 3];
+pub(super) const OTHERS_FIRST: Parts = [40, 4, 4, 8];
+pub(super) const ONLY_GAUSSIAN: Parts = [0, 64, 0, 0];
+pub(super) const ONLY_OTHERS: Parts = [64, 0, 0, 0];
+
+impl Way {
+    pub(super) fn new(
+        epsilon: &Exact,
+        delta: &Exact,
+        [deltas, gaussian, mixed, simple]: &Parts,
+    ) -> Result<Self> {
+        let part = |parts: u32| Ok::<_, Error>(delta.times(&whole(parts)?).over(&whole(64)?));
+        let mut pots = Vec::new();
+        for quarters in 0..4 {
+            let own = part(if quarters == 0 { *gaussian } else { *mixed })?;
+            let pure = epsilon.times(&whole(quarters)?).over(&whole(4)?).to_f64_down();
+            let mu = joined_mu(pure, epsilon.to_f64_down(), own.to_f64_down())?;
+            if 0.0 < mu {
+                pots.push(Pot::of(Exact::from_f64(pure)?, Exact::from_f64(mu)?, own));
+            }
+        }
+        pots.push(Pot::simple(epsilon.clone(), part(*simple)?));
+        Ok(Way { deltas: part(*deltas)?, spent: Exact::ZERO, pots })
+    }
+    /// Charge all filters, and keep those that have room.
+    pub(super) fn charge(&mut self, loss: &AdaptiveLoss) -> Result<()> {
+        let square = match &loss.mu_squared {
+            Some(square) => square.clone(),
+            None => square(mu_of_pure(loss.epsilon.to_f64_up())?)?,
+        };
+        if loss.mu_squared.is_none() {
+            self.spent = self.spent.plus_term(&loss.delta);
+        }
+        self.pots.retain_mut(|pot| pot.charge(loss, &square));
+        Ok(())
+    }
+    pub(super) fn other(&self, share: &Share, all: &Exact) -> Result<Room> {
+        let part = match share {
+            Share::Fraction(part) => part,
+            Share::Amount(epsilon, delta) => {
+                // A share of all of delta is a share of the part that such releases have.
+                let delta = delta.times(&self.deltas).over(all);
+                return Ok(Room { epsilon: epsilon.clone(), delta, mu_squared: Exact::ZERO });
+            }
+        };
+        let mut most = Exact::ZERO;
+        for pot in &self.pots {
+            let mu = pot.square_left().times(part).to_f64_down().neg_inf_sqrt()?;
+            let epsilon = Exact::from_f64(pure_of_mu(mu.min(70.0))?)?;
+            most = most.max(pot.pure_left().times(part)).max(epsilon);
+        }
+        let delta = self.deltas.minus(&self.spent).times(part);
+        Ok(Room { epsilon: most, delta, mu_squared: Exact::ZERO })
+    }
+    pub(super) fn gaussian(&self, share: &Share, all: &Exact) -> Result<Room> {
+        let simple = self.pots.iter().find(|pot| pot.simple);
+        let stated = |own: &Exact, of: &Exact| if own.is_zero() { of.clone() } else { own.clone() };
+        let (mut most, mut admitted, mut delta) = (Exact::ZERO, false, Exact::ZERO);
+        match share {
+            Share::Fraction(part) => {
+                for pot in self.pots.iter().filter(|pot| !pot.simple) {
+                    most = most.max(pot.square_left().times(part));
+                }
+                if let Some(pot) = simple {
+                    delta = pot.failure_left().times(part);
+                    let epsilon = pot.pure_left().times(part);
+                    // No `mu` that a small delta admits exceeds its epsilon by much.
+                    if most < epsilon.times(&epsilon) {
+                        let mu = joined_mu(0.0, epsilon.to_f64_down(), delta.to_f64_down())?;
+                        most = most.max(square(mu)?);
+                    }
+                }
+                delta = stated(&delta, &all.times(part));
+            }
+            Share::Amount(epsilon, wanted) => {
+                let of = |own: &Exact| wanted.times(own).over(all);
+                delta = stated(&simple.map_or(Exact::ZERO, |pot| of(&pot.failure)), wanted);
+                for pot in &self.pots {
+                    let mu = of(&pot.failure).to_f64_down();
+                    let square = square(joined_mu(0.0, epsilon.to_f64_down(), mu)?)?;
+                    let fits = pot.simple || square <= pot.square_left();
+                    if (fits && !admitted) || (fits == admitted && most < square) {
+                        (most, admitted) = (square, fits);
+                    }
+                }
+            }
+        }
+        Ok(Room { epsilon: Exact::ZERO, delta, mu_squared: most })
+    }
+    pub(super) fn left(&self, epsilon: &Exact) -> Result<(Exact, Exact)> {
+        let deltas = self.deltas.minus(&self.spent);
+        let about = |pot: &Pot| {
+            let part = pot.square_left().over(&pot.squares).to_f64_down().sqrt();
+            let part = if pot.simple { 0.0 } else { part };
+            pot.pure_left().to_f64_down() + part * epsilon.minus(&pot.pure).to_f64_down()
+        };
+        let most = self.pots.iter().max_by(|a, b| about(a).total_cmp(&about(b)));
+        let Some(pot) = most else { return Ok((Exact::ZERO, deltas)) };
+        let (pure, mu) = (pot.pure_left(), pot.square_left().to_f64_down().neg_inf_sqrt()?);
+        if mu == 0.0 {
+            let own = if pot.simple { pot.failure_left() } else { Exact::ZERO };
+            return Ok((pure, deltas.plus(&own)));
+        }
+        // With a pure loss beside it, at least half of the delta of the noise remains.
+        let own = if pure.is_zero() { pot.failure.clone() } else { pot.failure.plus(&pot.failure) };
+        let noise = joined_epsilon(0.0, mu, own.to_f64_up())? * (1.0 - 4e-6);
+        Ok((pure.plus(&Exact::from_f64(noise)?), deltas.plus(&pot.failure)))
+    }
+    pub(super) fn total(&self) -> Result<(Exact, Exact)> {
+        let mut least = (Exact::INFINITY, Exact::INFINITY);
+        for pot in &self.pots {
+            let mu = pot.squares_spent.to_f64_up().inf_sqrt()?;
+            let own = if pot.simple { pot.failures_spent.clone() } else { pot.failure.clone() };
+            let (pure, own) = if mu == 0.0 {
+                (pot.pure_spent.clone(), if pot.simple { own } else { Exact::ZERO })
+            } else {
+                let pure = pot.pure_spent.to_f64_up();
+                let epsilon = joined_epsilon(pure, mu, own.to_f64_down())?;
+                (Exact::from_f64(epsilon)?, own)
+            };
+            if pure < least.0 {
+                least = (pure, self.spent.plus(&own));
+            }
+        }
+        Ok(least)
+    }
+}
+fn whole(number: u32) -> Result<Exact> {
+    Exact::from_f64(f64::from(number))
+}
+/// Square exactly.
+pub(super) fn square(mu: f64) -> Result<Exact> {
+    let mu = Exact::from_f64(mu)?;
+    Ok(mu.times(&mu))
+}

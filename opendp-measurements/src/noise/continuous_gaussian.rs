@@ -1,0 +1,207 @@
+//! Gaussian noise of the continuous normal law on any number, rounded after the addition.
+
+use opendp_core::arith::Exact;
+use opendp_core::random::{NoEntropy, RandomSource};
+use opendp_core::{Measurement, MetricOn, PrivacyMap, Result, Space, ZeroConcentratedDivergence};
+
+use crate::accuracy::gaussian_accuracy::continuous_accuracy;
+use crate::noise::numbers::Numbers;
+use crate::noise::{Noise, add_noise_of, lattice};
+
+use crate::samplers::{IntegerTable, add_noise, rounded_gaussian};
+use crate::{GaussianLoss, GaussianNumber, LaplaceNumber as _, Scale};
+
+/// A number that continuous Gaussian noise can be added to.
+pub trait ContinuousNumber: GaussianNumber {
+    /// Add exact continuous Gaussian noise and round the sum: an integer to the nearest integer, a
+    /// float to the lattice `2^k`. Scale 0 draws nothing.
+    ///
+    /// # Errors
+    /// `NoEntropy` when the source ends.
+    fn add_continuous<S: RandomSource>(
+        self,
+        scale: f64,
+        k: i32,
+        source: &mut S,
+    ) -> Result<Self, NoEntropy>;
+}
+macro_rules! integers {
+    ($($t:ty)*) => {$(
+        impl ContinuousNumber for $t {
+            #[inline]
+            fn add_continuous<S: RandomSource>(
+                self,
+                scale: f64,
+                _: i32,
+                source: &mut S,
+            ) -> Result<Self, NoEntropy> {
+                Ok(add_noise(self, rounded_gaussian(scale, source)?))
+            }
+        }
+    )*};
+}
+integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+macro_rules! floats {
+    ($($t:ty)*) => {$(
+        impl ContinuousNumber for $t {
+            #[inline]
+            fn add_continuous<S: RandomSource>(
+                self,
+                scale: f64,
+                k: i32,
+                source: &mut S,
+            ) -> Result<Self, NoEntropy> {
+                self.add_gaussian(scale, k, source)
+            }
+        }
+    )*};
+}
+floats!(f32 f64);
+
+/// Make a measurement that adds Gaussian noise of the continuous normal law to each number, and
+/// rounds the sum.
+///
+/// On floats this is [`make_gaussian`](crate::make_gaussian). On integers `make_gaussian` adds
+/// noise of the *discrete* Gaussian distribution, which has the same loss in zero-concentrated
+/// privacy, but a larger delta at some epsilons. The noise here has a loss that is known exactly:
+/// that of one normal shift. So it composes without any slack.
+///
+/// # Arguments
+/// * `input` - a number under the absolute distance, or a vector under the L2 distance
+/// * `scale` - the standard deviation of the noise before the rounding; 0 for no noise, in which
+///   case nothing is drawn
+/// * `k` - the exponent of the lattice that float releases lie on, as in
+///   [`make_gaussian`](crate::make_gaussian). Integers accept only null or 0
+///
+/// # Precondition
+/// That of [`make_gaussian`](crate::make_gaussian).
+///
+/// # Postcondition
+/// Let `mu = d_in / scale`. Any two members at distance at most `d_in` give releases that are
+/// `mu`-GDP: no test between them is better than the best test between `N(0, 1)` and `N(mu, 1)`
+/// (Dong, Roth, Su 2022). In particular their Renyi divergence of every order `a > 1` is at most
+/// `a map(d_in)`. Releases of integers saturate at the ends of their type.
+///
+/// # Map
+/// `d_out = mu^2 / 2`, rounded up once; its exact value is `(d_in / scale)^2 / 2`. At scale 0, any
+/// distance but 0 gives infinity.
+///
+/// # Proof
+/// Let `s` be the scale, and `x`, `y` the numbers of two members, with `sum_i (x_i - y_i)^2 <=
+/// d_in^2`. The real vectors `x + s N` and `y + s N` are `mu`-GDP: rotate them so that they differ
+/// in one coordinate (Dong, Roth, Su 2022, on the Gaussian mechanism). The release is a function of
+/// this vector, and functions do not improve tests (the same, on post-processing). For floats this
+/// is shown in [`make_gaussian`](crate::make_gaussian). For integers, [`rounded_gaussian`] draws `r
+/// = floor(s N + 1/2)` exactly, and `x_i + r` is `floor(x_i + s N + 1/2)`, because `x_i` is an
+/// integer; saturation sees only this sum. The Renyi divergence is that of the real vectors (Bun,
+/// Steinke 2016, Proposition 1.6 and Lemma 2.2).
+///
+/// # Accuracy
+/// `scale t + 2^k / 2` bounds the error of a release, where `t` is slightly above the least value
+/// with `P[|N| > t] <= alpha`, and `k = 0` for integers.
+///
+/// # Errors
+/// Those of [`make_gaussian`](crate::make_gaussian).
+///
+/// # Example
+/// ```
+/// use opendp_core::*;
+/// use opendp_measurements::{Scale, make_continuous_gaussian};
+/// let counts = Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new())?;
+/// let release = make_continuous_gaussian(counts, Scale::new(4.0)?, None)?;
+/// assert_eq!(release.map(&1)?, 0.03125); // rho; it is 1/4-GDP
+/// assert!((release.invoke(&1000)? - 1000).abs() < 100); // but with probability 1e-130
+/// # Ok::<(), Error>(())
+/// ```
+pub fn make_continuous_gaussian<D, M>(
+    input: Space<D, M>,
+    scale: Scale,
+    k: Option<i32>,
+) -> Result<Measurement<D, M, ZeroConcentratedDivergence, D::Carrier>>
+where
+    D: Numbers,
+    D::Number: ContinuousNumber,
+    M: MetricOn<D> + GaussianLoss<ZeroConcentratedDivergence>,
+{
+    let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
+    let map = PrivacyMap::new(move |d_in: &M::Distance| M::loss(d_in, scale))
+        .with_exact(move |d_in| -> Result<Vec<Exact>> { M::exact_loss(d_in, scale) });
+    Ok(add_noise_of::<Continuous, _, _, _>(input, scale, lattice, map, accuracy))
+}
+fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result<f64> {
+    continuous_accuracy(scale, lattice.unwrap_or(0), alpha)
+}
+
+/// Noise of the continuous normal law.
+struct Continuous;
+impl<T: ContinuousNumber> Noise<T> for Continuous {
+    fn prepare(_: f64) -> Option<IntegerTable> {
+        None
+    }
+    #[inline]
+    fn add<S: RandomSource>(
+        x: T,
+        _: Option<&IntegerTable>,
+        scale: f64,
+        k: i32,
+        source: &mut S,
+    ) -> Result<T, NoEntropy> {
+        x.add_continuous(scale, k, source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use opendp_core::{AbsoluteDistance, AtomDomain, L2Distance, VectorDomain};
+
+    use super::*;
+    use crate::accounting::normal_tail;
+
+    fn counts(
+        scale: f64,
+    ) -> Measurement<AtomDomain<i64>, AbsoluteDistance<i64>, ZeroConcentratedDivergence, i64> {
+        let space = Space::new(AtomDomain::default(), AbsoluteDistance::new()).unwrap();
+        make_continuous_gaussian(space, Scale::new(scale).unwrap(), None).unwrap()
+    }
+
+    #[test]
+    fn an_integer_gets_the_mass_of_its_unit_interval() {
+        let (scale, x, draws) = (0.8, i64::MAX - 3, 200_000_u32);
+        let release = counts(scale);
+        let mut seen = [0_u32; 7];
+        for _ in 0..draws {
+            let noise = release.invoke(&x).unwrap() - x;
+            seen[(noise + 3).clamp(0, 6) as usize] += 1;
+        }
+        let tail = |edge: f64| normal_tail(edge / scale).unwrap().lower;
+        for (place, count) in seen.into_iter().enumerate() {
+            let low = place as f64 - 3.5;
+            // The last place holds everything beyond, because the type ends there.
+            let beyond = if place == 6 { 0.0 } else { tail(low + 1.0) };
+            let above = if place == 0 { 1.0 } else { tail(low) };
+            let expected = f64::from(draws) * (above - beyond);
+            let off = (f64::from(count) - expected).abs() / expected.max(1.0).sqrt();
+            assert!(off < 6.5, "{place}: {count}, expected {expected}");
+        }
+    }
+    #[test]
+    fn states_the_exact_loss_of_the_normal_shift() {
+        let release = counts(3.0);
+        assert_eq!(
+            release.exact_map(&4).unwrap(),
+            ["16".parse::<Exact>().unwrap().over(&"18".parse().unwrap())]
+        );
+        assert_eq!(release.map(&0).unwrap(), 0.0);
+        assert_eq!(counts(0.0).map(&1).unwrap(), f64::INFINITY);
+        assert_eq!(counts(0.0).invoke(&7).unwrap(), 7);
+        assert_eq!(release.accuracy(1.0).unwrap(), [Some(0.5)]);
+        let vectors = VectorDomain::new(AtomDomain::<i32>::default()).with_size(2);
+        let space = Space::new(vectors, L2Distance::<i32>::default()).unwrap();
+        let scale = Scale::new(2.0).unwrap();
+        let release = make_continuous_gaussian(space, scale, None).unwrap();
+        assert_eq!(release.map(&2).unwrap(), 0.5);
+        assert_eq!(release.invoke(&vec![1, 2]).unwrap().len(), 2);
+        let space = Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new());
+        assert!(make_continuous_gaussian(space.unwrap(), scale, Some(1)).is_err());
+    }
+}

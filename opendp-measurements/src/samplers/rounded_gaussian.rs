@@ -1,0 +1,66 @@
+//! Continuous Gaussian noise, rounded to an integer.
+
+use super::{lattice_strips::on_lattice, strips::HALF_NORMAL};
+use opendp_core::random::{NoEntropy, RandomSource};
+
+/// Draw the integer nearest to `sigma N`, ties upward, `N` a real variable of the standard normal
+/// law.
+///
+/// Return whether it is negative, and its magnitude saturated at `u128::MAX`: see
+/// [`add_noise`](super::add_noise) for why no sum of at most 128 bits can tell the difference.
+///
+/// For every integer `x` the sum `x + floor(sigma N + 1/2)` is `floor(x + sigma N + 1/2)`: a
+/// function of the release of the ideal Gaussian mechanism.
+///
+/// # Exactness
+///
+/// As for [`gaussian`](super::gaussian), which this is at `x = 0` and `k = 0` but for the
+/// conversion to a float. Sigma 0 gives 0 and draws nothing. A negative sigma means its magnitude,
+/// and an infinite one or NaN means some number above `f64::MAX`.
+///
+/// # Errors
+///
+/// [`NoEntropy`] if the source ends.
+#[inline]
+pub fn rounded_gaussian<S: RandomSource>(
+    sigma: f64,
+    source: &mut S,
+) -> Result<(bool, u128), NoEntropy> {
+    if sigma == 0.0 {
+        return Ok((false, 0));
+    }
+    on_lattice(&HALF_NORMAL, (0.0, sigma, 0), source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::gaussian;
+    use super::*;
+    use opendp_core::random::{Failing, Seeded};
+
+    #[test]
+    fn is_the_gaussian_sampler_before_its_conversion_to_a_float() {
+        for sigma in [5e-324, 0.3, 1.0, 42.25, 1e6, 1e15, 1e17, 1e25, 1e36] {
+            let mut moved = 0;
+            for seed in 0..500 {
+                let mut source = Seeded::<64>::new(seed);
+                let (negative, magnitude) = rounded_gaussian(sigma, &mut source).unwrap();
+                let float = gaussian(0.0, sigma, 0, &mut Seeded::<64>::new(seed)).unwrap();
+                let signed = magnitude as f64 * if negative { -1.0 } else { 1.0 };
+                assert_eq!(signed + 0.0, float, "{sigma}");
+                moved += i32::from(magnitude != 0);
+            }
+            assert!((1e-3 < sigma) == (0 < moved), "{sigma}");
+        }
+        assert_eq!(rounded_gaussian(0.0, &mut Failing::default()), Ok((false, 0)));
+        assert_eq!(rounded_gaussian(1.0, &mut Failing::default()), Err(NoEntropy));
+    }
+    #[test]
+    fn noise_beyond_floats_is_exact_to_the_last_digit() {
+        // Above 2^53 a float is even: the noise must not be.
+        let mut source = Seeded::<64>::new(8);
+        let odd = (0..400).filter(|_| rounded_gaussian(1e25, &mut source).unwrap().1 % 2 == 1);
+        assert!((120..280).contains(&odd.count()));
+        assert_eq!(rounded_gaussian(1e300, &mut source).unwrap().1, u128::MAX);
+    }
+}
