@@ -68,7 +68,9 @@ fn write(entry: &Entry) -> String {
         "query": entry.query,
         "mechanism": entry.mechanism,
         "scale": entry.scale,
+        "mu_squared": entry.mu_squared.as_ref().map(Exact::to_string),
         "threshold": entry.threshold,
+        "reserved": entry.reserved.as_ref().map(|parts| parts.each_ref().map(Exact::to_string)),
         "accuracy": entry.accuracy,
         "in_ranks": entry.error_in == ErrorIn::Ranks,
         "in_counts": entry.error_in == ErrorIn::Counts,
@@ -89,6 +91,11 @@ fn read(kept: &str, loss: &[Exact]) -> Result<Entry> {
         scale: kept["scale"].as_f64().ok_or_else(damaged)?,
         threshold: kept["threshold"].as_i64(),
         loss: loss.to_vec(),
+        mu_squared: kept["mu_squared"].as_str().map(str::parse).transpose()?,
+        reserved: match (kept["reserved"][0].as_str(), kept["reserved"][1].as_str()) {
+            (Some(pure), Some(deltas)) => Some([pure.parse()?, deltas.parse()?]),
+            _ => None,
+        },
         accuracy: kept["accuracy"].as_f64(),
         error_in: match (&kept["in_ranks"], &kept["in_counts"]) {
             (Json::Bool(true), _) => ErrorIn::Ranks,

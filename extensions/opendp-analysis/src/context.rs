@@ -9,9 +9,9 @@
 //! are.
 //!
 //! **How well.** A [`Budget`] for all answers together: [an epsilon](Budget::epsilon); [an epsilon
-//! and a delta](Budget::epsilon_delta), which Gaussian noise can also spend; or [a
-//! rho](Budget::rho), which buys more questions with Gaussian noise. Smaller is more private; an
-//! epsilon of 1 is a common choice.
+//! and a delta](Budget::epsilon_delta), which buys the most: it also pays for Gaussian noise and
+//! for keys that are not public, and its losses compose tightly; or [a rho](Budget::rho). Smaller
+//! is more private; an epsilon of 1 is a common choice.
 //!
 //! **In what shares.** A [`Split`]: [evenly](Split::evenly) over a number of questions, [by
 //! weights](Split::by_weights), or [as you go](Split::as_you_go).
@@ -86,6 +86,45 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
+//! # The best noise
+//!
+//! Under an epsilon and a delta, [`best`](Statistic::best) chooses between Laplace and Gaussian
+//! noise. Many questions get Gaussian noise, whose losses compose tightly: a hundred counts get
+//! noise of scale 42.5, where a hundred even parts of epsilon and delta would take 416.
+//!
+//! ```
+//! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+//! # let table = Table::new().with("age", vec![30.0, 40.0])?;
+//! let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon_delta(1.0, 1e-6)?);
+//! let context = Context::new(table, unit, budget, Split::evenly(100)?)?;
+//! let question = context.query().count().best()?;
+//! assert_eq!(question.mechanism(), "Gaussian");
+//! assert!(question.scale() < 42.7);
+//! # Ok::<(), opendp_core::Error>(())
+//! ```
+//!
+//! # Questions that are known beforehand
+//!
+//! A [`Plan`] solves for the noise of several questions at once, from weights or from wanted
+//! accuracies. It tells the budget that reaches them, or the accuracies that a budget buys, and
+//! spends only when told to:
+//!
+//! ```
+//! # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};
+//! # let table = Table::new().with("age", vec![30.0, 40.0])?;
+//! # let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon_delta(1.0, 1e-6)?);
+//! let context = Context::new(table, unit, budget, Split::as_you_go())?;
+//! let mut plan = context.plan();
+//! let people = plan.ask(context.query().count(), Goal::Within(20.0))?;
+//! let ages = context.query().column("age").impute(40.0).clamp(0.0, 120.0);
+//! let total = plan.ask(ages.sum(), Goal::Weight(1.0))?; // gets all that the other leaves
+//! let solved = plan.solve()?;
+//! println!("the sum of ages will be within {}", solved.accuracy(total)?);
+//! let mut answers = solved.release()?;
+//! println!("{} people", answers.take(people)?.value);
+//! # Ok::<(), opendp_core::Error>(())
+//! ```
+//!
 //! # Computing with answers
 //!
 //! Sums, differences, multiples and quotients of answers have intervals, too. These are tighter
@@ -137,14 +176,36 @@
 //! # How it works
 //!
 //! A query is a chain of transformations and one measurement with one free parameter. Bisection
-//! finds the parameter for which the exact privacy map fits the share. A [`Ledger`] is charged the
-//! exact loss before the release is run. Questions may be chosen after seeing answers: the theorem
-//! behind [`make_privacy_filter`](opendp_measurements::make_privacy_filter) shows that the sum of
-//! losses still bounds the total. A [`Journal`] can keep the record after the process ends, and
-//! [`carry_over`](Context::carry_over) restores it.
+//! finds the parameter for which the exact privacy map fits the share. An account is charged the
+//! exact loss before the release is run. Questions may be chosen after seeing answers. A
+//! [`Journal`] can keep the record after the process ends, and [`carry_over`](Context::carry_over)
+//! restores it.
+//!
+//! # What is proved
+//!
+//! Every budget bounds the loss of all answers together, even if each question, its kind, its noise
+//! and the decision to go on depend on all earlier answers.
+//!
+//! | budget | noise | what adds up | theorem |
+//! |---|---|---|---|
+//! | epsilon | Laplace, selection | epsilon | Rogers, Roth, Ullman, Vadhan 2016 |
+//! | rho | Gaussian, selection | rho | Feldman, Zrnic 2021 |
+//! | epsilon, delta | Gaussian | the square of `mu` | Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2023 |
+//! | epsilon, delta | Laplace, selection | epsilon, or the square of `mu` | Kairouz, Oh, Viswanath 2015; Dong, Roth, Su 2022 |
+//! | epsilon, delta | both | epsilon and the square of `mu`, side by side | Zhu, Dong, Wang 2022 |
+//! | epsilon, delta | with a threshold | delta, and epsilon as above | Kairouz, Oh, Viswanath 2015 |
+//!
+//! The proof for an epsilon and a delta is in
+//! [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount). What is not proved is
+//! refused: `count_by` with Gaussian noise, and a rho for Laplace noise. Under an epsilon and a
+//! delta integers get continuous Gaussian noise, rounded, because discrete Gaussian noise is not
+//! exactly `mu`-GDP. A [`Plan`] may depend on all answers that were released before it.
 
+mod account;
 mod budget;
 mod chain;
+mod draft;
+mod plan;
 mod query;
 mod question;
 mod report;
@@ -159,9 +220,13 @@ use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use opendp_core::arith::Exact;
-use opendp_core::{Error, Ledger, Measure, Result, Space, SymmetricDistance};
+use opendp_core::{Error, Result, Space, SymmetricDistance};
+use opendp_measurements::accounting::Kind;
 
+use account::{Account, Cost, Room, Wanted};
 pub use budget::{Accounted, Budget, Noisy, WithDelta, WithGaussian};
+use plan::Endowed;
+pub use plan::{Answers, Asked, Goal, Plan, Planned, Solved};
 pub use query::Query;
 pub use question::{Answer, Question};
 pub use report::{Entry, ErrorIn, Journal, Report};
@@ -179,11 +244,11 @@ pub struct Context<MO: Accounted> {
     space: Space<TableDomain, SymmetricDistance>,
     unit: PrivacyUnit,
     split: Split,
-    account: Mutex<Account<MO>>,
+    books: Mutex<Books<MO>>,
     journal: Option<Arc<dyn Journal>>,
 }
-struct Account<MO: Measure> {
-    ledger: Ledger<MO>,
+struct Books<MO: Accounted> {
+    account: Account<MO>,
     entries: Vec<Entry>,
 }
 impl<MO: Accounted> Context<MO> {
@@ -197,9 +262,9 @@ impl<MO: Accounted> Context<MO> {
     pub fn new(table: Table, unit: PrivacyUnit, budget: Budget<MO>, split: Split) -> Result<Self> {
         let size = unit.size_is_public().then_some(table.size());
         let space = Space::new(TableDomain::of(&table, size), SymmetricDistance)?;
-        let ledger = Ledger::with_budget(MO::default(), &budget.amount)?;
-        let account = Mutex::new(Account { ledger, entries: Vec::new() });
-        Ok(Context { table, space, unit, split, account, journal: None })
+        let account = Account::new(&budget, split.queries())?;
+        let books = Mutex::new(Books { account, entries: Vec::new() });
+        Ok(Context { table, space, unit, split, books, journal: None })
     }
     /// Write each release to a journal before it is run.
     #[must_use]
@@ -213,33 +278,41 @@ impl<MO: Accounted> Context<MO> {
     /// # Errors
     /// `BudgetExceeded` when it does not fit.
     pub fn carry_over(&self, entry: Entry) -> Result<()> {
-        let mut account = self.locked()?;
-        let loss = entry.loss.clone();
-        account.ledger.charge(&loss)?;
-        account.entries.push(entry);
+        let mut books = self.locked()?;
+        let (parts, mu_squared) = (entry.loss.clone(), entry.mu_squared.clone());
+        let mut account = books.account.clone();
+        account.charge_all(&[&Cost { parts, mu_squared }], entry.reserved.as_ref())?;
+        books.account = account;
+        books.entries.push(entry);
         Ok(())
     }
     /// Begin a query.
     pub fn query(&self) -> Query<'_, MO> {
         Query::new(self)
     }
-    /// Return what is left of the budget, rounded down.
+    /// Begin a plan: several questions whose noise is solved for jointly. See [`Plan`].
+    pub fn plan(&self) -> Plan<'_, MO> {
+        Plan::new(self)
+    }
+    /// Return what is left of the budget, rounded down. Of an epsilon and a delta: the loss that
+    /// one more release could have, if it took all that is left.
     ///
     /// # Errors
-    /// Those of [`Ledger::left`].
+    /// Those of the account.
     pub fn remaining(&self) -> Result<MO::Distance> {
-        self.locked()?.ledger.left()
+        let left = self.locked()?.account.left()?;
+        MO::default().join(&left.iter().map(Exact::to_f64_down).collect::<Vec<_>>())
     }
     /// Report what was spent on each release.
     pub fn report(&self) -> Report<MO> {
         // Code under this lock leaves no partial state, so a poisoned lock is safe to use.
-        let account = self.account.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let books = self.books.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         Report {
             unit: self.unit,
-            budget: account.ledger.exact_budget().unwrap_or_default().to_vec(),
-            total: account.ledger.exact_total().to_vec(),
-            left: account.ledger.exact_left().unwrap_or_default(),
-            entries: account.entries.clone(),
+            budget: books.account.budget(),
+            total: books.account.total().unwrap_or_default(),
+            left: books.account.left().unwrap_or_default(),
+            entries: books.entries.clone(),
             measure: PhantomData,
         }
     }
@@ -256,34 +329,55 @@ impl<MO: Accounted> Context<MO> {
         &self.table
     }
     /// Return the share of the next query.
-    pub(crate) fn share(&self, wanted: Option<&[Exact]>) -> Result<Vec<Exact>> {
-        let account = self.locked()?;
-        self.split.share(account.entries.len(), &account.ledger.exact_left()?, wanted)
+    pub(crate) fn share(&self, wanted: Option<&[Exact]>) -> Result<Wanted> {
+        self.split.share(self.locked()?.entries.len(), wanted)
     }
-    pub(crate) fn would_admit(&self, loss: &[Exact]) -> bool {
-        self.locked().is_ok_and(|account| account.ledger.clone().charge(loss).is_ok())
+    /// Find what a share has room for.
+    pub(crate) fn room(&self, wanted: &Wanted, kind: Kind) -> Result<Room> {
+        self.locked()?.account.room(wanted, kind)
     }
-    /// Charge for a release and write it to the journal, before it is run.
-    pub(crate) fn charge(
+    /// Find what the next queries together have room for.
+    pub(crate) fn endowed(&self, count: usize, wanted: Option<&[Exact]>) -> Result<Endowed> {
+        let books = self.locked()?;
+        let share = self.split.share_of(books.entries.len(), count, wanted)?;
+        Endowed::new(&books.account, share)
+    }
+    pub(crate) fn would_admit(&self, cost: &Cost) -> bool {
+        self.locked().is_ok_and(|books| books.account.clone().charge(cost).is_ok())
+    }
+    /// Charge for releases, all or none, in the first of some ways that admits them: with a
+    /// reserved filter or without. Write them to the journal, before they are run.
+    pub(crate) fn charge<'r>(
         &self,
-        loss: &[Exact],
-        entry: impl FnOnce(Vec<Exact>) -> Entry,
+        costs: &[&Cost],
+        ways: impl IntoIterator<Item = Option<&'r [Exact; 2]>>,
+        entries: impl FnOnce(Vec<Exact>, Option<&'r [Exact; 2]>) -> Vec<Entry>,
     ) -> Result<()> {
-        let mut account = self.locked()?;
-        self.split.admit(account.entries.len())?;
-        account.ledger.charge(loss).map_err(|error| match error {
+        let mut books = self.locked()?;
+        self.split.admit(books.entries.len(), costs.len())?;
+        let mut charged = Err(Error::BudgetExceeded("there is no way to pay".into()));
+        for reserved in ways {
+            let mut account = books.account.clone();
+            charged = account.charge_all(costs, reserved).map(|()| (account, reserved));
+            if charged.is_ok() {
+                break;
+            }
+        }
+        let (account, reserved) = charged.map_err(|error| match error {
             Error::BudgetExceeded(reason) => {
                 Error::BudgetExceeded(format!("{reason}; nothing was run"))
             }
             other => other,
         })?;
-        let entry = entry(account.ledger.exact_left()?);
-        account.entries.push(entry.clone());
+        books.account = account;
+        let entries = entries(books.account.left()?, reserved);
+        books.entries.extend(entries.iter().cloned());
         // Write under the lock, so the journal has the order of the account.
-        self.journal.as_ref().map_or(Ok(()), |journal| journal.record(&entry))
+        let write = |journal: &Arc<dyn Journal>| entries.iter().try_for_each(|e| journal.record(e));
+        self.journal.as_ref().map_or(Ok(()), write)
     }
-    fn locked(&self) -> Result<MutexGuard<'_, Account<MO>>> {
-        self.account.lock().map_err(|_| {
+    fn locked(&self) -> Result<MutexGuard<'_, Books<MO>>> {
+        self.books.lock().map_err(|_| {
             Error::FailedFunction("a journal panicked; this context answers no more".into())
         })
     }

@@ -39,5 +39,5 @@
 pub mod context;
 mod private_quantile;
 
-pub use context::{Budget, Context, PrivacyUnit, Split, Table};
+pub use context::{Budget, Context, Goal, PrivacyUnit, Split, Table};
 pub use private_quantile::make_private_quantile;

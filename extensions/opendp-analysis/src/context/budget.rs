@@ -6,13 +6,15 @@ use opendp_core::arith::Exact;
 use opendp_core::arith::Number;
 use opendp_core::{
     AbsoluteDistance, Approximate, Atom, AtomDomain, Distance, Domain, Error, L1Distance,
-    L2Distance, MaxDivergence, Measure, Measurement, Metric, MetricOn, Result,
-    SmoothedMaxDivergence, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence,
+    L2Distance, MaxDivergence, Measure, Measurement, Metric, MetricOn, Result, Space, TheMeasure,
+    VectorDomain, ZeroConcentratedDivergence,
 };
+#[cfg(doc)]
+use opendp_measurements::accounting::AdaptiveAccount;
 use opendp_measurements::accuracy::Noise;
 use opendp_measurements::{
-    GaussianLoss, GaussianNumber, NoiseMeasure, Numbers, Scale, SelectionMeasure, ThresholdMeasure,
-    make_fix_delta, make_gaussian_in, make_noise,
+    ContinuousNumber, GaussianLoss, NoiseMeasure, Numbers, Scale, SelectionMeasure,
+    ThresholdMeasure, make_continuous_gaussian, make_noise,
 };
 use opendp_transformations::Norm;
 
@@ -34,6 +36,11 @@ pub trait Accounted: Measure + Default {
     const PARTS: &'static [&'static str];
     /// The name of the base's noise.
     const NOISE: &'static str;
+    /// Whether the parts of a loss are an epsilon and a delta that an [`AdaptiveAccount`] composes.
+    /// Otherwise losses add up, part by part.
+    const TIGHT: bool = false;
+    /// Whether the loss of noise falls with the square of its scale, instead of the scale itself.
+    const SQUARES: bool = false;
     /// Convert a loss, rounding up.
     ///
     /// # Errors
@@ -70,6 +77,7 @@ impl Accounted for ZeroConcentratedDivergence {
     type Norm = L2Distance<i64>;
     const PARTS: &'static [&'static str] = &["rho"];
     const NOISE: &'static str = "Gaussian";
+    const SQUARES: bool = true;
     fn lift(loss: f64) -> Result<f64> {
         Ok(loss)
     }
@@ -83,6 +91,7 @@ impl Accounted for Approximate<MaxDivergence> {
     type Norm = L1Distance<i64>;
     const PARTS: &'static [&'static str] = &["epsilon", "delta"];
     const NOISE: &'static str = "Laplace";
+    const TIGHT: bool = true;
     fn lift(loss: f64) -> Result<(f64, f64)> {
         Ok((loss, 0.0))
     }
@@ -101,9 +110,8 @@ impl Accounted for Approximate<MaxDivergence> {
     note = "make it with `Budget::rho(0.5)` or `Budget::epsilon_delta(1.0, 1e-6)`"
 )]
 pub trait WithGaussian: Accounted {
-    /// Whether each query takes all the delta of its share. Then it gets the noise whose epsilon at
-    /// this delta is its share of epsilon. The shares add up (Dwork, Rothblum, Vadhan 2010, basic
-    /// composition; for questions that depend on answers: Rogers, Roth, Ullman, Vadhan 2016).
+    /// Whether Gaussian noise spends epsilon and delta together. Then its loss is a `mu` in
+    /// Gaussian differential privacy, and an [`AdaptiveAccount`] composes it.
     const TAKES_DELTA: bool;
 }
 impl WithGaussian for ZeroConcentratedDivergence {
@@ -132,16 +140,15 @@ pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
         space: Space<AtomDomain<Self>, AbsoluteDistance<Self>>,
         scale: Scale,
     ) -> Result<Measurement<AtomDomain<Self>, AbsoluteDistance<Self>, MO::Base, Self>>;
-    /// Make the measurement that adds Gaussian noise, with its loss at a fixed delta.
+    /// Make the measurement that adds continuous Gaussian noise.
     ///
     /// # Errors
-    /// Those of [`make_gaussian_in`] and [`make_fix_delta`].
-    fn noisy_at_delta(
+    /// Those of [`make_continuous_gaussian`].
+    fn gaussian(
         space: Space<AtomDomain<Self>, AbsoluteDistance<Self>>,
         scale: Scale,
-        delta: f64,
     ) -> Result<
-        Measurement<AtomDomain<Self>, AbsoluteDistance<Self>, Approximate<MaxDivergence>, Self>,
+        Measurement<AtomDomain<Self>, AbsoluteDistance<Self>, ZeroConcentratedDivergence, Self>,
     >;
     /// Return the distribution of the noise.
     fn noise(scale: Scale, gaussian: bool) -> Noise;
@@ -153,8 +160,8 @@ where
     AtomDomain<N>: Numbers + Domain<Carrier = N>,
     AbsoluteDistance<N>: MetricOn<AtomDomain<N>>,
     MO::Base: NoiseMeasure<AtomDomain<N>, AbsoluteDistance<N>>,
-    <AtomDomain<N> as Numbers>::Number: GaussianNumber,
-    AbsoluteDistance<N>: GaussianLoss<SmoothedMaxDivergence>,
+    <AtomDomain<N> as Numbers>::Number: ContinuousNumber,
+    AbsoluteDistance<N>: GaussianLoss<ZeroConcentratedDivergence>,
 {
     fn noisy(
         space: Space<AtomDomain<N>, AbsoluteDistance<N>>,
@@ -162,19 +169,19 @@ where
     ) -> Result<Measurement<AtomDomain<N>, AbsoluteDistance<N>, MO::Base, N>> {
         make_noise(space, TheMeasure(MO::Base::default()), scale, None)
     }
-    fn noisy_at_delta(
+    fn gaussian(
         space: Space<AtomDomain<N>, AbsoluteDistance<N>>,
         scale: Scale,
-        delta: f64,
-    ) -> Result<Measurement<AtomDomain<N>, AbsoluteDistance<N>, Approximate<MaxDivergence>, N>>
+    ) -> Result<Measurement<AtomDomain<N>, AbsoluteDistance<N>, ZeroConcentratedDivergence, N>>
     {
-        let profile = make_gaussian_in::<_, _, SmoothedMaxDivergence>(space, scale, None)?;
-        make_fix_delta(profile, delta)
+        make_continuous_gaussian(space, scale, None)
     }
     fn noise(scale: Scale, gaussian: bool) -> Noise {
         let real = [TypeId::of::<f32>(), TypeId::of::<f64>()].contains(&TypeId::of::<N>());
         match (real, gaussian) {
             (true, true) => Noise::gaussian(scale),
+            // It is rounded, which the error of the measurement counts.
+            (false, true) if MO::TIGHT => Noise::gaussian(scale),
             (true, false) => Noise::laplace(scale),
             (false, true) => Noise::discrete_gaussian(scale),
             (false, false) => Noise::discrete_laplace(scale),

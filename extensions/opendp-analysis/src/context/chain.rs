@@ -1,16 +1,18 @@
 //! Chains from a column to a statistic of its rows, and measurements of a column applied to a
 //! table.
 
-use opendp_core::arith::Exact;
-use opendp_core::{
-    AbsoluteDistance, Approximate, Atom, AtomDomain, Carrier, Domain, Error, Function, L1Distance,
-    L2Distance, MaxDivergence, Measure, Measurement, Metric, MetricOn, PrivacyMap, RangeDistance,
-    Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
-};
+use std::sync::Arc;
 
+use opendp_core::arith::{DirectedFloat, Exact};
+use opendp_core::{
+    AbsoluteDistance, Atom, AtomDomain, Carrier, Domain, Error, Function, L1Distance, L2Distance,
+    Measure, Measurement, Metric, MetricOn, PrivacyMap, RangeDistance, Result, Space, StabilityMap,
+    SymmetricDistance, Transformation, VectorDomain, ZeroConcentratedDivergence,
+};
+use opendp_measurements::accounting::joined_epsilon;
 use opendp_transformations::Norm;
 
-use super::question::OfTable;
+use super::draft::{Built, OfTable};
 use super::{Accounted, Table, TableDomain};
 
 pub(super) type Column<T> = VectorDomain<AtomDomain<T>>;
@@ -106,7 +108,8 @@ where
     Ok(Transformation::new(counts, euclidean, same, StabilityMap::new(|d_in| Ok(*d_in))))
 }
 
-/// Make a measurement of tables from one of rows. [`Source`] computes the rows 1-stably.
+/// Make a measurement of tables from one of rows. [`Source`](super::table::Source) computes the
+/// rows 1-stably.
 pub(super) fn of_table<D, MB, MO, TO>(
     space: &Space<TableDomain, SymmetricDistance>,
     release: Measurement<D, SymmetricDistance, MB, TO>,
@@ -116,19 +119,17 @@ pub(super) fn of_table<D, MB, MO, TO>(
     + 'static,
     lift: fn(MB::Distance) -> Result<MO::Distance>,
     lift_exact: fn(Vec<Exact>) -> Result<Vec<Exact>>,
-) -> OfTable<MO, TO>
+) -> Built<MO, TO>
 where
     D: Domain,
     MB: Measure,
     MO: Accounted,
     TO: Carrier,
 {
-    let (loss, exact, accuracy) = (release.clone(), release.clone(), release.clone());
+    let (loss, exact) = (release.clone(), release.clone());
     let map = PrivacyMap::new(move |d_in| lift(loss.map(d_in)?))
         .with_exact(move |d_in| lift_exact(exact.exact_map(d_in)?));
-    let function = Function::map(move |table: &Table| run(&release, table));
-    Measurement::new(space.clone(), MO::default(), function, map)
-        .with_accuracy(move |alpha| accuracy.accuracy(alpha))
+    Built { measurement: run_on_tables(space, release, run, map), mu_squared: None }
 }
 pub(super) fn of_base<D, MO, TO>(
     space: &Space<TableDomain, SymmetricDistance>,
@@ -137,7 +138,7 @@ pub(super) fn of_base<D, MO, TO>(
     + Send
     + Sync
     + 'static,
-) -> OfTable<MO, TO>
+) -> Built<MO, TO>
 where
     D: Domain,
     MO: Accounted,
@@ -145,22 +146,59 @@ where
 {
     of_table(space, release, run, MO::lift, MO::lift_exact)
 }
-/// Make a measurement of tables from one of rows whose loss is an epsilon and a delta.
-pub(super) fn of_approximate<D, MO, TO>(
+/// Make a measurement of tables from one of rows that adds continuous Gaussian noise. State its
+/// loss as an epsilon at a delta.
+///
+/// # Proof
+/// By the postcondition of `make_continuous_gaussian`, the release is `mu`-GDP, and its `rho` is
+/// exactly `mu^2 / 2`.
+pub(super) fn of_gaussian<D, MO, TO>(
     space: &Space<TableDomain, SymmetricDistance>,
-    release: Measurement<D, SymmetricDistance, Approximate<MaxDivergence>, TO>,
+    release: Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
+    delta: f64,
     run: impl Fn(
-        &Measurement<D, SymmetricDistance, Approximate<MaxDivergence>, TO>,
+        &Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,
         &Table,
     ) -> Result<TO>
     + Send
     + Sync
     + 'static,
-) -> OfTable<MO, TO>
+) -> Built<MO, TO>
 where
     D: Domain,
     MO: Accounted,
     TO: Carrier,
 {
-    of_table(space, release, run, MO::lift_approximate, Ok)
+    let rho = release.clone();
+    let mu_squared = move |d_in: &u32| {
+        let rho = rho.exact_map(d_in)?;
+        Ok(rho.iter().fold(Exact::ZERO, |sum, rho| sum.plus(rho).plus(rho)))
+    };
+    let square = mu_squared.clone();
+    let map = PrivacyMap::new(move |d_in: &u32| {
+        let mu = square(d_in)?.to_f64_up().inf_sqrt()?;
+        MO::lift_approximate((joined_epsilon(0.0, mu, delta)?, delta))
+    });
+    let measurement = run_on_tables(space, release, run, map);
+    Built { measurement, mu_squared: Some(Arc::new(mu_squared)) }
+}
+fn run_on_tables<D, MB, MO, TO>(
+    space: &Space<TableDomain, SymmetricDistance>,
+    release: Measurement<D, SymmetricDistance, MB, TO>,
+    run: impl Fn(&Measurement<D, SymmetricDistance, MB, TO>, &Table) -> Result<TO>
+    + Send
+    + Sync
+    + 'static,
+    map: PrivacyMap<SymmetricDistance, MO>,
+) -> OfTable<MO, TO>
+where
+    D: Domain,
+    MB: Measure,
+    MO: Accounted,
+    TO: Carrier,
+{
+    let accuracy = release.clone();
+    let function = Function::map(move |table: &Table| run(&release, table));
+    Measurement::new(space.clone(), MO::default(), function, map)
+        .with_accuracy(move |alpha| accuracy.accuracy(alpha))
 }

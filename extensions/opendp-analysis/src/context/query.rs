@@ -8,8 +8,8 @@ use opendp_core::{
 };
 use opendp_transformations::make_count;
 
-use super::chain::{Chain, of_approximate, of_base};
-use super::question::{Build, Plan};
+use super::chain::{Chain, of_base, of_gaussian};
+use super::draft::{Build, Draft};
 use super::report::ErrorIn;
 use super::table::Source;
 use super::{Accounted, Budget, Context, Noisy, Rows, Statistic};
@@ -75,10 +75,9 @@ impl<'c, MO: Accounted> Query<'c, MO> {
             let space = self.context.space().clone();
             Ok(Box::new(move |dials| {
                 if let Some(delta) = dials.delta {
-                    let noisy =
-                        |count| <i64 as Noisy<MO>>::noisy_at_delta(count, dials.scale, delta);
+                    let noisy = |count| <i64 as Noisy<MO>>::gaussian(count, dials.scale);
                     let (release, source) = (count.then(noisy)?, source.clone());
-                    return Ok(of_approximate(&space, release, move |release, table| {
+                    return Ok(of_gaussian(&space, release, delta, move |release, table| {
                         release.invoke(&source.records(table)?)
                     }));
                 }
@@ -90,17 +89,17 @@ impl<'c, MO: Accounted> Query<'c, MO> {
             }))
         };
         let build = build();
-        let mut plan = self.plan("count".to_owned(), MO::NOISE, build);
-        plan.noise = Some(<i64 as Noisy<MO>>::noise);
-        Statistic::new(plan)
+        let mut draft = self.draft("count".to_owned(), MO::NOISE, build);
+        draft.noise = Some(<i64 as Noisy<MO>>::noise);
+        Statistic::new(draft)
     }
-    pub(super) fn plan<TO: Carrier>(
+    pub(super) fn draft<TO: Carrier>(
         self,
         what: String,
         mechanism: &'static str,
         build: Result<Build<MO, TO>>,
-    ) -> Plan<'c, MO, TO> {
-        Plan {
+    ) -> Draft<'c, MO, TO> {
+        Draft {
             share: self.context.share(self.wanted.as_deref()),
             context: self.context,
             words: self.title.unwrap_or_else(|| what + &self.about),

@@ -30,8 +30,14 @@ pub struct Entry {
     pub scale: f64,
     /// The threshold for keys, if there is one.
     pub threshold: Option<i64>,
-    /// The exact loss, part by part.
+    /// The exact loss of this release on its own, part by part.
     pub loss: Vec<Exact>,
+    /// The square of `mu`, if the release is also `mu`-GDP. A tight account needs it to restore
+    /// what was spent; without it the release is charged for its loss.
+    pub mu_squared: Option<Exact>,
+    /// The epsilon for pure losses and the delta for deltas that a [plan](super::Plan) reserved
+    /// when it opened a tight account with this release.
+    pub reserved: Option<[Exact; 2]>,
     /// A bound on the distance from the truth, except with probability [`Context::ALPHA`].
     pub accuracy: Option<f64>,
     /// The unit of `accuracy`.
@@ -68,7 +74,8 @@ impl<MO: Accounted> Report<MO> {
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
-    /// Return the exact total of all losses, part by part.
+    /// Return the exact total of all losses, part by part. Losses of an epsilon and a delta compose
+    /// to less than their sum; then this is the total of releases that are fixed in advance.
     pub fn exact_total(&self) -> &[Exact] {
         &self.total
     }
@@ -81,6 +88,7 @@ impl<MO: Accounted> Report<MO> {
                 "scale": entry.scale.to_json(),
                 "threshold": entry.threshold,
                 "loss": parts::<MO>(&entry.loss, Exact::to_f64_up),
+                "mu": entry.mu_squared.as_ref().map(|square| square.to_f64_up().sqrt().next_up()),
                 "accuracy": entry.accuracy.map(|bound| bound.to_json()),
                 "accuracy_in": match entry.error_in {
                     ErrorIn::Value => "value",

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 use opendp_core::arith::{Directed, DirectedFloat, Float, InfCast, Number};
 use opendp_core::{
-    Atom, Bounds, Carrier, Distance, Function, L1Distance, Result, SmoothedMaxDivergence,
-    SymmetricDistance, TheMeasure, Transformation,
+    Atom, Bounds, Carrier, Distance, Function, L1Distance, Result, SymmetricDistance, TheMeasure,
+    Transformation,
 };
 use opendp_measurements::{
-    Scale, make_fix_delta, make_gaussian_in, make_laplace_threshold, make_noise, make_noisy_top_k,
+    Scale, make_continuous_gaussian, make_laplace_threshold, make_noise, make_noisy_top_k,
 };
 use opendp_transformations::{
     Alpha, Key, Summand, make_clamp, make_count, make_count_by, make_count_by_categories,
@@ -18,10 +19,10 @@ use opendp_transformations::{
 };
 
 use super::chain::{
-    Chain, Column, ColumnSpace, Total, as_euclidean, as_scores, bounded, of_approximate, of_base,
+    Chain, Column, ColumnSpace, Total, as_euclidean, as_scores, bounded, of_base, of_gaussian,
     of_table, sized, wrong,
 };
-use super::question::{Build, Dials, Plan};
+use super::draft::{Build, Dials, Draft};
 use super::report::ErrorIn;
 use super::{Accounted, Choice, Noisy, Query, Statistic, WithDelta};
 use crate::make_private_quantile;
@@ -120,7 +121,18 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             chain.total(|rows| make_sized_bounded_variance(rows, None, None, 1))
         })
     }
-    /// Count the rows of each category, then those of no category. The categories are public.
+    /// Count the rows of each category, and leave out those of no category. The categories are
+    /// public.
+    pub fn counts_of(self, categories: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
+    where
+        T: Key,
+    {
+        self.counts("counts", |chain| {
+            chain.total(|rows| make_count_by_categories(rows, categories, false))
+        })
+    }
+    /// Count the rows of each category, then those of no category. The categories are public; see
+    /// [`counts_of`](Rows::counts_of) for the same without the last count.
     pub fn histogram(self, categories: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
     where
         T: Key,
@@ -166,9 +178,9 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                 ))
             }))
         };
-        let mut plan = self.plan("counts by", "Laplace, threshold", build);
-        plan.threshold = true;
-        Statistic::new(plan)
+        let mut draft = self.draft("counts by", "Laplace, threshold", build);
+        draft.threshold = true;
+        Statistic::new(draft)
     }
     /// Choose the candidate nearest to a quantile, by rank; `alpha` is 0.5 for the median. The
     /// candidates are public.
@@ -201,14 +213,14 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                 }))
             }))
         };
-        let mut plan = self.plan(&what, "selection", build);
-        plan.error_in = ErrorIn::Ranks;
+        let mut draft = self.draft(&what, "selection", build);
+        draft.error_in = ErrorIn::Ranks;
         // `scale ln(n / alpha)`, as in the documentation of `make_private_quantile`.
-        plan.bound = Some(Box::new(move |scale: Scale, alpha: f64| {
+        draft.bound = Some(Arc::new(move |scale: Scale, alpha: f64| {
             let logarithm = f64::inf_cast(choices)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
             logarithm.inf_mul(scale.value())
         }));
-        Choice::new(plan)
+        Choice::new(draft)
     }
     /// Choose the median among candidates, which are public.
     pub fn median(self, candidates: Vec<T>) -> Choice<'c, MO, T>
@@ -253,13 +265,13 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         // choice is farther than `t` below the best remaining one with probability at most
         // `n exp(-t / scale)`.
         let chances = choices.saturating_mul(if MO::NOISE == "Laplace" { 1 } else { k.max(1) });
-        let mut plan = self.plan(&format!("top {k}"), "selection", build);
-        plan.error_in = ErrorIn::Counts;
-        plan.bound = Some(Box::new(move |scale: Scale, alpha: f64| {
+        let mut draft = self.draft(&format!("top {k}"), "selection", build);
+        draft.error_in = ErrorIn::Counts;
+        draft.bound = Some(Arc::new(move |scale: Scale, alpha: f64| {
             let logarithm = f64::inf_cast(chances)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
             logarithm.max(0.0).inf_mul(scale.value())
         }));
-        Choice::new(plan)
+        Choice::new(draft)
     }
 
     /// Add noise to a number.
@@ -269,16 +281,17 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         total: impl FnOnce(&str, &Chain<T>) -> Result<Total<T, N>>,
     ) -> Statistic<'c, MO, N> {
         let name = self.name.clone();
-        let mut plan = self.plan(what, MO::NOISE, |query, chain| {
+        let mut draft = self.draft(what, MO::NOISE, |query, chain| {
             let (space, source) = (query.context.space().clone(), query.source.clone());
             let total = total(&name, chain)?;
             Ok(Box::new(move |dials| {
                 let source = source.clone();
                 if let Some(delta) = dials.delta {
-                    let noisy = |number| N::noisy_at_delta(number, dials.scale, delta);
-                    return Ok(of_approximate(
+                    let noisy = |number| N::gaussian(number, dials.scale);
+                    return Ok(of_gaussian(
                         &space,
                         total.then(noisy)?,
+                        delta,
                         move |release, table| release.invoke(&*source.rows(table)?),
                     ));
                 }
@@ -288,8 +301,8 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                 }))
             }))
         });
-        plan.noise = Some(N::noise);
-        Statistic::new(plan)
+        draft.noise = Some(N::noise);
+        Statistic::new(draft)
     }
     /// Add noise to counts.
     fn counts(
@@ -301,22 +314,15 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             Transformation<Column<T>, SymmetricDistance, Column<i64>, MO::Norm>,
         >,
     ) -> Statistic<'c, MO, Vec<i64>> {
-        let mut plan = self.plan(what, MO::NOISE, |query, chain| {
+        let mut draft = self.draft(what, MO::NOISE, |query, chain| {
             let (space, source) = (query.context.space().clone(), query.source.clone());
             let counts = counts(chain)?;
             Ok(Box::new(move |dials| {
                 if let Some(delta) = dials.delta {
-                    let noisy = |counts| -> Result<_> {
-                        let profile = make_gaussian_in::<_, _, SmoothedMaxDivergence>(
-                            counts,
-                            dials.scale,
-                            None,
-                        )?;
-                        make_fix_delta(profile, delta)
-                    };
+                    let noisy = |counts| make_continuous_gaussian(counts, dials.scale, None);
                     let release = counts.then(as_euclidean)?.then(noisy)?;
                     let source = source.clone();
-                    return Ok(of_approximate(&space, release, move |release, table| {
+                    return Ok(of_gaussian(&space, release, delta, move |release, table| {
                         release.invoke(&*source.rows(table)?)
                     }));
                 }
@@ -329,21 +335,21 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                 }))
             }))
         });
-        plan.noise = Some(<i64 as Noisy<MO>>::noise);
-        Statistic::new(plan)
+        draft.noise = Some(<i64 as Noisy<MO>>::noise);
+        Statistic::new(draft)
     }
-    fn plan<TO: Carrier>(
+    fn draft<TO: Carrier>(
         self,
         what: &str,
         mechanism: &'static str,
         build: impl FnOnce(&Query<'c, MO>, &Chain<T>) -> Result<Build<MO, TO>>,
-    ) -> Plan<'c, MO, TO> {
+    ) -> Draft<'c, MO, TO> {
         let build = self.chain.and_then(|chain| build(&self.query, &chain));
         let what = match mechanism.starts_with("Laplace,") {
             true => format!("{what} `{}`", self.name),
             false => format!("{what} of `{}`", self.name),
         };
-        self.query.plan(what, mechanism, build)
+        self.query.draft(what, mechanism, build)
     }
 }
 impl<MO: Accounted, T: Atom> fmt::Debug for Rows<'_, MO, T> {

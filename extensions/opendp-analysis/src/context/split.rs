@@ -3,6 +3,8 @@
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
 
+use super::account::Wanted;
+
 /// A way to divide a budget among queries.
 ///
 /// Shares are shares of the remaining budget: what one query does not use is left for the next.
@@ -48,21 +50,16 @@ impl Split {
         }
     }
     /// Find the share of the next query, after `asked` queries.
-    pub(crate) fn share(
-        &self,
-        asked: usize,
-        left: &[Exact],
-        wanted: Option<&[Exact]>,
-    ) -> Result<Vec<Exact>> {
+    pub(crate) fn share(&self, asked: usize, wanted: Option<&[Exact]>) -> Result<Wanted> {
         match (&self.0, wanted) {
             (Kind::Weights(weights), None) => {
                 let rest = weights.get(asked..).unwrap_or_default();
                 let Some(weight) = rest.first() else { return Err(self.over()) };
                 // The last query gets all that is left, without rounding.
                 let sum = rest.iter().fold(Exact::ZERO, |sum, weight| sum.plus(weight));
-                Ok(left.iter().map(|part| part.times(weight).over(&sum)).collect())
+                Ok(Wanted::Fraction(weight.over(&sum)))
             }
-            (Kind::AsYouGo, Some(wanted)) => Ok(wanted.to_vec()),
+            (Kind::AsYouGo, Some(wanted)) => Ok(Wanted::Amount(wanted.to_vec())),
             (Kind::AsYouGo, None) => Err(Error::argument(
                 "spending",
                 "this budget is spent as you go: say what the query may cost, for instance \
@@ -75,10 +72,31 @@ impl Split {
             )),
         }
     }
+    /// Find the share of the next `count` queries together. Without a plan, all that is left.
+    pub(crate) fn share_of(
+        &self,
+        asked: usize,
+        count: usize,
+        wanted: Option<&[Exact]>,
+    ) -> Result<Wanted> {
+        match (&self.0, wanted) {
+            (Kind::AsYouGo, None) => Ok(Wanted::Fraction(Exact::from_f64(1.0)?)),
+            (Kind::Weights(weights), None) if 0 < count && asked + count <= weights.len() => {
+                let sum = |weights: &[Exact]| {
+                    weights.iter().fold(Exact::ZERO, |sum, weight| sum.plus(weight))
+                };
+                let (now, later) = weights.get(asked..).unwrap_or_default().split_at(count);
+                let now = sum(now);
+                Ok(Wanted::Fraction(now.over(&now.plus(&sum(later)))))
+            }
+            (Kind::Weights(_), None) => Err(self.over()),
+            _ => self.share(asked, wanted),
+        }
+    }
     /// Refuse a query beyond those that were planned.
-    pub(crate) fn admit(&self, asked: usize) -> Result<()> {
+    pub(crate) fn admit(&self, asked: usize, count: usize) -> Result<()> {
         match self.queries() {
-            Some(queries) if queries <= asked => Err(self.over()),
+            Some(queries) if queries < asked + count => Err(self.over()),
             _ => Ok(()),
         }
     }

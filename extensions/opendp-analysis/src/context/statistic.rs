@@ -4,14 +4,18 @@ use std::fmt;
 
 use opendp_core::{Carrier, MaxDivergence, Result};
 
-use super::question::{Plan, Question};
-use super::{Accounted, WithGaussian};
+use super::draft::Draft;
+use super::question::Question;
+use super::{Accounted, Context, WithGaussian};
 
 /// A statistic that needs noise.
-pub struct Statistic<'c, MO: Accounted, TO: Carrier>(Plan<'c, MO, TO>);
+pub struct Statistic<'c, MO: Accounted, TO: Carrier>(Draft<'c, MO, TO>);
 impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
-    pub(super) fn new(plan: Plan<'c, MO, TO>) -> Self {
-        Statistic(plan)
+    pub(super) fn new(draft: Draft<'c, MO, TO>) -> Self {
+        Statistic(draft)
+    }
+    pub(super) fn into_draft(self) -> Draft<'c, MO, TO> {
+        self.0
     }
     /// Find the least noise that fits the query's share of the budget, of the kind that the
     /// budget's measure uses.
@@ -28,6 +32,41 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     pub fn noise_of_scale(self, scale: f64) -> Result<Question<'c, MO, TO>> {
         self.0.of_scale(scale)
     }
+    /// Find the noise with the smallest error among those that fit the query's share of the budget:
+    /// Laplace or Gaussian noise under an epsilon and a delta, and the noise of the measure
+    /// otherwise. Errors are compared at [`Context::ALPHA`]. The answer and the report tell
+    /// [which](Question::mechanism) it is.
+    ///
+    /// ```
+    /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+    /// # let table = Table::new().with("age", vec![30.0, 40.0])?;
+    /// # let open = |questions| {
+    /// #     let (unit, split) = (PrivacyUnit::person(1)?, Split::evenly(questions)?);
+    /// #     Context::new(table.clone(), unit, Budget::epsilon_delta(1.0, 1e-6)?, split)
+    /// # };
+    /// let (few, many) = (open(2)?, open(100)?);
+    /// assert_eq!(few.query().count().best()?.mechanism(), "Laplace");
+    /// assert_eq!(many.query().count().best()?.mechanism(), "Gaussian");
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`noise`](Statistic::noise).
+    pub fn best(self) -> Result<Question<'c, MO, TO>> {
+        let first = self.0.solve();
+        if !MO::TIGHT {
+            return first;
+        }
+        match (first, self.0.solve_gaussian()) {
+            (Ok(one), Ok(other)) => {
+                let (error, errors) = (one.accuracy(Context::<MO>::ALPHA)?, &other);
+                let better = errors.accuracy(Context::<MO>::ALPHA)? < error;
+                Ok(if better { other } else { one })
+            }
+            (Err(_), Ok(only)) | (Ok(only), Err(_)) => Ok(only),
+            (Err(error), Err(_)) => Err(error),
+        }
+    }
     /// Find the least Laplace noise that fits the query's share of the budget.
     ///
     /// # Errors
@@ -40,9 +79,10 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     }
     /// Find the least Gaussian noise that fits the query's share of the budget.
     ///
-    /// Under an epsilon and a delta, the noise is such that its epsilon, at the query's share of
-    /// delta, is the query's share of epsilon, to four digits. The accounting is exact for single
-    /// numbers, and uses zero-concentrated privacy for several integers.
+    /// Under an epsilon and a delta, the loss is a `mu` in Gaussian differential privacy, and the
+    /// share is one of the `mu^2` that the budget has room for: see the table of what is proved in
+    /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount). Integers get noise of
+    /// the continuous normal law, rounded to an integer.
     ///
     /// # Errors
     /// Those of [`noise`](Statistic::noise); `BudgetExceeded` when no delta is left.
@@ -50,14 +90,17 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     where
         MO: WithGaussian,
     {
-        if MO::TAKES_DELTA { self.0.solve_at_delta() } else { self.noise() }
+        if MO::TAKES_DELTA { self.0.solve_gaussian() } else { self.noise() }
     }
 }
 /// A choice among candidates, by noisy scores.
-pub struct Choice<'c, MO: Accounted, TO: Carrier>(Plan<'c, MO, TO>);
+pub struct Choice<'c, MO: Accounted, TO: Carrier>(Draft<'c, MO, TO>);
 impl<'c, MO: Accounted, TO: Carrier> Choice<'c, MO, TO> {
-    pub(super) fn new(plan: Plan<'c, MO, TO>) -> Self {
-        Choice(plan)
+    pub(super) fn new(draft: Draft<'c, MO, TO>) -> Self {
+        Choice(draft)
+    }
+    pub(super) fn into_draft(self) -> Draft<'c, MO, TO> {
+        self.0
     }
     /// Find the least noise on the scores that fits the query's share of the budget.
     ///

@@ -1,0 +1,231 @@
+//! Queries before their noise is known.
+
+use std::sync::Arc;
+
+use opendp_core::arith::Exact;
+use opendp_core::search::binary_search;
+use opendp_core::{Carrier, Error, Measurement, Result, SymmetricDistance};
+use opendp_measurements::Scale;
+use opendp_measurements::accounting::Kind;
+use opendp_measurements::accuracy::Noise;
+
+use super::account::{Cost, Room, Wanted};
+use super::question::Question;
+use super::report::ErrorIn;
+use super::{Accounted, Context, TableDomain};
+
+/// A measurement of a table.
+pub(crate) type OfTable<MO, TO> = Measurement<TableDomain, SymmetricDistance, MO, TO>;
+/// Make the measurement of a query from its free parameters.
+pub(crate) type Build<MO, TO> = Box<dyn Fn(Dials) -> Result<Built<MO, TO>> + Send + Sync>;
+/// Bound the error of answers from the scale of noise, for measurements that do not do so
+/// themselves.
+pub(crate) type Bound = Arc<dyn Fn(Scale, f64) -> Result<f64> + Send + Sync>;
+/// Compute the square of `mu` at a distance.
+type Square = Arc<dyn Fn(&u32) -> Result<Exact> + Send + Sync>;
+
+/// A measurement of a table, and its loss in Gaussian differential privacy if it has one.
+pub(crate) struct Built<MO: Accounted, TO: Carrier> {
+    pub(crate) measurement: OfTable<MO, TO>,
+    pub(crate) mu_squared: Option<Square>,
+}
+impl<MO: Accounted, TO: Carrier> Built<MO, TO> {
+    pub(crate) fn cost(&self, d_in: &u32) -> Result<Cost> {
+        let mu_squared = self.mu_squared.as_ref().map(|square| square(d_in)).transpose()?;
+        Ok(Cost { parts: self.measurement.exact_map(d_in)?, mu_squared })
+    }
+    pub(crate) fn mu_squared(&self, d_in: &u32) -> Result<Exact> {
+        match &self.mu_squared {
+            Some(square) => square(d_in),
+            None => Err(Error::NotImplemented(
+                "this statistic has no Gaussian noise: write `.laplace()`".into(),
+            )),
+        }
+    }
+}
+
+/// The free parameters of a query.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dials {
+    pub(crate) scale: Scale,
+    pub(crate) threshold: i64,
+    /// The delta at which Gaussian noise states its epsilon, if the budget has one.
+    pub(crate) delta: Option<f64>,
+}
+/// A threshold that hides all keys, and costs no delta.
+const HIGH: i64 = 1 << 53;
+
+/// A query without its noise.
+pub(crate) struct Draft<'c, MO: Accounted, TO: Carrier> {
+    pub(crate) context: &'c Context<MO>,
+    pub(crate) share: Result<Wanted>,
+    pub(crate) words: String,
+    pub(crate) mechanism: &'static str,
+    pub(crate) error_in: ErrorIn,
+    /// Whether to find a threshold, too.
+    pub(crate) threshold: bool,
+    /// The distribution of the noise on each number, if the answer is a number with noise.
+    pub(crate) noise: Option<fn(Scale, bool) -> Noise>,
+    pub(crate) bound: Option<Bound>,
+    pub(crate) build: Result<Build<MO, TO>>,
+}
+impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
+    /// Find the least noise that fits the share.
+    pub(crate) fn solve(&self) -> Result<Question<'c, MO, TO>> {
+        let share = self.room(self.kind())?.parts;
+        let parts = if self.threshold { 1 } else { share.len() };
+        let enough = |scale: f64| Ok(fits(&self.loss(Dials::at(scale)?)?, &share, parts));
+        let scale =
+            if enough(0.0)? { 0.0 } else { binary_search(enough, None).map_err(too_small)? };
+        let (mut dials, priced) = self.admitted(Dials::at(scale)?)?;
+        if self.threshold {
+            dials.threshold = least_threshold(|threshold| {
+                Ok(fits(&self.loss(Dials { threshold, ..dials })?, &share, share.len()))
+            })?;
+            return self.question(dials);
+        }
+        Ok(self.priced(dials, priced))
+    }
+    /// Find the least Gaussian noise that fits the share of an epsilon and a delta.
+    pub(crate) fn solve_gaussian(&self) -> Result<Question<'c, MO, TO>> {
+        if self.threshold {
+            return Err(Error::NotImplemented(
+                "keys that are not public are counted with Laplace noise: write `.laplace()`"
+                    .into(),
+            ));
+        }
+        let room = self.room(Kind::Gaussian)?;
+        let delta = room.parts.get(1).map_or(0.0, Exact::to_f64_down);
+        if !(0.0 < delta) || room.mu_squared.is_zero() {
+            return Err(Error::BudgetExceeded(
+                "Gaussian noise takes some delta, and none is left to this query; nothing was run. \
+                 Or take `.laplace()`, which takes none"
+                    .into(),
+            ));
+        }
+        let dials =
+            |scale: f64| -> Result<Dials> { Ok(Dials { delta: Some(delta), ..Dials::at(scale)? }) };
+        let enough = |scale: f64| {
+            let square = self.build(dials(scale)?)?.mu_squared(&self.context.unit().distance())?;
+            Ok(square <= room.mu_squared)
+        };
+        let scale =
+            if enough(0.0)? { 0.0 } else { binary_search(enough, None).map_err(too_small)? };
+        let (dials, priced) = self.admitted(dials(scale)?)?;
+        Ok(self.priced(dials, priced))
+    }
+    /// Use the noise scale that the analyst gives, if it fits the share.
+    pub(crate) fn of_scale(&self, scale: f64) -> Result<Question<'c, MO, TO>> {
+        let share = self.room(self.kind())?.parts;
+        let mut dials = Dials::at(scale)?;
+        if self.threshold {
+            let enough = |threshold| {
+                Ok(fits(&self.loss(Dials { threshold, ..dials })?, &share, share.len()))
+            };
+            // If no threshold is high enough, the check below refuses the highest one.
+            dials.threshold = least_threshold(enough).unwrap_or(HIGH);
+        }
+        let cost = self.loss(dials)?;
+        if !fits(&cost, &share, share.len()) {
+            return Err(Error::BudgetExceeded(format!(
+                "noise of scale {scale} costs {}, and the share of this query is {}; nothing was run",
+                show::<MO>(&cost, Exact::to_f64_up),
+                show::<MO>(&share, Exact::to_f64_down),
+            )));
+        }
+        self.question(dials)
+    }
+    /// Make the question with its noise.
+    pub(crate) fn question(&self, dials: Dials) -> Result<Question<'c, MO, TO>> {
+        let built = self.build(dials)?;
+        let cost = built.cost(&self.context.unit().distance())?;
+        Ok(self.priced(dials, (built, cost)))
+    }
+    fn priced(&self, dials: Dials, (built, cost): Priced<MO, TO>) -> Question<'c, MO, TO> {
+        Question {
+            context: self.context,
+            measurement: built.measurement,
+            words: self.words.clone(),
+            mechanism: if dials.delta.is_some() { "Gaussian" } else { self.mechanism },
+            scale: dials.scale,
+            threshold: self.threshold.then_some(dials.threshold),
+            error_in: self.error_in,
+            bound: self.bound.clone(),
+            noise: self.noise,
+            cost,
+        }
+    }
+    /// Find the least threshold within a delta.
+    pub(crate) fn threshold_within(&self, dials: Dials, delta: &Exact) -> Result<i64> {
+        least_threshold(|threshold| {
+            let loss = self.loss(Dials { threshold, ..dials })?;
+            Ok(loss.get(1).is_none_or(|part| part <= delta))
+        })
+    }
+    pub(crate) fn build(&self, dials: Dials) -> Result<Built<MO, TO>> {
+        match &self.build {
+            Ok(build) => build(dials),
+            Err(error) => Err(error.clone()),
+        }
+    }
+    fn loss(&self, dials: Dials) -> Result<Vec<Exact>> {
+        self.build(dials)?.measurement.exact_map(&self.context.unit().distance())
+    }
+    fn kind(&self) -> Kind {
+        if self.threshold { Kind::WithDelta } else { Kind::Pure }
+    }
+    fn room(&self, kind: Kind) -> Result<Room> {
+        // An error of a step comes before one of the budget.
+        self.build.as_ref().map_err(Error::clone)?;
+        self.context.room(self.share.as_ref().map_err(Error::clone)?, kind)
+    }
+    /// If the account rounds the loss up, increase the noise a little to compensate.
+    fn admitted(&self, mut dials: Dials) -> Result<(Dials, Priced<MO, TO>)> {
+        let d_in = self.context.unit().distance();
+        let mut trials = 0;
+        loop {
+            let built = self.build(dials)?;
+            let cost = built.cost(&d_in)?;
+            if trials == 64 || self.context.would_admit(&cost) {
+                return Ok((dials, (built, cost)));
+            }
+            dials.scale = Scale::new(dials.scale.value().next_up())?;
+            trials += 1;
+        }
+    }
+}
+/// A measurement and what it costs.
+type Priced<MO, TO> = (Built<MO, TO>, Cost);
+impl Dials {
+    pub(crate) fn at(scale: f64) -> Result<Self> {
+        Ok(Dials { scale: Scale::new(scale)?, threshold: HIGH, delta: None })
+    }
+}
+/// Whether the first parts of a loss are within the first parts of a share.
+fn fits(loss: &[Exact], share: &[Exact], parts: usize) -> bool {
+    loss.iter().zip(share).take(parts).all(|(loss, share)| loss <= share)
+}
+/// Find the least threshold whose delta fits.
+fn least_threshold(enough: impl Fn(i64) -> Result<bool>) -> Result<i64> {
+    binary_search(enough, Some((0, HIGH))).map_err(|_| no_delta())
+}
+fn too_small(error: Error) -> Error {
+    match error {
+        Error::Search(_) => Error::BudgetExceeded(
+            "no amount of noise is enough for what is left to this query; nothing was run".into(),
+        ),
+        other => other,
+    }
+}
+fn no_delta() -> Error {
+    Error::BudgetExceeded(
+        "to count by keys that are not public takes some delta, and too little is left to this \
+         query; nothing was run. Or list the keys, which takes none: `.histogram(keys)`"
+            .into(),
+    )
+}
+/// Write a loss with the names of its parts.
+pub(crate) fn show<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> String {
+    let named = MO::PARTS.iter().zip(parts).map(|(name, part)| format!("{name} {}", float(part)));
+    named.collect::<Vec<_>>().join(", ")
+}

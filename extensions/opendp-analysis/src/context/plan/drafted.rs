@@ -1,0 +1,180 @@
+//! The questions of a plan, before and after their noise is known.
+
+use std::any::Any;
+
+use opendp_core::arith::Exact;
+use opendp_core::search::binary_search;
+use opendp_core::{Carrier, Error, Result};
+use opendp_measurements::Scale;
+use opendp_measurements::accuracy::Noise;
+
+use super::super::account::Cost;
+use super::super::draft::{Dials, Draft};
+use super::super::question::Question;
+use super::super::report::Entry;
+use super::super::{Accounted, Choice, Context, Statistic};
+use super::Goal;
+use super::Setting;
+use super::solver::{Item, Way};
+
+/// A question that a [`Plan`](super::Plan) takes: a [`Statistic`] or a [`Choice`].
+pub trait Planned<'c, MO: Accounted, TO: Carrier>: Sealed<'c, MO, TO> {}
+impl<'c, MO: Accounted, TO: Carrier> Planned<'c, MO, TO> for Statistic<'c, MO, TO> {}
+impl<'c, MO: Accounted, TO: Carrier> Planned<'c, MO, TO> for Choice<'c, MO, TO> {}
+/// Gives the draft.
+pub trait Sealed<'c, MO: Accounted, TO: Carrier> {
+    #[doc(hidden)]
+    #[allow(private_interfaces, reason = "the trait is sealed")]
+    fn draft(self) -> Draft<'c, MO, TO>;
+}
+impl<'c, MO: Accounted, TO: Carrier> Sealed<'c, MO, TO> for Statistic<'c, MO, TO> {
+    #[allow(private_interfaces, reason = "the trait is sealed")]
+    fn draft(self) -> Draft<'c, MO, TO> {
+        self.into_draft()
+    }
+}
+impl<'c, MO: Accounted, TO: Carrier> Sealed<'c, MO, TO> for Choice<'c, MO, TO> {
+    #[allow(private_interfaces, reason = "the trait is sealed")]
+    fn draft(self) -> Draft<'c, MO, TO> {
+        self.into_draft()
+    }
+}
+
+/// The errors of noise of scale 1.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Units {
+    alpha: f64,
+    laplace: f64,
+    gaussian: f64,
+}
+impl Units {
+    pub(super) fn new(alpha: f64) -> Result<Self> {
+        let one = Scale::new(1.0)?;
+        let (laplace, gaussian) = (Noise::laplace(one), Noise::gaussian(one));
+        let (laplace, gaussian) = (laplace.quantile(alpha)?, gaussian.quantile(alpha)?);
+        Ok(Units { alpha, laplace, gaussian })
+    }
+    /// Return the error of noise at scale 1, and the largest scale with an error. The lattice of
+    /// floats is finer than the scale by 40 bits or more.
+    fn of(&self, noise: Noise, rounded: bool, wanted: Option<f64>) -> Result<(f64, Option<f64>)> {
+        let one = Scale::new(1.0)?;
+        let lattice = 1.0 + 1e-11;
+        if noise == Noise::discrete_laplace(one) {
+            let fixed = wanted.map(|error| discrete_laplace(error, self.alpha));
+            return Ok((self.laplace, fixed));
+        }
+        let (unit, most) = if noise == Noise::laplace(one) {
+            (self.laplace, wanted)
+        } else if noise == Noise::discrete_gaussian(one) {
+            (self.gaussian, wanted.map(f64::floor))
+        } else {
+            (self.gaussian, wanted.map(|error| if rounded { error - 0.5 } else { error }))
+        };
+        Ok((unit, most.map(|error| error / unit / lattice)))
+    }
+}
+/// Find the largest scale of discrete Laplace noise with an error, or 0.
+fn discrete_laplace(error: f64, alpha: f64) -> f64 {
+    let within = |scale: f64| {
+        let noise = Noise::discrete_laplace(Scale::new(scale)?);
+        Ok(noise.quantile(alpha)? <= error)
+    };
+    binary_search(within, Some((0.0, error.max(1.0) * 4.0))).unwrap_or(0.0)
+}
+
+/// A draft, without the type of its answer.
+pub(super) trait Drafted<MO: Accounted> {
+    /// Describe it to the solver.
+    fn item(&self, goal: Goal, units: &Units) -> Result<Item>;
+    fn takes_delta(&self) -> bool;
+    /// Set its noise.
+    fn ready<'a>(
+        &'a self,
+        setting: Setting,
+        delta: &Exact,
+        stated: f64,
+    ) -> Result<Box<dyn Ready + 'a>>;
+}
+/// A question, without the type of its answer.
+pub(super) trait Ready {
+    fn cost(&self) -> &Cost;
+    fn accuracy(&self) -> Result<f64>;
+    fn entry(&self, left: Vec<Exact>) -> Entry;
+    fn run(self: Box<Self>) -> Result<Box<dyn Any + Send>>;
+}
+impl<MO: Accounted, TO: Carrier> Drafted<MO> for Draft<'_, MO, TO> {
+    fn item(&self, goal: Goal, units: &Units) -> Result<Item> {
+        let (wanted, weight) = match goal {
+            Goal::Weight(weight) => (None, weight),
+            Goal::Within(error) => (Some(error), 0.0),
+        };
+        let one = Scale::new(1.0)?;
+        let (plain, gaussian) = (
+            self.noise.map(|of| of(one, MO::NOISE == "Gaussian")),
+            self.noise.map(|of| of(one, true)),
+        );
+        let d_in = self.context.unit().distance();
+        let loss = self.build(Dials::at(1.0)?)?.measurement.exact_map(&d_in)?;
+        let loss = loss.first().map_or(0.0, Exact::to_f64_up);
+        let (error, fixed) = match (&self.bound, plain) {
+            (Some(bound), _) => {
+                let unit = bound(one, units.alpha)?;
+                (unit, wanted.map(|error| error / unit / (1.0 + 1e-11)))
+            }
+            (None, plain) => {
+                let noise = plain.unwrap_or_else(|| Noise::discrete_laplace(one));
+                units.of(noise, false, wanted)?
+            }
+        };
+        let size = if MO::SQUARES { (2.0 * loss).sqrt() } else { loss };
+        let usable = |way: &Way| way.fixed.is_none_or(|scale| 0.0 < scale);
+        let pure = Some(Way { size, error, fixed }).filter(usable);
+        let mut item = match MO::SQUARES {
+            true => Item { pure: None, gaussian: pure, weight },
+            false => Item { pure, gaussian: None, weight },
+        };
+        if let (true, false, Some(noise)) = (MO::TIGHT, self.threshold, gaussian) {
+            let dials = Dials { delta: Some(0.5), ..Dials::at(1.0)? };
+            let square = self.build(dials)?.mu_squared(&d_in)?.to_f64_up();
+            let rounded = plain == Some(Noise::discrete_laplace(one));
+            let (error, fixed) = units.of(noise, rounded, wanted)?;
+            item.gaussian = Some(Way { size: square.sqrt(), error, fixed }).filter(usable);
+        }
+        if item.pure.is_none() && item.gaussian.is_none() {
+            let reason = "no noise is as fine as this for a release of integers";
+            return Err(Error::argument("goal", reason));
+        }
+        Ok(item)
+    }
+    fn takes_delta(&self) -> bool {
+        self.threshold
+    }
+    fn ready<'a>(
+        &'a self,
+        setting: Setting,
+        delta: &Exact,
+        stated: f64,
+    ) -> Result<Box<dyn Ready + 'a>> {
+        let mut dials = Dials::at(setting.scale.value())?;
+        dials.delta = setting.gaussian.then_some(stated);
+        if self.threshold {
+            dials.threshold = self.threshold_within(dials, delta)?;
+        }
+        Ok(Box::new(self.question(dials)?))
+    }
+}
+impl<MO: Accounted, TO: Carrier> Ready for Question<'_, MO, TO> {
+    fn cost(&self) -> &Cost {
+        &self.cost
+    }
+    fn accuracy(&self) -> Result<f64> {
+        Question::accuracy(self, Context::<MO>::ALPHA)
+    }
+    fn entry(&self, left: Vec<Exact>) -> Entry {
+        Question::entry(self, Ready::accuracy(self).ok(), left)
+    }
+    fn run(self: Box<Self>) -> Result<Box<dyn Any + Send>> {
+        let accuracy = Ready::accuracy(&*self).ok();
+        Ok(Box::new(self.answer(accuracy)?))
+    }
+}

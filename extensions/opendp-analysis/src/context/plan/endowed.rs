@@ -1,0 +1,130 @@
+//! What a plan may spend, and the best way to spend it.
+
+use opendp_core::Result;
+use opendp_core::arith::Exact;
+use opendp_measurements::accounting::AdaptiveAccount;
+
+use super::super::Accounted;
+use super::super::account::{Account, Wanted};
+use super::solver::{Demand, Endowment, Frontier, Item, Mode};
+
+/// What a plan may spend.
+#[derive(Clone, Debug)]
+pub(crate) struct Endowed {
+    /// The alternatives, with their deltas.
+    alternatives: Vec<(Endowment, Exact)>,
+    /// The budget and the part of it, if the plan may open the account.
+    open: Option<(Exact, Exact, Exact)>,
+    /// Whether both kinds of noise may be used.
+    tight: bool,
+    /// The delta for Gaussian noise, if the budget has one.
+    pub(super) delta: Option<f64>,
+    /// All of the budget's delta.
+    pub(super) full_delta: Option<f64>,
+    thresholds: u32,
+}
+/// The best way to spend it.
+pub(super) struct Best {
+    pub(super) mode: Mode,
+    pub(super) room: Endowment,
+    pub(super) delta_of_each: Exact,
+    pub(super) stated: f64,
+    pub(super) reserved: Option<[Exact; 2]>,
+}
+impl Endowed {
+    pub(crate) fn new<MO: Accounted>(account: &Account<MO>, wanted: Wanted) -> Result<Self> {
+        let (budget, alternatives) = (account.budget(), account.endowments(&wanted)?);
+        let delta = budget.get(1).map(Exact::to_f64_down).filter(|_| MO::TIGHT);
+        let open = match (budget.as_slice(), wanted) {
+            ([epsilon, delta], Wanted::Fraction(part)) if account.may_reserve() => {
+                Some((epsilon.clone(), delta.clone(), part))
+            }
+            _ => None,
+        };
+        let (tight, thresholds) = (MO::TIGHT, 0);
+        Ok(Endowed { alternatives, open, tight, delta, full_delta: delta, thresholds })
+    }
+    /// Keep a quarter of delta for thresholds, if there are any.
+    pub(super) fn with_thresholds(mut self, thresholds: usize) -> Self {
+        self.thresholds = u32::try_from(thresholds).unwrap_or(u32::MAX);
+        if 0 < self.thresholds {
+            self.delta = self.delta.map(|delta| delta * 0.75);
+        }
+        self
+    }
+    pub(super) fn modes(&self) -> impl Iterator<Item = Mode> + use<> {
+        let tight = self.tight;
+        Mode::ALL.into_iter().filter(move |mode| tight || !(mode.gaussian || mode.by_mu))
+    }
+    /// Find the best way, or none if the wanted accuracies do not fit.
+    pub(super) fn best(&self, items: &[Item]) -> Result<Option<Best>> {
+        let demands = self.demands(items);
+        let mut best: Option<(f64, f64, Mode, Endowment, Exact)> = None;
+        for (room, delta) in self.rooms(&demands)? {
+            for (mode, demand) in &demands {
+                let Some((value, part)) = demand.value(room) else { continue };
+                if best.as_ref().is_none_or(|best| (value, part) < (best.0, best.1)) {
+                    best = Some((value, part, *mode, room, delta.clone()));
+                }
+            }
+        }
+        let Some((_, _, mode, room, delta)) = best else { return Ok(None) };
+        let stated = self.stated(items.len());
+        let Some((epsilon, all, part)) = &self.open else {
+            let delta_of_each = self.of_each(&delta)?;
+            return Ok(Some(Best { mode, room, delta_of_each, stated, reserved: None }));
+        };
+        let pure = Exact::from_f64(room.pure)?.over(part);
+        // The last trial is all of epsilon, but for rounding.
+        let pure = if epsilon <= &pure { epsilon.clone() } else { pure };
+        let near = pure.to_f64_up() * (1.0 + 1e-12);
+        let pure = if epsilon.to_f64_down() <= near { epsilon.clone() } else { pure };
+        let deltas =
+            if 0 < self.thresholds { all.over(&Exact::from_f64(4.0)?) } else { Exact::ZERO };
+        let filter = AdaptiveAccount::reserving(epsilon, all, &pure, &deltas)?;
+        let filter = filter.filters().pop();
+        let exact = |left: &Exact| left.times(part).to_f64_down();
+        let room = filter.map_or(room, |filter| Endowment {
+            pure: exact(&filter.epsilon),
+            square: exact(&filter.mu_squared),
+        });
+        // The room was interpolated. What it is may be a little less.
+        if mode.demand(items).and_then(|demand| demand.value(room)).is_none() {
+            return Ok(None);
+        }
+        let delta_of_each = self.of_each(&deltas.times(part))?;
+        Ok(Some(Best { mode, room, delta_of_each, stated, reserved: Some([pure, deltas]) }))
+    }
+    /// Return how much larger than the room the losses are that wanted accuracies take.
+    pub(super) fn stretch(&self, items: &[Item]) -> Result<f64> {
+        let demands = self.demands(items);
+        let mut least = f64::INFINITY;
+        for (room, _) in self.rooms(&demands)? {
+            for (_, demand) in &demands {
+                least = least.min(demand.stretch(room));
+            }
+        }
+        // The room is interpolated.
+        Ok(least * if self.open.is_some() { 1.005 } else { 1.0 })
+    }
+    fn demands(&self, items: &[Item]) -> Vec<(Mode, Demand)> {
+        self.modes().filter_map(|mode| Some((mode, mode.demand(items)?))).collect()
+    }
+    fn rooms(&self, demands: &[(Mode, Demand)]) -> Result<Vec<(Endowment, Exact)>> {
+        let (Some((epsilon, _, part)), Some(delta)) = (&self.open, self.delta) else {
+            return Ok(self.alternatives.clone());
+        };
+        let demands: Vec<Demand> = demands.iter().map(|(_, demand)| *demand).collect();
+        let frontier = Frontier::new(epsilon.to_f64_down(), delta, &demands)?;
+        let part = part.to_f64_down();
+        let share =
+            |room: Endowment| Endowment { pure: room.pure * part, square: room.square * part };
+        Ok(frontier.trials().map(|room| (share(room), Exact::ZERO)).collect())
+    }
+    fn stated(&self, count: usize) -> f64 {
+        self.full_delta.unwrap_or(0.0) / count as f64 / 64.0
+    }
+    fn of_each(&self, deltas: &Exact) -> Result<Exact> {
+        Ok(deltas.over(&Exact::from_f64(f64::from(self.thresholds.max(1)))?))
+    }
+}

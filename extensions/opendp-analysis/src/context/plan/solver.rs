@@ -1,0 +1,217 @@
+//! The scales of several questions, solved jointly.
+//!
+//! All numbers here are approximate. The account decides on exact losses whether they fit.
+
+use opendp_core::Result;
+use opendp_measurements::accounting::joined_mu;
+
+/// Bounds `mu` of a pure loss by a multiple of it: `sqrt(pi / 2)`.
+const MU_OF_PURE: f64 = 1.253_314_137_315_500_3;
+/// Leaves room for the rounding of the losses.
+const ROOM: f64 = 1.0 + 1e-8;
+/// The number of trials of the part that pure losses get.
+const TRIALS: u32 = 512;
+/// The number of parts at which the room of Gaussian noise is computed; between them it is
+/// interpolated.
+const NODES: u32 = 12;
+
+/// One kind of noise for a question.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    /// The loss times the scale: an epsilon, a `mu`, or the square root of twice a rho.
+    pub(super) size: f64,
+    /// The error at a scale of 1.
+    pub(super) error: f64,
+    /// The largest scale with the wanted accuracy, if one is wanted.
+    pub(super) fixed: Option<f64>,
+}
+/// A question: its noise of a pure loss, and its Gaussian noise.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item {
+    pub(super) pure: Option<Way>,
+    pub(super) gaussian: Option<Way>,
+    /// The weight, unless an accuracy is wanted.
+    pub(super) weight: f64,
+}
+/// Room for pure losses that add up, and for `mu^2` that add up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Endowment {
+    pub(crate) pure: f64,
+    pub(crate) square: f64,
+}
+/// What is paid for with what.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mode {
+    /// Whether numbers get Gaussian noise where they can.
+    pub(super) gaussian: bool,
+    /// Whether pure losses are paid for by their `mu^2`.
+    pub(super) by_mu: bool,
+}
+/// What all questions take of each kind of room.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Demand {
+    pub(super) pure: f64,
+    pub(super) square: f64,
+    pure_weight: f64,
+    square_weight: f64,
+}
+impl Mode {
+    pub(super) const ALL: [Mode; 4] = [
+        Mode { gaussian: true, by_mu: false },
+        Mode { gaussian: true, by_mu: true },
+        Mode { gaussian: false, by_mu: false },
+        Mode { gaussian: false, by_mu: true },
+    ];
+    /// Return the noise of a question, and whether it takes of the room for `mu^2`.
+    pub(super) fn of(self, item: &Item) -> Option<(Way, bool)> {
+        match (item.gaussian, item.pure) {
+            (Some(way), None) => Some((way, true)),
+            (Some(way), _) if self.gaussian => Some((way, true)),
+            (_, Some(way)) if self.by_mu => {
+                Some((Way { size: way.size * MU_OF_PURE, ..way }, true))
+            }
+            (_, way) => way.map(|way| (way, false)),
+        }
+    }
+    /// Add up what the questions take.
+    pub(super) fn demand(self, items: &[Item]) -> Option<Demand> {
+        let mut all = Demand::default();
+        for item in items {
+            let (way, square) = self.of(item)?;
+            match (way.fixed, square) {
+                (Some(scale), false) => all.pure += way.size / scale,
+                (Some(scale), true) => all.square += (way.size / scale).powi(2),
+                (None, false) => all.pure_weight += third(item.weight * square_of(way)),
+                (None, true) => all.square_weight += (item.weight * square_of(way)).sqrt(),
+            }
+        }
+        Some(all)
+    }
+    /// Find the scales of all questions.
+    pub(super) fn scales(self, items: &[Item], all: &Demand, room: Endowment) -> Vec<f64> {
+        let pure = (room.pure - all.pure) / ROOM / all.pure_weight;
+        let square = (room.square - all.square) / ROOM / all.square_weight;
+        let scale = |item: &Item| {
+            let Some((way, by_square)) = self.of(item) else { return f64::INFINITY };
+            match (way.fixed, by_square) {
+                (Some(scale), _) => scale,
+                // A statistic that nobody changes needs no noise.
+                _ if way.size == 0.0 => 0.0,
+                (None, false) => way.size / (pure * third(item.weight * square_of(way))),
+                (None, true) => way.size / (square * (item.weight * square_of(way)).sqrt()).sqrt(),
+            }
+        };
+        items.iter().map(scale).collect()
+    }
+}
+impl Demand {
+    /// The weighted sum of squared errors that some room buys, then the part of it that wanted
+    /// accuracies take. `None` when it is too small.
+    ///
+    /// With `c` the weight times the square of error and size, epsilon in proportion to the third
+    /// root of `c` minimises the sum of `c / epsilon^2`, and `mu^2` in proportion to its square
+    /// root that of `c / mu^2` (Lagrange multipliers).
+    pub(super) fn value(&self, room: Endowment) -> Option<(f64, f64)> {
+        let part = |taken: f64, weight: f64, room: f64, power: i32| {
+            if taken == 0.0 && weight == 0.0 {
+                return Some((0.0, 0.0));
+            }
+            let left = room / ROOM - taken;
+            let enough = if weight == 0.0 { 0.0 <= left } else { 0.0 < left };
+            let value = if weight == 0.0 { 0.0 } else { weight.powi(power + 1) / left.powi(power) };
+            enough.then(|| (value, taken / room))
+        };
+        let pure = part(self.pure, self.pure_weight, room.pure, 2)?;
+        let square = part(self.square, self.square_weight, room.square, 1)?;
+        Some((pure.0 + square.0, pure.1.max(square.1)))
+    }
+    /// The factor by which wanted accuracies must grow to fit some room.
+    pub(super) fn stretch(&self, room: Endowment) -> f64 {
+        let pure = if self.pure == 0.0 { 0.0 } else { self.pure / room.pure };
+        let square = if self.square == 0.0 { 0.0 } else { (self.square / room.square).sqrt() };
+        pure.max(square) * ROOM
+    }
+    fn takes_only_one_kind(&self) -> bool {
+        self.pure + self.pure_weight == 0.0 || self.square + self.square_weight == 0.0
+    }
+}
+fn square_of(way: Way) -> f64 {
+    (way.error * way.size).powi(2)
+}
+/// The third root, by Newton's method.
+fn third(x: f64) -> f64 {
+    if !(0.0 < x && x.is_finite()) {
+        return x;
+    }
+    // A third of the exponent gives a start within a factor of 2.
+    let mut root = f64::from_bits(x.to_bits() / 3 + (0x3ff << 52) / 3 * 2);
+    for _ in 0..40 {
+        let next = (2.0 * root + x / (root * root)) / 3.0;
+        if (next - root).abs() <= 1e-15 * root {
+            break;
+        }
+        root = next;
+    }
+    root
+}
+
+/// The room for Gaussian noise next to pure losses of a part of epsilon, at a delta.
+pub(super) struct Frontier {
+    epsilon: f64,
+    /// The pure loss and the `mu` at each node.
+    nodes: Vec<(f64, f64)>,
+}
+impl Frontier {
+    pub(super) fn new(epsilon: f64, delta: f64, demands: &[Demand]) -> Result<Self> {
+        // Without a question that needs both kinds, only the two ends are needed.
+        let ends = demands.iter().all(Demand::takes_only_one_kind);
+        let count = if ends { 1 } else { NODES };
+        let node = |k: u32| {
+            let pure = epsilon * smooth(f64::from(k) / f64::from(count));
+            Ok((pure, joined_mu(pure, epsilon, delta)?))
+        };
+        let nodes = (0..=count).map(node).collect::<Result<_>>()?;
+        Ok(Frontier { epsilon, nodes })
+    }
+    /// Return room at many parts.
+    pub(super) fn trials(&self) -> impl Iterator<Item = Endowment> + '_ {
+        let ends = self.nodes.len() == 2;
+        (0..=TRIALS).filter(move |k| !ends || [0, TRIALS].contains(k)).map(|k| {
+            let pure = self.epsilon * smooth(f64::from(k) / f64::from(TRIALS));
+            let mu = self.nodes.windows(2).find_map(|pair| match pair {
+                [a, b] if pure <= b.0 => Some(a.1 + (pure - a.0) / (b.0 - a.0) * (b.1 - a.1)),
+                _ => None,
+            });
+            Endowment { pure, square: mu.unwrap_or(0.0).powi(2) }
+        })
+    }
+}
+/// Grow from 0 to 1 slowly at both ends.
+fn smooth(u: f64) -> f64 {
+    u * u * (3.0 - 2.0 * u)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn third_roots_are_right() {
+        for x in [1e-300, 1e-9, 0.5, 1.0, 8.0, 1e9, 1e300] {
+            let root = third(x);
+            assert!((root * root * root / x - 1.0).abs() < 1e-14, "{x} {root}");
+        }
+        assert_eq!(third(0.0), 0.0);
+    }
+    #[test]
+    fn the_room_between_nodes_is_interpolated_to_half_a_percent() {
+        let mixed = Demand { pure: 1.0, square: 1.0, ..Demand::default() };
+        let frontier = Frontier::new(1.0, 1e-6, &[mixed]).unwrap();
+        for room in frontier.trials().step_by(37).filter(|room| room.pure < 0.9) {
+            let exact = joined_mu(room.pure, 1.0, 1e-6).unwrap();
+            assert!((room.square.sqrt() / exact - 1.0).abs() < 5e-3, "{room:?} {exact}");
+        }
+        let ends = Frontier::new(1.0, 1e-6, &[Demand::default()]).unwrap();
+        assert_eq!(ends.trials().count(), 2);
+    }
+}

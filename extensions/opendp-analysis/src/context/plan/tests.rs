@@ -1,0 +1,344 @@
+use opendp_core::{Approximate, MaxDivergence};
+
+use super::super::{PrivacyUnit, Rows, Split, Statistic, Table};
+use super::*;
+
+type Tight = Approximate<MaxDivergence>;
+
+fn table() -> Table {
+    let city = |i: i64| if i % 20 == 0 { "Lille" } else { "Lyon" }.to_owned();
+    Table::new()
+        .with("age", (0..1000).map(|i| i % 100).collect::<Vec<i64>>())
+        .unwrap()
+        .with("income", (0..1000).map(|i| f64::from(i % 100) * 100.0).collect::<Vec<f64>>())
+        .unwrap()
+        .with("city", (0..1000).map(city).collect())
+        .unwrap()
+}
+fn open<MO: Accounted>(budget: Result<Budget<MO>>, split: Split) -> Context<MO> {
+    let unit = PrivacyUnit::person(2).unwrap();
+    Context::new(table(), unit, budget.unwrap(), split).unwrap()
+}
+fn tight() -> Context<Tight> {
+    open(Budget::epsilon_delta(1.0, 1e-6), Split::as_you_go())
+}
+fn income<MO: Accounted>(context: &Context<MO>, most: f64) -> Rows<'_, MO, f64> {
+    context.query().column("income").impute(0.0).clamp(0.0, most)
+}
+fn count<MO: Accounted>(context: &Context<MO>) -> Statistic<'_, MO, i64> {
+    context.query().count()
+}
+/// Minimise a function of shares that add up to 1, by moving ever smaller parts between pairs.
+fn minimise(count: usize, value: impl Fn(&[f64]) -> f64) -> (f64, Vec<f64>) {
+    let mut shares = vec![1.0 / count as f64; count];
+    let mut best = value(&shares);
+    let mut part = 0.5;
+    while 1e-5 < part {
+        let mut moved = false;
+        for (from, to) in (0..count).flat_map(|from| (0..count).map(move |to| (from, to))) {
+            let mut trial = shares.clone();
+            let amount = trial[from] * part;
+            trial[from] -= amount;
+            trial[to] += amount;
+            let found = value(&trial);
+            if from != to && found < best {
+                (best, shares, moved) = (found, trial, true);
+            }
+        }
+        if !moved {
+            part /= 2.0;
+        }
+    }
+    (best, shares)
+}
+/// Compute delta of a normal shift in plain floats.
+fn delta_of(mu: f64, epsilon: f64) -> f64 {
+    let tail = |x: f64| {
+        let density = (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt();
+        if x > 2.5 {
+            return density / (1..200).rev().fold(x, |t, k| x + f64::from(k) / t);
+        }
+        let (mut term, mut sum) = (x, x);
+        for k in 1..200 {
+            term *= x * x / f64::from(2 * k + 1);
+            sum += term;
+        }
+        0.5 - density * sum
+    };
+    tail(epsilon / mu - mu / 2.0) - epsilon.exp() * tail(epsilon / mu + mu / 2.0)
+}
+/// Find the room for noise next to a pure loss, in plain floats.
+fn room(pure: f64) -> f64 {
+    let p = 1.0 / (1.0 + (-pure).exp());
+    let (mut low, mut high) = (1e-9, 1.0);
+    for _ in 0..60 {
+        let mu: f64 = (low + high) / 2.0;
+        let delta = p * delta_of(mu, 1.0 - pure) + (1.0 - p) * delta_of(mu, 1.0 + pure);
+        if delta <= 1e-6 { low = mu } else { high = mu }
+    }
+    low
+}
+const WEIGHTS: [f64; 4] = [1.0, 9.0, 0.2, 100.0];
+const BOUNDS: [f64; 4] = [1.0, 5.0, 100.0, 0.5];
+
+#[test]
+fn weighted_sums_under_a_rho_are_as_good_as_an_independent_optimum() {
+    let context = open(Budget::rho(0.3), Split::as_you_go());
+    let mut plan = context.plan();
+    let asked: Vec<_> = WEIGHTS
+        .iter()
+        .zip(BOUNDS)
+        .map(|(w, b)| plan.ask(income(&context, b).sum(), Goal::Weight(*w)).unwrap())
+        .collect();
+    let solved = plan.solve().unwrap();
+    let value = |scale: &dyn Fn(usize) -> f64| -> f64 {
+        (0..4).map(|i| WEIGHTS[i] * scale(i).powi(2)).sum()
+    };
+    let found = value(&|i| solved.scale(asked[i]).unwrap());
+    // Two rows of at most the bound: rho = (2 b / sigma)^2 / 2.
+    let (best, _) = minimise(4, |shares| value(&|i| 2.0 * BOUNDS[i] / (0.6 * shares[i]).sqrt()));
+    assert!(found < best * 1.01 && best < found * 1.001, "{found} {best}");
+    solved.release().unwrap();
+    assert!(context.remaining().unwrap() < 1e-6);
+}
+#[test]
+fn weighted_sums_under_an_epsilon_are_as_good_as_an_independent_optimum() {
+    let context = open(Budget::epsilon(0.7), Split::as_you_go());
+    let mut plan = context.plan();
+    let asked: Vec<_> = WEIGHTS
+        .iter()
+        .zip(BOUNDS)
+        .map(|(w, b)| plan.ask(income(&context, b).sum(), Goal::Weight(*w)).unwrap())
+        .collect();
+    let solved = plan.solve().unwrap();
+    let value = |scale: &dyn Fn(usize) -> f64| -> f64 {
+        (0..4).map(|i| WEIGHTS[i] * scale(i).powi(2)).sum()
+    };
+    let found = value(&|i| solved.scale(asked[i]).unwrap());
+    let (best, _) = minimise(4, |shares| value(&|i| 2.0 * BOUNDS[i] / (0.7 * shares[i])));
+    assert!(found < best * 1.01 && best < found * 1.001, "{found} {best}");
+    solved.release().unwrap();
+    assert!(context.remaining().unwrap() < 1e-6);
+}
+#[test]
+fn gaussian_sums_and_medians_are_as_good_as_an_independent_optimum() {
+    for sums in [12, 3] {
+        let context = tight();
+        let mut plan = context.plan();
+        let goal = Goal::Weight(1.0);
+        let counts: Vec<_> = (0..sums).map(|_| plan.ask(count(&context), goal).unwrap()).collect();
+        let ages = || context.query().column::<i64>("age").median((0..100).collect());
+        let medians = [0, 1].map(|_| plan.ask(ages(), goal).unwrap());
+        let solved = plan.solve().unwrap();
+        let squares = |found: &dyn Fn(bool) -> f64| {
+            found(true).powi(2) * f64::from(sums) + found(false).powi(2) * 2.0
+        };
+        let error = |gaussian: bool| {
+            if gaussian { solved.accuracy(counts[0]) } else { solved.accuracy(medians[0]) }.unwrap()
+        };
+        let found = squares(&error);
+        // Two rows: a count moves by 2, and epsilon of a median is 2 / scale, at ln(100 / 0.05).
+        let pure = (100.0_f64 / 0.05).ln() * 2.0;
+        let best = (1..100).map(|percent| {
+            let epsilon = f64::from(percent) / 100.0;
+            let mu = room(epsilon) / f64::from(sums).sqrt();
+            squares(&|gaussian| {
+                if gaussian { 2.0 * 1.959_964 / mu } else { pure / (epsilon / 2.0) }
+            })
+        });
+        let best = best.fold(f64::INFINITY, f64::min);
+        // Laplace noise for all is an alternative that the optimiser may find, too.
+        let laplace = |e: f64| squares(&|g| if g { 2.0 * 3.0 / e } else { pure / e });
+        let all = (1..1000).map(|k| {
+            let counts = f64::from(k) / 1000.0;
+            let e = counts / f64::from(sums);
+            (2.0 * 3.0 / e).powi(2) * f64::from(sums)
+                + (pure / ((1.0 - counts) / 2.0)).powi(2) * 2.0
+        });
+        let best = best.min(all.fold(f64::INFINITY, f64::min));
+        assert!(best <= laplace(1.0 / f64::from(sums + 2)));
+        // The rounding of a count is half of a row.
+        let rounding = 2.0 * found.sqrt() * f64::from(sums).sqrt();
+        assert!(found - rounding < best * 1.01, "{sums}: {found} {best}");
+        solved.release().unwrap();
+        let (spent, left) = (context.report().exact_total()[0].to_f64_up(), context.remaining());
+        assert!(spent <= 1.000_002 && left.unwrap().0 < 1e-2, "{spent}");
+    }
+}
+#[test]
+fn a_hundred_counts_of_a_plan_get_the_whole_budget() {
+    let context = tight();
+    let mut plan = context.plan();
+    let goal = Goal::Weight(1.0);
+    let asked: Vec<_> = (0..100).map(|_| plan.ask(count(&context), goal).unwrap()).collect();
+    let solved = plan.solve().unwrap();
+    let best = 2.0 * 10.0 / room(0.0);
+    for one in &asked {
+        assert!((solved.scale(*one).unwrap() / best - 1.0).abs() < 1e-4);
+    }
+    let mut answers = solved.release().unwrap();
+    assert_eq!(answers.take(asked[7]).unwrap().mechanism(), "Gaussian");
+    let report = context.report();
+    assert!(report.exact_total()[0].to_f64_up() <= 1.000_001);
+    let later = tight();
+    for entry in report.entries() {
+        later.carry_over(entry.clone()).unwrap();
+    }
+    assert!(later.remaining().unwrap() == context.remaining().unwrap());
+}
+#[test]
+fn wanted_accuracies_are_reached_by_the_budget_that_they_need_and_not_by_less() {
+    fn try_at<MO: Accounted>(context: &Context<MO>, fits: bool) -> Option<MO::Distance>
+    where
+        f64: super::super::Noisy<MO>,
+    {
+        let mut plan = context.plan();
+        let cities = ["Lyon", "Lille"].map(str::to_owned).to_vec();
+        let cities = context.query().column::<String>("city").histogram(cities);
+        let ages = context.query().column::<i64>("age");
+        let wide = income(context, 100.0).resize(1000).mean();
+        let asked = plan.ask(cities, Goal::Within(40.0)).unwrap();
+        let mean = plan.ask(wide, Goal::Within(5.0)).unwrap();
+        let median = ages.median((0..100).collect());
+        let median = plan.ask(median, Goal::Within(200.0)).unwrap();
+        let needs = plan.needs().unwrap();
+        let solved = plan.solve();
+        assert_eq!(solved.is_ok(), fits, "{solved:?}");
+        assert!(context.report().entries().is_empty(), "to solve is not to spend");
+        let Ok(solved) = solved else {
+            let text = solved.unwrap_err().to_string();
+            assert!(text.contains("together they take") && text.contains(".stretch()"), "{text}");
+            return Some(needs);
+        };
+        let reached = [solved.accuracy(mean), solved.accuracy(median), solved.accuracy(asked)];
+        for (reached, wanted) in reached.into_iter().zip([5.0, 200.0, 40.0]) {
+            let reached = reached.unwrap();
+            assert!(reached <= wanted && wanted * 0.97 < reached, "{reached} {wanted}");
+        }
+        let mut answers = solved.release().unwrap();
+        assert_eq!(answers.take(asked).unwrap().value.len(), 3);
+        assert!(answers.take(asked).is_err(), "it was taken");
+        answers.take(mean).unwrap();
+        answers.take(median).unwrap();
+        Some(needs)
+    }
+    let pure = |epsilon: f64| open(Budget::epsilon(epsilon), Split::as_you_go());
+    let needs = try_at(&pure(5.0), true).unwrap();
+    try_at(&pure(needs * 1.000_1), true);
+    try_at(&pure(needs * 0.999), false);
+    let rho = |rho: f64| open(Budget::rho(rho), Split::as_you_go());
+    let needs = try_at(&rho(5.0), true).unwrap();
+    try_at(&rho(needs * 1.000_1), true);
+    try_at(&rho(needs * 0.999), false);
+    let both = |epsilon: f64| open(Budget::epsilon_delta(epsilon, 1e-6), Split::as_you_go());
+    let needs = try_at(&both(5.0), true).unwrap();
+    try_at(&both(needs.0 * 1.005), true);
+    try_at(&both(needs.0 * 0.99), false);
+}
+#[test]
+fn accuracies_that_do_not_fit_are_stretched_until_they_do() {
+    for weighted in [false, true] {
+        let context = tight();
+        let mut plan = context.plan();
+        let first = plan.ask(count(&context), Goal::Within(2.0)).unwrap();
+        let second = plan.ask(income(&context, 100.0).sum(), Goal::Within(100.0)).unwrap();
+        if weighted {
+            plan.ask(count(&context), Goal::Weight(1.0)).unwrap();
+        }
+        let solved = plan.stretch().unwrap();
+        let factor = solved.stretched();
+        assert!(1.0 < factor, "{factor}");
+        let reached = solved.accuracy(second).unwrap() / 100.0;
+        assert!(reached <= factor && factor * 0.97 < reached, "{reached} {factor}");
+        assert!(solved.accuracy(first).unwrap() <= 2.0 * factor);
+        solved.release().unwrap();
+        let (used, left) = (context.report().exact_total()[0].to_f64_up(), context.remaining());
+        assert!(0.97 < used && used <= 1.000_002, "{used} {left:?}");
+    }
+    let roomy = tight();
+    let mut plan = roomy.plan();
+    plan.ask(count(&roomy), Goal::Within(500.0)).unwrap();
+    assert_eq!(plan.stretch().unwrap().stretched(), 1.0);
+}
+#[test]
+fn a_plan_leaves_what_it_does_not_need_and_takes_the_share_of_its_questions() {
+    let context = tight();
+    let mut plan = context.plan();
+    plan.ask(count(&context), Goal::Within(100.0)).unwrap();
+    plan.solve().unwrap().release().unwrap();
+    // All kinds of questions can still be asked.
+    assert!(0.8 < context.remaining().unwrap().0);
+    let rest = Budget::epsilon_delta(0.8, 1e-7).unwrap();
+    context.query().spending(rest).count().laplace().unwrap().release().unwrap();
+    // Two of four questions get half.
+    let context = open(Budget::epsilon(1.0), Split::evenly(4).unwrap());
+    let mut plan = context.plan();
+    let one = plan.ask(count(&context), Goal::Weight(1.0)).unwrap();
+    plan.ask(count(&context), Goal::Weight(1.0)).unwrap();
+    let solved = plan.solve().unwrap();
+    assert!((solved.scale(one).unwrap() - 8.0).abs() < 1e-6);
+    solved.release().unwrap();
+    assert!((context.remaining().unwrap() - 0.5).abs() < 1e-7);
+    let mut plan = context.plan();
+    for _ in 0..3 {
+        plan.ask(count(&context), Goal::Weight(1.0)).unwrap();
+    }
+    assert_eq!(plan.solve().unwrap_err().kind(), "BudgetExceeded");
+}
+#[test]
+fn a_plan_after_other_questions_spends_an_amount_of_what_is_left() {
+    let context = tight();
+    let tenth = || Budget::epsilon_delta(0.1, 1e-7).unwrap();
+    context.query().spending(tenth()).count().gaussian().unwrap().release().unwrap();
+    let mut plan = context.plan().spending(Budget::epsilon_delta(0.4, 2e-7).unwrap());
+    let cities = context.query().column::<String>("city").count_by();
+    let cities = plan.ask(cities, Goal::Weight(1.0)).unwrap();
+    plan.ask(count(&context), Goal::Weight(1.0)).unwrap();
+    let late = context.query().spending(tenth()).count().gaussian().unwrap();
+    let mut answers = plan.solve().unwrap().release().unwrap();
+    assert!(answers.take(cities).unwrap().value.contains_key("Lyon"));
+    late.release().unwrap();
+    assert_eq!(context.report().entries().len(), 4);
+    assert!(context.report().exact_total()[0].to_f64_up() < 1.0);
+}
+#[test]
+fn a_plan_is_paid_for_as_a_whole_or_not_at_all() {
+    let context = open(Budget::epsilon(1.0), Split::as_you_go());
+    let mut plan = context.plan();
+    for _ in 0..3 {
+        plan.ask(count(&context), Goal::Weight(1.0)).unwrap();
+    }
+    let solved = plan.solve().unwrap();
+    let half = Budget::epsilon(0.5).unwrap();
+    context.query().spending(half).count().laplace().unwrap().release().unwrap();
+    let error = solved.release().unwrap_err();
+    assert!(error.to_string().ends_with("nothing was run"), "{error}");
+    assert_eq!(context.remaining().unwrap(), 0.5);
+    assert_eq!(context.report().entries().len(), 1);
+}
+#[test]
+fn a_goal_is_a_positive_number_that_integers_can_reach() {
+    let context = tight();
+    let mut plan = context.plan();
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(plan.ask(count(&context), Goal::Within(bad)).is_err());
+        assert!(plan.ask(count(&context), Goal::Weight(bad)).is_err());
+    }
+    let error = context.plan().solve().unwrap_err().to_string();
+    assert!(error.contains("at least one question"), "{error}");
+    plan.ask(count(&context), Goal::Weight(1.0)).unwrap();
+    assert!(plan.needs().unwrap_err().to_string().contains("give it an accuracy"));
+    let wrong = context.query().column::<f64>("income").sum();
+    assert!(plan.ask(wrong, Goal::Weight(1.0)).is_err());
+}
+#[test]
+fn a_statistic_that_nobody_changes_gets_no_noise() {
+    let context = tight();
+    let mut plan = context.plan();
+    let none = plan.ask(income(&context, 0.0).sum(), Goal::Weight(1.0)).unwrap();
+    let some = plan.ask(count(&context), Goal::Weight(1.0)).unwrap();
+    let solved = plan.solve().unwrap();
+    assert_eq!(solved.scale(none).unwrap(), 0.0);
+    assert!(0.0 < solved.scale(some).unwrap());
+    assert_eq!(solved.release().unwrap().take(none).unwrap().value, 0.0);
+}
