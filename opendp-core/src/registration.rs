@@ -286,38 +286,24 @@ pub const fn path_of<F>(_: &F) -> fn() -> &'static str {
 /// | `unsized_metrics` | the two of them that need no known size, `as AnyDatasetMetric` |
 #[macro_export]
 macro_rules! register {
-    ($file:literal : $f:ident as [$($name:literal),+ $(,)?]
-        ($($p:ident $(= $d:tt)?),* $(,)?)
-        $(for $($g:ident in $types:tt $(as $code:ty)? $(= $gd:ty)?),+)? $(,)?;) => {
-        const _: () = {
-            static FAMILY: $crate::Family = $crate::Family {
-                names: &[$($name),+],
-                specs: &[$((stringify!($p), $crate::__default_value!($($d)?))),*],
-                function: stringify!($f),
-                source: include_str!($file),
-                origin: $crate::Origin {
-                    package: env!("CARGO_PKG_NAME"),
-                    version: env!("CARGO_PKG_VERSION"),
-                    module: module_path!(),
-                },
-            };
-            $crate::__register!(($f $f) [] [$($([$g $types [$($code)?] [$($gd)?]])+)?]);
-        };
+    ($file:literal : $f:ident as [$($name:literal),+ $(,)?] ($($p:tt)*) $($rest:tt)*) => {
+        $crate::__register_family!($file ($f $f) [$($name),+] ($($p)*) $($rest)*);
     };
     ($file:literal : $f:ident ($($p:tt)*) $($rest:tt)*) => {
-        $crate::__register_plain!($file $f $f ($($p)*) $($rest)*);
+        $crate::__register_family!($file ($f $f) [stringify!($f)] ($($p)*) $($rest)*);
     };
     ($file:literal : $f:ident via $code:ident ($($p:tt)*) $($rest:tt)*) => {
-        $crate::__register_plain!($file $f $code ($($p)*) $($rest)*);
+        $crate::__register_family!($file ($f $code) [stringify!($f)] ($($p)*) $($rest)*);
     };
 }
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __register_plain {
-    ($file:literal $f:ident $code:ident ($($p:ident $(= $d:tt)?),* $(,)?) $($rest:tt)*) => {
+macro_rules! __register_family {
+    ($file:literal ($f:ident $code:ident) [$($name:expr),+]
+        ($($p:ident $(= $d:tt)?),* $(,)?) $($rest:tt)*) => {
         const _: () = {
             static FAMILY: $crate::Family = $crate::Family {
-                names: &[stringify!($f)],
+                names: &[$($name),+],
                 specs: &[$((stringify!($p), $crate::__default_value!($($d)?))),*],
                 function: stringify!($f),
                 source: include_str!($file),
