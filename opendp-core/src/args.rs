@@ -16,7 +16,7 @@ use crate::erased::{
 use crate::{
     ArgumentType, Codec, Constructed, Domain, Error, Measure, Measurement, Metric, MetricOn, Named,
     Odometer, PrivacyMap, Registration, Result, Space, StabilityMap, TypeName, UserDistance,
-    UserDomain, VectorDomain,
+    UserDomain,
 };
 
 /// One argument.
@@ -467,53 +467,6 @@ impl<MO: Measure> Argument for Measurement<AnyDomain, AnyMetric, MO, AnyValue> {
             _ => None,
         };
         inner.cloned().ok_or_else(|| wrong(&<Self as Argument>::type_name(), arg))
-    }
-}
-
-/// Measurements of rows. All types are known except those of their releases.
-impl<E, M, MO> Argument for Vec<Measurement<VectorDomain<E>, M, MO, AnyValue>>
-where
-    E: Domain,
-    VectorDomain<E>: Domain,
-    M: Metric,
-    MO: Measure,
-{
-    fn type_name() -> TypeName {
-        let names = [
-            VectorDomain::<E>::type_name(),
-            M::type_name(),
-            MO::type_name(),
-            <AnyValue as Named>::type_name(),
-        ];
-        TypeName::generic("Vec", [TypeName::generic("Measurement", names)])
-    }
-    fn accepts(arg: &Arg) -> bool {
-        let fits = |item: &Arg| match item {
-            Arg::Made(Constructed::Measurement(made)) => {
-                made.input().domain().is::<VectorDomain<E>>()
-                    && made.input().metric().is::<M>()
-                    && made.measure().is::<MO>()
-            }
-            _ => false,
-        };
-        match arg {
-            Arg::List(items) => items.iter().all(fits),
-            Arg::Json(Json::Array(items)) => items.is_empty(),
-            Arg::Value(value) => value.is::<Self>(),
-            _ => false,
-        }
-    }
-    fn from_arg(arg: &Arg) -> Result<Self> {
-        match arg {
-            Arg::List(items) => {
-                items.iter().map(|item| AnyMeasurement::from_arg(item)?.typed()).collect()
-            }
-            Arg::Json(Json::Array(items)) if items.is_empty() => Ok(Vec::new()),
-            Arg::Value(value) if value.is::<Self>() => {
-                Ok(value.downcast_ref().cloned().unwrap_or_default())
-            }
-            _ => Err(wrong(&<Self as Argument>::type_name(), arg)),
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::any::Any;
 use crate::args::{at_argument, missing};
 use crate::erased::{AnyDomain, AnyMeasure};
 use crate::{
-    Args, Argument, ArgumentType, Carrier, Constructed, Domain, Function, Kind, Measure,
+    Args, Argument, ArgumentType, Carrier, Constructed, Domain, Error, Function, Kind, Measure,
     Measurement, Metric, Named, Odometer, Result, TheDomain, TheMeasure, TheMetric, Transformation,
     TypeName,
 };
@@ -151,18 +151,24 @@ impl Call {
     fn value(&mut self) -> Box<dyn Any> {
         self.0.next().unwrap_or_else(|| Box::new(()))
     }
-    /// The next argument. [`Constructor::TYPES`] ensures that it was decoded as an `A`.
+    /// Return the next argument. [`register!`](crate::register) ensures that it was decoded as an
+    /// `A`; a registration that is written by hand may join the types of one function with the call
+    /// of another.
     #[inline(never)]
-    fn next<A: Argument>(&mut self) -> A {
+    fn next<A: Argument>(&mut self) -> Result<A> {
         match self.value().downcast() {
-            Ok(value) => *value,
-            Err(_) => misfit(),
+            Ok(value) => Ok(*value),
+            Err(_) => Err(misfit(&<A as Argument>::type_name())),
         }
     }
 }
 #[cold]
-fn misfit() -> ! {
-    unreachable!("the arguments were decoded as the types of another function")
+fn misfit(expected: &TypeName) -> Error {
+    Error::NotImplemented(format!(
+        "expected an argument that was decoded as `{expected}`, found another\n\
+         the registration joins the types of one function with `construct` of another; use \
+         `register!`"
+    ))
 }
 
 /// The types of a function's parameters.
@@ -194,7 +200,7 @@ macro_rules! constructors {
             const MADE: MadeType = MadeType { kind: Res::kind, type_name: Res::type_name };
             #[allow(unused_mut, unused_variables, reason = "a function may have no parameters")]
             fn call(&self, mut call: Call) -> Result<Constructed> {
-                erased(self($(call.next::<$A>()),*))
+                erased(self($(call.next::<$A>()?),*))
             }
         }
     )*};
@@ -208,4 +214,26 @@ constructors! {
     (A B C D E)
     (A B C D E F)
     (A B C D E F G)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AtomDomain, Bounds};
+
+    #[test]
+    fn a_registration_that_joins_two_functions_is_an_error_and_no_panic() {
+        fn bounded(bounds: Bounds<i32>) -> Result<TheDomain<AtomDomain<i32>>> {
+            Ok(TheDomain(AtomDomain::bounded(bounds)))
+        }
+        fn number(_: f64) -> Result<TheDomain<AtomDomain<i32>>> {
+            Ok(TheDomain(AtomDomain::default()))
+        }
+        let specs: &[Spec] = &[("bounds", Some("[0, 1]"))];
+        let call = || Call::new(specs, types_of(&bounded), &Args::new()).unwrap();
+        assert!(Constructor::call(&bounded, call()).is_ok());
+        let error = Constructor::call(&number, call()).unwrap_err();
+        assert_eq!(error.kind(), "NotImplemented");
+        assert!(error.to_string().contains("`f64`"), "{error}");
+    }
 }

@@ -221,24 +221,27 @@ fn grid(xs: &[f64], curve: impl Fn(f64) -> Result<f64>) -> Json {
     xs.iter().filter_map(|x| Some(json!([x.to_json(), curve(*x).ok()?.to_json()]))).collect()
 }
 
+/// Write a curve, unless it fails at every point. Its points are below `key`, from `first` on.
+fn written(
+    curve: &impl Codec,
+    key: &str,
+    first: f64,
+    at: impl Fn(f64) -> Result<f64>,
+) -> Result<Json> {
+    let json = curve.to_json();
+    if json.get(key) == Some(&json!([])) {
+        at(first)?;
+    }
+    Ok(json)
+}
 impl PrivacyProfile {
-    /// Write it, unless it fails at every point.
-    pub(crate) fn written(&self) -> Result<Json> {
-        let json = self.to_json();
-        match (json.get("profile").map(|points| *points == json!([])), GRID) {
-            (Some(true), [first, ..]) => self.delta(first).map(|_| json),
-            _ => Ok(json),
-        }
+    fn written(&self) -> Result<Json> {
+        written(self, "profile", GRID[0], |epsilon| self.delta(epsilon))
     }
 }
 impl RenyiCurve {
-    /// Write it, unless it fails at every point.
-    pub(crate) fn written(&self) -> Result<Json> {
-        let json = self.to_json();
-        match (json.get("renyi").map(|points| *points == json!([])), ORDERS) {
-            (Some(true), [first, ..]) => self.epsilon(first).map(|_| json),
-            _ => Ok(json),
-        }
+    fn written(&self) -> Result<Json> {
+        written(self, "renyi", ORDERS[0], |alpha| self.epsilon(alpha))
     }
 }
 

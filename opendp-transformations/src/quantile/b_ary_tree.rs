@@ -51,7 +51,7 @@ use opendp_core::{
 ///
 /// # Errors
 /// `MakeTransformation` when `leaf_count` is 0, when `branching_factor` is below 2, and when the
-/// number of nodes does not fit `usize`. The map gives `Overflow` or `FailedCast` when the bound
+/// tree has more than 2^23 nodes: a document decides their number, and each is released. The map gives `Overflow` or `FailedCast` when the bound
 /// does not fit its type.
 ///
 /// ```
@@ -75,23 +75,6 @@ where
     let shape = Shape::new(leaf_count, branching_factor)?;
     let output = Space::new(shape.domain(input.domain()), input.metric().clone())?;
     Ok(Transformation::new(input, output, shape.function(), shape.map()))
-}
-
-register! {
-    "b_ary_tree.rs": make_b_ary_tree(input, leaf_count, branching_factor)
-        for T in [i8, i16, i32, i64, u8, u16, u32, u64, usize],
-            M in [
-                L1Distance<i32>, L1Distance<i64>, L1Distance<u32>, L1Distance<u64>,
-                L1Distance<f64>,
-            ] as OfAnyNumber<L1Distance<f64>>;
-}
-register! {
-    "b_ary_tree.rs": make_b_ary_tree(input, leaf_count, branching_factor)
-        for T in [i8, i16, i32, i64, u8, u16, u32, u64, usize],
-            M in [
-                L2Distance<i32>, L2Distance<i64>, L2Distance<u32>, L2Distance<u64>,
-                L2Distance<f64>,
-            ] as OfAnyNumber<L2Distance<f64>>;
 }
 
 /// A norm that can be bounded for all nodes of a tree, given a bound for its leaves.
@@ -129,8 +112,14 @@ where
     }
 }
 
-macro_rules! norms_of_any_number {
-    ($($norm:ident: $($number:ty)*;)*) => {$(
+/// Offer trees under a norm, at each type of number that a distance may have.
+macro_rules! norm_of_any_number {
+    ($norm:ident: $($number:ty)*) => {
+        register! {
+            "b_ary_tree.rs": make_b_ary_tree(input, leaf_count, branching_factor)
+                for T in [i8, i16, i32, i64, u8, u16, u32, u64, usize],
+                    M in [$($norm<$number>),*] as OfAnyNumber<$norm<f64>>;
+        }
         impl TreeNorm for OfAnyNumber<$norm<f64>> {
             fn in_tree(
                 leaves: &AnyDistance,
@@ -144,12 +133,17 @@ macro_rules! norms_of_any_number {
                 Err(Error::FailedCast(format!("expected a norm, found {leaves:?}")))
             }
         }
-    )*};
+    };
 }
-norms_of_any_number! {
-    L1Distance: i32 i64 u32 u64 f64;
-    L2Distance: i32 i64 u32 u64 f64;
+macro_rules! norms_of_any_number {
+    ($($norm:ident)*) => {
+        $(norm_of_any_number! { $norm: i32 i64 u32 u64 f64 })*
+    };
 }
+norms_of_any_number!(L1Distance L2Distance);
+
+/// The largest number of nodes: a million of them take a tenth of a second as JSON.
+const MOST_NODES: usize = 1 << 23;
 
 /// The layout of the leaves and the other nodes of a tree.
 #[derive(Clone, Copy, Debug)]
@@ -171,8 +165,12 @@ impl Shape {
             let found = format!("branching_factor: expected at least 2, found {branching_factor}");
             return Err(refuse(found));
         }
-        let too_large =
-            || refuse(format!("leaf_count: a tree of {leaf_count} leaves is too large"));
+        let too_large = || {
+            refuse(format!(
+                "leaf_count: a tree of {leaf_count} leaves has more than {MOST_NODES} nodes\n\
+                 choose a smaller one, and join neighbouring leaves"
+            ))
+        };
         let (mut layers, mut width, mut inner) = (1, 1_usize, 0_usize);
         while width < leaf_count {
             inner = inner.checked_add(width).ok_or_else(too_large)?;
@@ -180,6 +178,9 @@ impl Shape {
             layers += 1;
         }
         inner.checked_add(width).ok_or_else(too_large)?;
+        if MOST_NODES < inner + leaf_count {
+            return Err(too_large());
+        }
         Ok(Shape { leaf_count, branching_factor, layers, width, inner })
     }
     fn domain<T: Atom>(&self, leaves: &VectorDomain<AtomDomain<T>>) -> VectorDomain<AtomDomain<T>> {
@@ -313,7 +314,7 @@ mod tests {
             assert!(exact - 1e-15 <= found && found <= exact * (1.0 + 1e-12), "{found} {exact}");
         }
         assert_eq!(tree::<i32, L2Distance<i32>>(10, 3).unwrap().map(&1), Ok(7));
-        assert_eq!(tree::<i32, L1Distance<i32>>(u32::MAX as usize, 2).unwrap().map(&1), Ok(33));
+        assert_eq!(tree::<i32, L1Distance<i32>>(1 << 22, 2).unwrap().map(&1), Ok(23));
         assert!(tree::<i32, L1Distance<i32>>(10, 2).unwrap().map(&i32::MAX).is_err());
     }
     #[test]
@@ -350,7 +351,19 @@ mod tests {
             let error = tree::<i32, L1Distance<i32>>(leaf_count, branching_factor).unwrap_err();
             assert!(error.kind() == "MakeTransformation" && error.to_string().contains(name));
         }
-        let huge = tree::<i64, L1Distance<i64>>(1 << 60, 2).unwrap();
-        assert_eq!(huge.invoke(&vec![1]).unwrap_err().kind(), "FailedFunction");
+    }
+    #[test]
+    fn a_document_cannot_ask_for_a_tree_without_bound() {
+        assert!(tree::<i32, L1Distance<i32>>(1 << 22, 2).is_ok());
+        for leaf_count in [(1 << 22) + 1, 1 << 31, 1 << 60] {
+            let error = tree::<i32, L1Distance<i32>>(leaf_count, 2).unwrap_err();
+            assert_eq!(error.kind(), "MakeTransformation");
+            assert!(error.to_string().contains(&format!("leaf_count: a tree of {leaf_count}")));
+        }
+        // Places for leaves that are not there are no nodes.
+        assert_eq!(
+            tree::<i32, L1Distance<i32>>(4, 1 << 40).unwrap().invoke(&vec![1]).unwrap(),
+            [1, 1]
+        );
     }
 }
