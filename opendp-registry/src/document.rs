@@ -101,14 +101,35 @@ impl Document {
         registry: &Registry,
         values: &BTreeMap<String, Json>,
     ) -> Result<Constructed> {
+        let filled = self.set(values)?;
+        if let Some(name) = filled.parameters().first() {
+            return Err(Error::argument(name, "the parameter has no value"));
+        }
+        Builder::new(registry).top(&filled.json)
+    }
+    /// Give some of the parameters their values. The others stay.
+    ///
+    /// ```
+    /// # use opendp_registry::Document;
+    /// # use std::collections::BTreeMap;
+    /// let laplace = Document::parse(r#"{"laplace": {"scale": {"param": "scale"}}}"#)?;
+    /// let set = laplace.set(&BTreeMap::from([("scale".to_owned(), 2.into())]))?;
+    /// assert_eq!(set.json()["laplace"]["scale"], 2);
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Argument` when the document has no parameter of a name.
+    pub fn set(&self, values: &BTreeMap<String, Json>) -> Result<Document> {
         let known = self.parameters();
         if let Some(name) = values.keys().find(|name| !known.contains(name)) {
-            return Err(Error::argument(name, "the document has no parameter of this name"));
+            let reason = match known.as_slice() {
+                [] => "the document has no parameters: write {\"param\": NAME} for a number".into(),
+                known => format!("the document has no such parameter, it has {}", known.join(", ")),
+            };
+            return Err(Error::argument(name, reason));
         }
-        if known.is_empty() {
-            return Builder::new(registry).top(&self.json);
-        }
-        Builder::new(registry).top(&fill(&self.json, values)?)
+        Ok(Document { json: fill(&self.json, values) })
     }
 }
 
@@ -128,19 +149,16 @@ fn collect(json: &Json, names: &mut BTreeSet<String>) {
         _ => {}
     }
 }
-fn fill(json: &Json, values: &BTreeMap<String, Json>) -> Result<Json> {
-    if let Some(name) = parameter(json) {
-        let missing = || Error::argument(name, "the parameter has no value");
-        return values.get(name).cloned().ok_or_else(missing);
+/// Replace the parameters that have values.
+fn fill(json: &Json, values: &BTreeMap<String, Json>) -> Json {
+    if let Some(value) = parameter(json).and_then(|name| values.get(name)) {
+        return value.clone();
     }
-    Ok(match json {
-        Json::Array(items) => {
-            Json::Array(items.iter().map(|item| fill(item, values)).collect::<Result<_>>()?)
-        }
+    match json {
+        Json::Array(items) => items.iter().map(|item| fill(item, values)).collect(),
         Json::Object(object) => {
-            let filled = object.iter().map(|(key, item)| Ok((key.clone(), fill(item, values)?)));
-            Json::Object(filled.collect::<Result<_>>()?)
+            object.iter().map(|(key, item)| (key.clone(), fill(item, values))).collect()
         }
         other => other.clone(),
-    })
+    }
 }

@@ -197,7 +197,8 @@ impl Server<'_> {
                         Some(kind.map_err(|reason| Error::argument("kind", reason))?)
                     }
                 };
-                Ok(catalogue::list(self.registry, kind))
+                let selection = catalogue::Selection { kind, word: None };
+                Ok(catalogue::list(self.registry, &selection))
             }
             "describe" => catalogue::describe(self.registry, text("name")?),
             other => Err(Error::NotImplemented(format!("the operation {}", json::short(other)))),

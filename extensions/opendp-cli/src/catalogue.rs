@@ -6,10 +6,28 @@ use opendp_core::{Kind, Result};
 use opendp_registry::{Entry, Registry};
 use serde_json::{Map, Value as Json, json};
 
-/// List every constructor: its names, kind and origins, and the result of `of` on its signatures.
+use crate::search;
+
+/// The constructors to list.
+pub(crate) struct Selection<'a> {
+    pub(crate) kind: Option<Kind>,
+    /// A word that they are about.
+    pub(crate) word: Option<&'a str>,
+}
+impl Selection<'_> {
+    fn has(&self, entry: &Entry) -> bool {
+        let about = |word: &str| {
+            let summary = entry.documentation();
+            search::matches(word, entry.names(), summary.lines().next().unwrap_or_default())
+        };
+        self.kind.is_none_or(|kind| kind == entry.kind()) && self.word.is_none_or(about)
+    }
+}
+
+/// List constructors: the names, kind and origins of each, and the result of `of` on its signatures.
 fn list_with(
     registry: &Registry,
-    kind: Option<Kind>,
+    selection: &Selection<'_>,
     of: impl Fn(&[std::sync::Arc<Entry>]) -> Json,
 ) -> Json {
     let mut all = Vec::new();
@@ -23,15 +41,15 @@ fn list_with(
             }
         };
         let Some(first) = documented(&signatures) else { continue };
-        if kind.is_none_or(|kind| kind == first.kind()) {
+        if selection.has(first) {
             all.push(summary(first, &signatures, of(&signatures)));
         }
     }
     Json::Array(all)
 }
-/// List every constructor: its names, kind, origins and signatures.
-pub(crate) fn list(registry: &Registry, kind: Option<Kind>) -> Json {
-    list_with(registry, kind, all)
+/// List constructors: the names, kind, origins and signatures of each.
+pub(crate) fn list(registry: &Registry, selection: &Selection<'_>) -> Json {
+    list_with(registry, selection, all)
 }
 
 /// Describe one constructor, with its documentation split into sections.
@@ -171,9 +189,9 @@ fn arguments(signatures: &[std::sync::Arc<Entry>], documented: Option<&String>) 
     first.parameters().iter().map(describe).collect()
 }
 
-/// List every constructor for people, with the number of its signatures.
-pub(crate) fn list_text(registry: &Registry, kind: Option<Kind>) -> String {
-    let list = list_with(registry, kind, |signatures| signatures.len().into());
+/// List constructors for people, with the number of signatures of each.
+pub(crate) fn list_text(registry: &Registry, selection: &Selection<'_>) -> String {
+    let list = list_with(registry, selection, |signatures| signatures.len().into());
     let mut lines = Vec::new();
     for kind in Kind::ALL {
         let of_kind: Vec<&Json> =
@@ -205,11 +223,16 @@ pub(crate) fn list_text(registry: &Registry, kind: Option<Kind>) -> String {
     for broken in list.as_array().into_iter().flatten().filter(|c| c.get("error").is_some()) {
         lines.push(format!("{}: {}", broken["name"], broken["error"]["message"]));
     }
+    if lines.is_empty() {
+        let word = selection.word.unwrap_or_default();
+        lines.push(format!("Nothing is about `{word}`; `opendp list` shows all."));
+    }
     lines.push("`opendp describe NAME` shows documentation and signatures.".to_owned());
     lines.join("\n")
 }
 
-pub(crate) fn describe_text(described: &Json) -> String {
+/// Describe a constructor for people, with its types or with every signature.
+pub(crate) fn describe_text(described: &Json, every: bool) -> String {
     let text = |json: &Json| json.as_str().unwrap_or_default().to_owned();
     let names: Vec<String> =
         described["names"].as_array().into_iter().flatten().map(text).collect();
@@ -222,11 +245,32 @@ pub(crate) fn describe_text(described: &Json) -> String {
         lines.push("The claims of what this makes are trusted, not proved.".to_owned());
     }
     lines.extend([String::new(), text(&described["documentation"]), String::new()]);
-    lines.push("# Signatures".to_owned());
-    for signature in described["signatures"].as_array().into_iter().flatten() {
-        lines.push(format!("  {}", text(&signature["signature"])));
+    let signatures = described["signatures"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if every {
+        lines.push("# Signatures".to_owned());
+        lines.extend(signatures.iter().map(|one| format!("  {}", text(&one["signature"]))));
+        return lines.join("\n");
     }
+    lines.push("# Types".to_owned());
+    lines.extend(families(signatures));
+    let count = signatures.len();
+    lines.push(format!("{count} signatures; `--signatures` lists them"));
     lines.join("\n")
+}
+/// State the types that each type parameter may stand for, in the order of the signatures.
+fn families(signatures: &[Json]) -> Vec<String> {
+    let mut types: Vec<(&String, Vec<&str>)> = Vec::new();
+    for (name, stands_for) in signatures.iter().filter_map(|one| one["types"].as_object()).flatten()
+    {
+        let stands_for = stands_for.as_str().unwrap_or_default();
+        match types.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, all)) if all.contains(&stands_for) => {}
+            Some((_, all)) => all.push(stands_for),
+            None => types.push((name, vec![stands_for])),
+        }
+    }
+    let line = |(name, all): (&String, Vec<&str>)| format!("  {name}: {}", all.join(", "));
+    types.into_iter().map(line).collect()
 }
 
 #[cfg(test)]
@@ -235,6 +279,8 @@ mod tests {
     use opendp_registry::Addition;
 
     use super::*;
+
+    const EVERYTHING: Selection<'static> = Selection { kind: None, word: None };
 
     #[test]
     fn tells_what_is_proved_from_what_is_trusted() {
@@ -246,15 +292,15 @@ mod tests {
         registry.add(added).unwrap();
         let mine = describe(&registry, "my_metric").unwrap();
         assert_eq!(mine["proved"], false);
-        assert!(describe_text(&mine).contains("trusted, not proved"));
+        assert!(describe_text(&mine, false).contains("trusted, not proved"));
         let house = describe(&registry, "make_laplace").unwrap();
         assert_eq!(house["proved"], true);
-        assert!(!describe_text(&house).contains("trusted"));
-        let all = list(&registry, None);
+        assert!(!describe_text(&house, false).contains("trusted"));
+        let all = list(&registry, &EVERYTHING);
         let trusted: Vec<&Json> =
             all.as_array().unwrap().iter().filter(|c| c["proved"] == false).collect();
         assert!(trusted.iter().any(|c| c["name"] == "my_metric"));
-        let text = list_text(&registry, None);
+        let text = list_text(&registry, &EVERYTHING);
         assert!(text.contains("1 signature, my-app, trusted, not proved"), "{text}");
     }
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
 
+mod ask;
 mod batch;
 mod budget;
 mod catalogue;
@@ -10,8 +11,9 @@ mod data;
 mod inspect;
 mod operations;
 mod run;
+mod search;
 
-use std::{io::Write, path::PathBuf, process::ExitCode};
+use std::{collections::BTreeMap, io::Write, path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 use opendp_analysis as _;
@@ -42,11 +44,17 @@ enum Command {
         /// Only this kind: domain, metric, measure, transformation, measurement or function
         #[arg(long, value_parser = parse_kind)]
         kind: Option<Kind>,
+        /// Only constructors about this: a word of a name, of a summary, or of common usage, such as
+        /// histogram, median or average
+        word: Option<String>,
     },
     /// Show the documentation, arguments, formulas, signatures and errors of a constructor
     Describe {
         /// The name, with or without `make_`
         name: String,
+        /// List every signature
+        #[arg(long)]
+        signatures: bool,
     },
     /// Print the map of a pipeline at a distance
     Map {
@@ -66,6 +74,9 @@ enum Command {
         /// The bound on the output distance or the privacy loss, as JSON
         #[arg(long, allow_hyphen_values = true, value_parser = parse_json)]
         d_out: Json,
+        /// End with exit code 1 if the map does not meet the bound
+        #[arg(long)]
+        exit_code: bool,
     },
     /// Find the value of a parameter, written {"param": NAME}, that meets a bound
     Solve {
@@ -83,6 +94,11 @@ enum Command {
     },
     /// Release: run a measurement on data, and print its loss and its accuracy
     Run(run::Arguments),
+    /// Answer all questions of a study: a budget, and questions about a table, in one document
+    ///
+    /// The first use is `opendp ask STUDY --dry-run`: it tells how good the answers will be before
+    /// anything is spent. Each run without --dry-run spends the study's budget anew.
+    Ask(ask::Arguments),
     /// Count the kinds of cells in a table: exact and PRIVATE, only for the curator
     ///
     /// For each column: its type, stated or guessed; how many cells are missing, unreadable, or
@@ -104,12 +120,27 @@ struct Pipeline {
     /// The file of the pipeline document, or `-` for standard input
     #[arg(short, long = "pipeline", value_name = "FILE")]
     pipeline: PathBuf,
+    /// The value of a parameter, which the document writes {"param": NAME}
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
+    set: Vec<(String, Json)>,
 }
 impl Pipeline {
     fn read(&self) -> Result<Document> {
+        let mut values = BTreeMap::new();
+        for (name, value) in &self.set {
+            if values.insert(name.clone(), value.clone()).is_some() {
+                return Err(Error::argument(name, "--set gives it two values"));
+            }
+        }
         Document::parse(&data::read_text(&self.pipeline)?)
+            .and_then(|document| document.set(&values))
             .map_err(|error| error.at(format!("pipeline {}", self.pipeline.display())))
     }
+}
+
+fn parse_setting(text: &str) -> Result<(String, Json), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, such as scale=1.5")?;
+    Ok((name.to_owned(), parse_json(value)?))
 }
 
 fn parse_json(text: &str) -> Result<Json, String> {
@@ -126,6 +157,13 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     match answer(&cli) {
         Ok(text) => match write(&text) {
+            // A bound that is not met is an answer, and with --exit-code also a failure.
+            Ok(())
+                if text == "false"
+                    && matches!(cli.command, Command::Check { exit_code: true, .. }) =>
+            {
+                ExitCode::from(1)
+            }
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&cli, &unwritten(&cli, &error)),
         },
@@ -162,16 +200,21 @@ fn answer(cli: &Cli) -> Result<String> {
     let registry = Registry::global();
     let value = |json: Json| Ok(json.to_string());
     match &cli.command {
-        Command::List { kind } => {
+        Command::List { kind, word } => {
+            let list = catalogue::Selection { kind: *kind, word: word.as_deref() };
             if cli.json {
-                value(catalogue::list(registry, *kind))
+                value(catalogue::list(registry, &list))
             } else {
-                Ok(catalogue::list_text(registry, *kind))
+                Ok(catalogue::list_text(registry, &list))
             }
         }
-        Command::Describe { name } => {
+        Command::Describe { name, signatures } => {
             let description = catalogue::describe(registry, name)?;
-            if cli.json { value(description) } else { Ok(catalogue::describe_text(&description)) }
+            if cli.json {
+                value(description)
+            } else {
+                Ok(catalogue::describe_text(&description, *signatures))
+            }
         }
         Command::Map { pipeline, d_in } => {
             let made = pipeline.read()?.build(registry)?;
@@ -181,7 +224,7 @@ fn answer(cli: &Cli) -> Result<String> {
             }
             value(loss)
         }
-        Command::Check { pipeline, d_in, d_out } => {
+        Command::Check { pipeline, d_in, d_out, .. } => {
             value(Json::Bool(pipeline.read()?.build(registry)?.check(d_in, d_out)?))
         }
         Command::Solve { pipeline, param, d_in, d_out } => {
@@ -191,6 +234,7 @@ fn answer(cli: &Cli) -> Result<String> {
             let report = run::answer(arguments, registry, cli.json)?;
             if cli.json { value(report) } else { Ok(run::text(&report)) }
         }
+        Command::Ask(arguments) => ask::answer(arguments, cli.json),
         Command::Inspect(arguments) => {
             let report = inspect::answer(arguments)?;
             if cli.json { value(report) } else { Ok(inspect::text(&report)) }

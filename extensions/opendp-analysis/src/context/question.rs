@@ -77,6 +77,19 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
             Error::NotImplemented(format!("no bound on the error is known for: {}", self.words))
         })
     }
+    /// Return the unit of the [accuracy](Question::accuracy).
+    pub fn error_in(&self) -> ErrorIn {
+        self.error_in
+    }
+    /// Spend what the answer costs, and do without the answer. In a context of its own this tells
+    /// what the next questions would get.
+    ///
+    /// # Errors
+    /// Those of [`release`](Question::release).
+    pub fn forgo(self) -> Result<()> {
+        let accuracy = self.accuracy(Context::<MO>::ALPHA).ok();
+        self.context.charge(&[&self.cost], [None], |left, _| vec![self.entry(accuracy, left)])
+    }
     /// Spend what the answer costs, then answer.
     ///
     /// # Errors

@@ -5,9 +5,11 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod ask;
 mod budget;
 #[path = "../../../opendp-data/tests/support/compress.rs"]
 mod compress;
+mod convenience;
 mod data;
 mod frames;
 mod inspect;

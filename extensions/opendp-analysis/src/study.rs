@@ -1,0 +1,262 @@
+//! A context and its questions as one document: whom to protect, how well, and what to ask.
+//!
+//! A [`Study`] is a [`Context`](crate::Context) without Rust. It is read from JSON, and it is all
+//! public: nothing in it may be taken from the data. `opendp ask` answers one from the command line.
+//!
+//! ```
+//! use opendp_analysis::study::{Cells, Study};
+//! let study = Study::parse(&serde_json::json!({
+//!     "context": {
+//!         "unit": {"person": 1},
+//!         "budget": {"epsilon": 1.0},
+//!         "columns": {
+//!             "income": {"T": "f64", "bounds": [0, 50000], "missing": 0},
+//!             "city": "String",
+//!         },
+//!     },
+//!     "questions": [
+//!         {"count": {}},
+//!         {"name": "mean income in Lyon", "where": {"city": "Lyon"}, "mean": {"column": "income"}},
+//!         {"histogram": {"column": "city", "categories": ["Lyon", "Lille"]}},
+//!     ],
+//! }))?;
+//! let read = |name: &str, _| match name {
+//!     "income" => Ok(Cells::Float(vec![Some(30e3), None, Some(41e3)])),
+//!     _ => Ok(Cells::Text(vec![Some("Lyon".into()), Some("Lyon".into()), None])),
+//! };
+//! // How good will the answers be? To know this spends nothing, and reads no data.
+//! let plan = study.rehearse(0.05)?;
+//! assert_eq!(plan.answers()[0].error, Some(9.0)); // a third of epsilon 1 for the count
+//! let outcome = study.ask(read, 0.05)?;
+//! assert_eq!(outcome.answers().len(), 3);
+//! # Ok::<(), opendp_core::Error>(())
+//! ```
+//!
+//! # The context
+//!
+//! | field | holds |
+//! |---|---|
+//! | `unit` | `{"person": n}`: a person who adds or removes at most `n` rows; `{"answers_of_person": n}`: a person who changes at most `n` rows, while the number of rows is public |
+//! | `rows` | under `answers_of_person`, optionally the number of rows, which a rehearsal needs |
+//! | `budget` | `{"epsilon": e}`, `{"epsilon": e, "delta": d}` or `{"rho": r}`, for all answers together |
+//! | `split` | `"evenly"`, the default, or a list with a weight for each question |
+//! | `columns` | the columns that questions use: a type (`"i64"`, `"f64"`, `"bool"`, `"String"`), or an object with `T`, optionally `bounds`, and `missing` |
+//! | `data` | optionally the file of the data, which the caller reads |
+//!
+//! `missing` says what stands for a cell that is empty or does not read: a value, or `"drop"`, which
+//! leaves the row out of every question about this column. A column of numbers needs it.
+//!
+//! # The questions
+//!
+//! Each has one statistic, and optionally a `name`, a `noise` (`"laplace"` or `"gaussian"`) and
+//! conditions: `"where": {"age": {"at_least": 18, "below": 65}, "city": {"in": ["Lyon"]}}`, in which
+//! a bare value stands for one that the cell must equal.
+//!
+//! | statistic | fields | answer |
+//! |---|---|---|
+//! | `count` | none | the number of rows |
+//! | `sum` | `column`, `bounds` | the sum of the clamped cells |
+//! | `mean` | `column`, `bounds`, `rows` | with a public number of `rows` their mean; else a sum over a count, of which each takes half of the share |
+//! | `variance` | `column`, `bounds`, `rows` | the variance of a sample |
+//! | `median`, `quantile` | `column`, `candidates`, `alpha` | the candidate nearest in rank |
+//! | `histogram` | `column`, `categories` or `edges` | a count for each category, and for all else; or a count for each bin |
+//! | `counts_by` | `column` | a count for each key that enough people have; takes a delta |
+//! | `top_k` | `column`, `k`, `categories` | the categories with the most rows |
+//!
+//! `bounds` default to those of the column. `candidates` are a list, or `{"from", "to", "step"}`.
+
+mod document;
+mod outcome;
+mod questions;
+mod table;
+
+use opendp_core::{Approximate, Error, MaxDivergence, Result, ZeroConcentratedDivergence};
+use serde_json::Value as Json;
+
+pub use document::CellType;
+use document::{BudgetFields, ColumnFields, Document, QuestionFields, UnitFields, from_json};
+pub use outcome::{Cell, Outcome, StudyAnswer};
+use questions::{Asker, Mode};
+pub use table::Cells;
+use table::load;
+
+use crate::{Budget, Context, PrivacyUnit, Split, Table};
+
+/// A context and its questions, read from a document. See the [module](self).
+#[derive(Debug)]
+pub struct Study {
+    data: Option<String>,
+    unit: PrivacyUnit,
+    /// The number of rows, where it is public and stated.
+    rows: Option<usize>,
+    budget: StudyBudget,
+    weights: Vec<f64>,
+    columns: Vec<(String, ColumnFields)>,
+    questions: Vec<QuestionFields>,
+}
+/// The budget of a study, by its measure.
+#[derive(Clone, Debug)]
+enum StudyBudget {
+    Epsilon(Budget<MaxDivergence>),
+    EpsilonDelta(Budget<Approximate<MaxDivergence>>),
+    Rho(Budget<ZeroConcentratedDivergence>),
+}
+/// A study may not have more questions than this.
+const MOST_QUESTIONS: usize = 10_000;
+
+impl Study {
+    /// Read a document.
+    ///
+    /// # Errors
+    /// `FailedCast` or `Argument`, at the place of the wrong field.
+    pub fn parse(json: &Json) -> Result<Self> {
+        let Document { context, questions } = from_json(json.clone())?;
+        let in_context = |error: Error| error.at("context");
+        let columns = context.columns.iter().map(|(name, json)| {
+            let column = ColumnFields::read(json).map_err(|e| e.at(format!("column `{name}`")))?;
+            Ok((name.clone(), column))
+        });
+        let columns = columns.collect::<Result<Vec<_>>>().map_err(in_context)?;
+        let unit = match context.unit {
+            UnitFields::Person(rows) => PrivacyUnit::person(rows),
+            UnitFields::AnswersOfPerson(rows) => PrivacyUnit::answers_of_person(rows),
+        };
+        let study = Study {
+            data: context.data,
+            unit: unit.map_err(in_context)?,
+            rows: context.rows,
+            budget: StudyBudget::read(&context.budget).map_err(in_context)?,
+            weights: weights(context.split.as_ref(), questions.len()).map_err(in_context)?,
+            columns,
+            questions,
+        };
+        study.check()?;
+        Ok(study)
+    }
+    /// Return the file that the document names.
+    pub fn data(&self) -> Option<&str> {
+        self.data.as_deref()
+    }
+    /// Return the columns, with the types of their cells.
+    pub fn columns(&self) -> impl Iterator<Item = (&str, CellType)> {
+        self.columns.iter().map(|(name, column)| (name.as_str(), column.kind))
+    }
+    /// Solve for the noise of all questions, and return what the answers will cost and how good
+    /// they will be, each with probability `1 - alpha`. Nothing is read, released or spent.
+    ///
+    /// # Errors
+    /// Those of the questions; `Argument` when the noise depends on a public number of rows that is
+    /// not stated.
+    pub fn rehearse(&self, alpha: f64) -> Result<Outcome> {
+        if self.unit.size_is_public() && self.rows.is_none() {
+            let reason = "state the public number of rows, on which the noise may depend";
+            return Err(Error::argument("rows", reason).at("context"));
+        }
+        let rows = self.rows.unwrap_or_default();
+        let blank = load(&self.columns, self.rows, |_, kind| Ok(Cells::missing(kind, rows)))?;
+        self.run(blank, alpha, Mode::Rehearse)
+    }
+    /// Read the columns, answer all questions, and return the answers with intervals that hold with
+    /// probability `1 - alpha` each.
+    ///
+    /// All questions are rehearsed first: if one of them is wrong, none is answered.
+    ///
+    /// # Errors
+    /// Those of `read` and of the questions.
+    pub fn ask(
+        &self,
+        read: impl FnMut(&str, CellType) -> Result<Cells>,
+        alpha: f64,
+    ) -> Result<Outcome> {
+        if !self.unit.size_is_public() {
+            // Find a wrong question before reading a large file.
+            self.rehearse(alpha)?;
+        }
+        let table = load(&self.columns, self.rows, read)?;
+        self.run(table.clone(), alpha, Mode::Rehearse)?;
+        self.run(table, alpha, Mode::Ask)
+    }
+    fn run(&self, table: Table, alpha: f64, mode: Mode) -> Result<Outcome> {
+        let split = Split::by_weights(&self.steps())?;
+        macro_rules! with {
+            ($budget:expr) => {{
+                let context = Context::new(table, self.unit, $budget.clone(), split)?;
+                let asker = Asker { context: &context, columns: &self.columns, alpha, mode };
+                let mut answers = Vec::new();
+                for (place, question) in self.questions.iter().enumerate() {
+                    let answer = asker.answer(question);
+                    answers.push(answer.map_err(|error| error.at(place_of(place, question)))?);
+                }
+                Ok(Outcome::new(answers, &context.report(), alpha))
+            }};
+        }
+        match &self.budget {
+            StudyBudget::Epsilon(budget) => with!(budget),
+            StudyBudget::EpsilonDelta(budget) => with!(budget),
+            StudyBudget::Rho(budget) => with!(budget),
+        }
+    }
+    /// Return the weight of each release. A question of several releases divides its weight.
+    fn steps(&self) -> Vec<f64> {
+        let questions = self.questions.iter().zip(&self.weights);
+        let parts = |(question, weight): (&QuestionFields, &f64)| {
+            let releases = question.releases();
+            std::iter::repeat_n(weight / releases as f64, releases)
+        };
+        questions.flat_map(parts).collect()
+    }
+    fn check(&self) -> Result<()> {
+        if self.rows.is_some() && !self.unit.size_is_public() {
+            let reason = "under {\"person\": n} the number of rows is private: leave `rows` out, or \
+                          protect {\"answers_of_person\": n}";
+            return Err(Error::argument("rows", reason).at("context"));
+        }
+        if self.questions.is_empty() || MOST_QUESTIONS < self.questions.len() {
+            let found = self.questions.len();
+            let reason = format!("expected from 1 to {MOST_QUESTIONS} questions, found {found}");
+            return Err(Error::argument("questions", reason));
+        }
+        for (place, question) in self.questions.iter().enumerate() {
+            question.check().map_err(|error| error.at(place_of(place, question)))?;
+        }
+        Ok(())
+    }
+}
+fn place_of(place: usize, question: &QuestionFields) -> String {
+    match &question.name {
+        Some(name) => format!("question {} `{name}`", place + 1),
+        None => format!("question {}", place + 1),
+    }
+}
+fn weights(split: Option<&Json>, questions: usize) -> Result<Vec<f64>> {
+    match split {
+        None => Ok(vec![1.0; questions]),
+        Some(Json::String(word)) if word == "evenly" => Ok(vec![1.0; questions]),
+        Some(list) => match from_json::<Vec<f64>>(list.clone()) {
+            Ok(weights) if weights.len() == questions => Ok(weights),
+            _ => {
+                let reason =
+                    format!("expected \"evenly\", or {questions} weights, one for each question");
+                Err(Error::argument("split", reason))
+            }
+        },
+    }
+}
+impl StudyBudget {
+    fn read(fields: &BudgetFields) -> Result<Self> {
+        match (fields.epsilon, fields.delta, fields.rho) {
+            (Some(epsilon), None, None) => Budget::epsilon(epsilon).map(Self::Epsilon),
+            (Some(epsilon), Some(delta), None) => {
+                Budget::epsilon_delta(epsilon, delta).map(Self::EpsilonDelta)
+            }
+            (None, None, Some(rho)) => Budget::rho(rho).map(Self::Rho),
+            _ => Err(Error::argument(
+                "budget",
+                "expected {\"epsilon\"}, {\"epsilon\", \"delta\"} or {\"rho\"}",
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

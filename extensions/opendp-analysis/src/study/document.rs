@@ -1,0 +1,189 @@
+//! The text of a study: what each field holds, and what is refused.
+
+use opendp_core::{Error, Result};
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+/// The fields of a study.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Document {
+    pub(super) context: ContextFields,
+    pub(super) questions: Vec<QuestionFields>,
+}
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ContextFields {
+    pub(super) data: Option<String>,
+    pub(super) unit: UnitFields,
+    pub(super) rows: Option<usize>,
+    pub(super) budget: BudgetFields,
+    pub(super) split: Option<Json>,
+    #[serde(default)]
+    pub(super) columns: serde_json::Map<String, Json>,
+}
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum UnitFields {
+    Person(u32),
+    AnswersOfPerson(u32),
+}
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BudgetFields {
+    pub(super) epsilon: Option<f64>,
+    pub(super) delta: Option<f64>,
+    pub(super) rho: Option<f64>,
+}
+/// The type of a column's cells.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+pub enum CellType {
+    /// Whole numbers.
+    #[serde(rename = "i64")]
+    Integer,
+    /// Numbers.
+    #[serde(rename = "f64")]
+    Float,
+    /// `true` or `false`.
+    #[serde(rename = "bool")]
+    Bool,
+    /// Texts.
+    #[serde(rename = "String")]
+    Text,
+}
+/// What is public about a column.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ColumnFields {
+    #[serde(rename = "T")]
+    pub(super) kind: CellType,
+    pub(super) bounds: Option<(f64, f64)>,
+    pub(super) missing: Option<Json>,
+}
+impl ColumnFields {
+    /// Read `"f64"`, or an object with more facts.
+    pub(super) fn read(json: &Json) -> Result<Self> {
+        let fields = match json {
+            Json::String(_) => serde_json::json!({"T": json}),
+            other => other.clone(),
+        };
+        from_json(fields)
+    }
+}
+
+/// The fields of a question: one statistic, and how to ask for it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct QuestionFields {
+    pub(super) name: Option<String>,
+    pub(super) noise: Option<NoiseFields>,
+    #[serde(default, rename = "where")]
+    pub(super) keep: serde_json::Map<String, Json>,
+    pub(super) count: Option<NoFields>,
+    pub(super) sum: Option<NumberFields>,
+    pub(super) mean: Option<NumberFields>,
+    pub(super) variance: Option<NumberFields>,
+    pub(super) median: Option<RankFields>,
+    pub(super) quantile: Option<RankFields>,
+    pub(super) histogram: Option<HistogramFields>,
+    pub(super) counts_by: Option<ColumnOnly>,
+    pub(super) top_k: Option<TopFields>,
+}
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum NoiseFields {
+    Laplace,
+    Gaussian,
+}
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoFields {}
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ColumnOnly {
+    pub(super) column: String,
+}
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NumberFields {
+    pub(super) column: String,
+    pub(super) bounds: Option<(f64, f64)>,
+    pub(super) rows: Option<usize>,
+}
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RankFields {
+    pub(super) column: String,
+    pub(super) alpha: Option<f64>,
+    pub(super) candidates: Json,
+}
+/// Numbers from `from` to `to`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Grid {
+    from: f64,
+    to: f64,
+    step: f64,
+}
+/// A document may not ask for more candidates than this.
+const MOST_CANDIDATES: f64 = 1e6;
+impl RankFields {
+    /// Return the candidates. Each number of a grid is computed from its place, so errors do not
+    /// add up.
+    pub(super) fn candidates(&self) -> Result<Vec<f64>> {
+        let at = |error: Error| error.at("candidates");
+        let Grid { from, to, step } = match &self.candidates {
+            Json::Object(_) => from_json(self.candidates.clone()).map_err(at)?,
+            list => return from_json(list.clone()).map_err(at),
+        };
+        let steps = ((to - from) / step + 1e-9).floor();
+        if !(0.0 < step && from <= to && steps < MOST_CANDIDATES) {
+            let reason = format!(
+                "expected `from` <= `to`, a positive `step`, and at most {MOST_CANDIDATES} numbers; \
+                 found from {from} to {to} by {step}"
+            );
+            return Err(Error::argument("candidates", reason));
+        }
+        Ok((0..=steps as u32).map(|place| from + f64::from(place) * step).collect())
+    }
+}
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HistogramFields {
+    pub(super) column: String,
+    pub(super) categories: Option<Vec<Json>>,
+    pub(super) edges: Option<Vec<f64>>,
+}
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TopFields {
+    pub(super) column: String,
+    pub(super) k: usize,
+    pub(super) categories: Vec<Json>,
+}
+
+/// A condition on a cell. All that is stated must hold.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Condition {
+    pub(super) at_least: Option<f64>,
+    pub(super) below: Option<f64>,
+    #[serde(rename = "in")]
+    pub(super) among: Option<Vec<Json>>,
+}
+impl Condition {
+    /// Read a condition, or a value that a cell must equal.
+    pub(super) fn read(json: &Json) -> Result<Self> {
+        match json {
+            Json::Object(_) => from_json(json.clone()),
+            value => {
+                Ok(Condition { at_least: None, below: None, among: Some(vec![value.clone()]) })
+            }
+        }
+    }
+}
+
+/// Read fields from JSON. Errors name the wrong field.
+pub(super) fn from_json<T: for<'a> Deserialize<'a>>(json: Json) -> Result<T> {
+    serde_json::from_value(json).map_err(|error| Error::FailedCast(error.to_string()))
+}

@@ -1,0 +1,183 @@
+//! The answers of a study, and how they are written.
+
+use std::fmt::Write;
+
+use opendp_core::Codec;
+use serde_json::{Value as Json, json};
+
+use crate::context::{Accounted, ErrorIn, Report};
+
+/// One number, category or candidate of an answer.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// The category or bin, if there are several.
+    pub label: Option<String>,
+    /// What was released.
+    pub value: Json,
+    /// An interval that holds the true number with the stated probability, if one is known.
+    pub interval: Option<(f64, f64)>,
+}
+/// The answer to one question, or what is known of it beforehand.
+#[derive(Clone, Debug)]
+pub struct StudyAnswer {
+    /// What was asked.
+    pub question: String,
+    /// The kinds of noise.
+    pub mechanism: String,
+    /// The scales of the noise, one for each release.
+    pub scales: Vec<f64>,
+    /// A bound on the error of each number with the stated probability, if it is known beforehand.
+    pub error: Option<f64>,
+    /// The unit of `error`.
+    pub error_in: ErrorIn,
+    /// The answer; empty in a rehearsal.
+    pub cells: Vec<Cell>,
+}
+/// All answers of a study, and what they cost.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    answers: Vec<StudyAnswer>,
+    report: Json,
+    alpha: f64,
+}
+impl Outcome {
+    pub(super) fn new<MO: Accounted>(
+        answers: Vec<StudyAnswer>,
+        report: &Report<MO>,
+        alpha: f64,
+    ) -> Self {
+        Outcome { answers, report: report.to_json(), alpha }
+    }
+    /// Return the answers, in the order of the questions.
+    pub fn answers(&self) -> &[StudyAnswer] {
+        &self.answers
+    }
+    /// Convert to JSON, with the budget and what is left of it.
+    pub fn to_json(&self) -> Json {
+        let answers: Vec<Json> = self.answers.iter().map(StudyAnswer::to_json).collect();
+        json!({
+            "answers": answers,
+            "alpha": self.alpha,
+            "unit": self.report["unit"],
+            "budget": self.report["budget"],
+            "spent": self.report["spent"],
+            "left": self.report["left"],
+        })
+    }
+    /// Return a row for each number: question, label, value, lower and upper end of the interval.
+    pub fn rows(&self) -> Vec<[String; 5]> {
+        let row = |answer: &StudyAnswer, cell: &Cell| {
+            let end = |end: Option<f64>| end.map(|end| end.to_string()).unwrap_or_default();
+            let (low, high) = (cell.interval.map(|i| i.0), cell.interval.map(|i| i.1));
+            let label = cell.label.clone().unwrap_or_default();
+            [answer.question.clone(), label, plain(&cell.value), end(low), end(high)]
+        };
+        let rows = self
+            .answers
+            .iter()
+            .flat_map(|answer| answer.cells.iter().map(move |cell| row(answer, cell)));
+        rows.collect()
+    }
+    /// Write a table for people.
+    pub fn to_text(&self) -> String {
+        let mut lines: Vec<[String; 4]> = Vec::new();
+        for answer in &self.answers {
+            let error = answer.error.map(|error| match answer.error_in {
+                ErrorIn::Value => format!("+/- {}", short(error)),
+                ErrorIn::Ranks => format!("+/- {} ranks", short(error)),
+                ErrorIn::Counts => format!("+/- {} rows", short(error)),
+            });
+            let noise = format!("{}, scale {}", answer.mechanism, join(&answer.scales));
+            if answer.cells.is_empty() {
+                let error = error.clone().unwrap_or_else(|| "known afterwards".into());
+                lines.push([answer.question.clone(), String::new(), error, noise.clone()]);
+            }
+            for (place, cell) in answer.cells.iter().enumerate() {
+                let label = cell.label.as_ref().map(|label| format!("  {label}"));
+                let question = match place {
+                    0 => answer.question.clone(),
+                    _ => String::new(),
+                };
+                let range = match cell.interval {
+                    Some((low, high)) => format!("{} to {}", short(low), short(high)),
+                    None => error.clone().unwrap_or_default(),
+                };
+                let value = match cell.value.as_f64() {
+                    Some(number) => short(number),
+                    None => plain(&cell.value),
+                };
+                let noise = if place == 0 { noise.clone() } else { String::new() };
+                lines.push([question + &label.unwrap_or_default(), value, range, noise]);
+            }
+        }
+        let percent = short(100.0 * (1.0 - self.alpha));
+        let head = ["question", "answer", &format!("{percent} % of the time"), "noise"];
+        let mut text = aligned(&head.map(str::to_owned), &lines);
+        let part = |json: &Json| {
+            let parts = json.as_object().into_iter().flatten();
+            let parts = parts.map(|(name, value)| {
+                format!("{name} {}", value.as_f64().map_or_else(|| value.to_string(), short))
+            });
+            parts.collect::<Vec<_>>().join(", ")
+        };
+        let (spent, budget) = (part(&self.report["spent"]), part(&self.report["budget"]));
+        let _ =
+            write!(text, "spent: {spent} of {budget}; protected: {}", plain(&self.report["unit"]));
+        text
+    }
+}
+impl StudyAnswer {
+    fn to_json(&self) -> Json {
+        let cell = |cell: &Cell| {
+            json!({
+                "label": cell.label,
+                "value": cell.value,
+                "interval": cell.interval.map(|(low, high)| [low.to_json(), high.to_json()]),
+            })
+        };
+        json!({
+            "question": self.question,
+            "mechanism": self.mechanism,
+            "scale": self.scales.iter().map(Codec::to_json).collect::<Vec<_>>(),
+            "accuracy": self.error.map(|error| error.to_json()),
+            "accuracy_in": match self.error_in {
+                ErrorIn::Value => "value",
+                ErrorIn::Ranks => "ranks",
+                ErrorIn::Counts => "counts",
+            },
+            "values": self.cells.iter().map(cell).collect::<Vec<_>>(),
+        })
+    }
+}
+fn plain(json: &Json) -> String {
+    json.as_str().map_or_else(|| json.to_string(), str::to_owned)
+}
+fn join(scales: &[f64]) -> String {
+    scales.iter().map(|scale| short(*scale)).collect::<Vec<_>>().join(" and ")
+}
+/// Round for display, to about four digits.
+fn short(value: f64) -> String {
+    if value == 0.0 || (1e-3..1e9).contains(&value.abs()) {
+        let digits = if value.abs() < 10.0 { 4 } else { 2 };
+        let text = format!("{value:.digits$}");
+        return match text.contains('.') {
+            true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+            false => text,
+        };
+    }
+    format!("{value:.3e}")
+}
+/// Write lines in columns; numbers end where others end.
+fn aligned(head: &[String; 4], lines: &[[String; 4]]) -> String {
+    let width = |column: usize| {
+        let cells = lines.iter().chain([head]).map(|line| line[column].chars().count());
+        cells.max().unwrap_or_default()
+    };
+    let widths = [width(0), width(1), width(2)];
+    let line = |line: &[String; 4]| {
+        let [question, answer, range, noise] = line;
+        let [a, b, c] = widths;
+        format!("{question:<a$}  {answer:>b$}  {range:<c$}  {noise}").trim_end().to_owned() + "\n"
+    };
+    [head].into_iter().chain(lines).map(line).collect()
+}

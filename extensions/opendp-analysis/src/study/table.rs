@@ -1,0 +1,129 @@
+//! The table of a study: typed columns, and what stands for missing cells.
+
+use opendp_core::{Atom, Error, Result};
+use serde_json::Value as Json;
+
+use super::document::{CellType, ColumnFields};
+use crate::Table;
+
+/// The cells of a column. `None` stands for a cell that is empty or does not read.
+#[derive(Clone)]
+#[allow(missing_debug_implementations, reason = "data are not printed")]
+pub enum Cells {
+    /// Whole numbers.
+    Integer(Vec<Option<i64>>),
+    /// Numbers.
+    Float(Vec<Option<f64>>),
+    /// `true` or `false`.
+    Bool(Vec<Option<bool>>),
+    /// Texts.
+    Text(Vec<Option<String>>),
+}
+impl Cells {
+    /// Make a column in which all cells are missing.
+    pub(super) fn missing(kind: CellType, rows: usize) -> Self {
+        match kind {
+            CellType::Integer => Cells::Integer(vec![None; rows]),
+            CellType::Float => Cells::Float(vec![None; rows]),
+            CellType::Bool => Cells::Bool(vec![None; rows]),
+            CellType::Text => Cells::Text(vec![None; rows]),
+        }
+    }
+    fn rows(&self) -> usize {
+        match self {
+            Cells::Integer(cells) => cells.len(),
+            Cells::Float(cells) => cells.len(),
+            Cells::Bool(cells) => cells.len(),
+            Cells::Text(cells) => cells.len(),
+        }
+    }
+    fn kind(&self) -> CellType {
+        match self {
+            Cells::Integer(_) => CellType::Integer,
+            Cells::Float(_) => CellType::Float,
+            Cells::Bool(_) => CellType::Bool,
+            Cells::Text(_) => CellType::Text,
+        }
+    }
+}
+
+/// Build the table, of a public number of rows if one is stated: each column under its name, a column of integers also as [floats](as_float),
+/// and where missing cells are dropped a column that says which cells are [known](known).
+pub(super) fn load(
+    columns: &[(String, ColumnFields)],
+    rows: Option<usize>,
+    mut read: impl FnMut(&str, CellType) -> Result<Cells>,
+) -> Result<Table> {
+    let mut table = Table::new();
+    for (name, column) in columns {
+        let filler = Filler::of(column).map_err(|error| error.at(format!("column `{name}`")))?;
+        let cells = read(name, column.kind)?;
+        if cells.kind() != column.kind {
+            return Err(Error::argument(name, format!("expected cells of {:?}", column.kind)));
+        }
+        if let Some(rows) = rows.filter(|rows| *rows != cells.rows()) {
+            let reason =
+                format!("the context states {rows} rows, and the data have another number");
+            return Err(Error::argument("rows", reason));
+        }
+        table = match cells {
+            Cells::Integer(cells) => {
+                let table = with(table, name, cells, &filler)?;
+                // Every integer up to 2^53 is a float; a larger one is rounded, row by row.
+                table.with_derived(&as_float(name), name, |cell: &i64| *cell as f64)?
+            }
+            Cells::Float(cells) => with(table, name, cells, &filler)?,
+            Cells::Bool(cells) => with(table, name, cells, &filler)?,
+            Cells::Text(cells) => with(table, name, cells, &filler)?,
+        };
+    }
+    Ok(table)
+}
+fn with<T: Atom>(
+    table: Table,
+    name: &str,
+    cells: Vec<Option<T>>,
+    filler: &Filler,
+) -> Result<Table> {
+    let table = match filler {
+        Filler::Drop => {
+            table.with(&known(name), cells.iter().map(Option::is_some).collect::<Vec<_>>())?
+        }
+        Filler::Value(_) | Filler::Default => table,
+    };
+    let value = match filler {
+        Filler::Value(value) => T::from_json(value).map_err(|error| error.at("missing"))?,
+        Filler::Drop | Filler::Default => T::default(),
+    };
+    table.with(name, cells.into_iter().map(|cell| cell.unwrap_or_else(|| value.clone())).collect())
+}
+/// The name of a column of integers as floats.
+pub(super) fn as_float(name: &str) -> String {
+    format!("{name} as f64")
+}
+/// The name of the column that says which cells of another are known.
+pub(super) fn known(name: &str) -> String {
+    format!("{name} is known")
+}
+
+/// What stands for a missing cell.
+enum Filler {
+    Drop,
+    Value(Json),
+    /// `false` or the empty text.
+    Default,
+}
+impl Filler {
+    fn of(column: &ColumnFields) -> Result<Self> {
+        match (&column.missing, column.kind) {
+            (Some(Json::String(word)), _) if word == "drop" => Ok(Filler::Drop),
+            (Some(value), _) => Ok(Filler::Value(value.clone())),
+            (None, CellType::Bool | CellType::Text) => Ok(Filler::Default),
+            (None, CellType::Integer | CellType::Float) => Err(Error::argument(
+                "missing",
+                "a column of numbers says what stands for a cell that is empty or does not read: \
+                 a value, as in `\"missing\": 0`, or `\"missing\": \"drop\"`",
+            )),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Studies: a budget and questions about a table, in one document.
+
+use serde_json::{Value as Json, json};
+
+use crate::Desk;
+
+/// A table in which three ages are missing, and a study of it.
+fn desk(budget: Json) -> Desk {
+    let desk = Desk::new();
+    let cell = |i: i32| if i % 100 == 7 { String::new() } else { format!("{}.0", i % 90) };
+    let rows =
+        (0..300).map(|i| format!("{},{},{}\n", cell(i), i * 10, ["Lyon", "Lille"][i as usize % 2]));
+    desk.file("people.csv", "age,income,city\n".to_owned() + &rows.collect::<String>());
+    let study = json!({
+        "context": {
+            "data": "people.csv",
+            "unit": {"person": 1},
+            "budget": budget,
+            "columns": {
+                "age": {"T": "i64", "bounds": [0, 100], "missing": "drop"},
+                "income": {"T": "f64", "bounds": [0, 5000], "missing": 0},
+                "city": "String",
+            },
+        },
+        "questions": [
+            {"name": "people", "count": {}},
+            {"name": "with an age", "where": {"age": {"at_least": 0}}, "count": {}},
+            {"mean": {"column": "income"}},
+            {"histogram": {"column": "city", "categories": ["Lyon"]}},
+        ],
+    });
+    desk.file("study.json", study.to_string());
+    desk
+}
+
+#[test]
+fn a_study_is_answered_as_text_csv_and_json() {
+    // So much budget that the noise is below 1.
+    let desk = desk(json!({"epsilon": 1e6}));
+    let text = desk.says(&["ask", "study.json"]);
+    assert!(text.contains("people") && text.contains("with an age"), "{text}");
+    let csv = desk.says(&["ask", "study.json", "--csv"]);
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines[0], "question,label,value,lower,upper");
+    assert!(lines[1].starts_with("people,,300,") && lines[2].starts_with("with an age,,297,"));
+    assert!(lines[4].starts_with("histogram of city,Lyon,150,"), "{csv}");
+    let json: Json = serde_json::from_str(&desk.says(&["ask", "study.json", "--json"])).unwrap();
+    assert_eq!(json["answers"][3]["values"][1]["label"], "all else");
+    let mean = json["answers"][2]["values"][0]["value"].as_f64().unwrap();
+    assert!((1490.0..1500.0).contains(&mean), "{mean}");
+}
+#[test]
+fn a_dry_run_needs_no_data_and_gives_no_answer() {
+    let desk = desk(json!({"epsilon": 1.0, "delta": 1e-6}));
+    std::fs::remove_file(desk.0.path().join("people.csv")).unwrap();
+    let json: Json =
+        serde_json::from_str(&desk.says(&["ask", "study.json", "--dry-run", "--json"])).unwrap();
+    assert_eq!(json["answers"][0]["values"], json!([]));
+    assert!(1.0 < json["answers"][0]["accuracy"].as_f64().unwrap());
+    let text = desk.says(&["ask", "study.json", "--dry-run"]);
+    assert!(text.contains("+/-"), "{text}");
+    assert!(desk.fails(&["ask", "study.json"], 1).contains("people.csv"));
+}
+#[test]
+fn a_wrong_study_is_refused_before_the_data_are_read() {
+    let desk = desk(json!({"epsilon": 1.0, "delta": 1e-6}));
+    let text = std::fs::read_to_string(desk.0.path().join("study.json")).unwrap();
+    desk.file(
+        "wrong.json",
+        text.replace("\"income\"}", "\"imcome\"}").replace("people.csv", "no.csv"),
+    );
+    let error = desk.fails(&["ask", "wrong.json"], 1);
+    assert!(error.contains("question 3") && error.contains("imcome"), "{error}");
+    desk.file("wrong.json", text.replace("\"unit\"", "\"unti\""));
+    assert!(desk.fails(&["ask", "wrong.json"], 1).contains("unti"));
+    desk.file("wrong.json", text.replace("{\"count\":{}", "{\"count\":{},\"count\":{}"));
+    assert!(desk.fails(&["ask", "wrong.json"], 1).contains("twice"));
+    assert!(desk.fails(&["ask", "study.json", "--data", "-"], 1).contains("must be a file"));
+    assert!(desk.fails(&["ask", "study.json", "--alpha", "2"], 1).contains("alpha"));
+}

@@ -1,0 +1,65 @@
+//! The whole of OpenDP-rs behind one import.
+//!
+//! ```
+//! use opendp_rs::prelude::*;
+//!
+//! let ages = vec![31, 58, 44];
+//! let context = Context::new(
+//!     Table::new().with("age", ages)?,
+//!     PrivacyUnit::person(1)?,
+//!     Budget::epsilon(1.0)?,
+//!     Split::evenly(1)?,
+//! )?;
+//! let people = context.query().count().laplace()?.release()?;
+//! println!("about {} people", people.value);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! Begin with [`Context`](prelude::Context), which answers questions about a table from one privacy
+//! budget. For what it does not offer, chain the constructors, which the prelude has too:
+//!
+//! ```
+//! use opendp_rs::prelude::*;
+//!
+//! let ages = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
+//! let total = make_clamp(ages, Bounds::new(0, 120)?)?
+//!     .then(make_sum)?
+//!     .then(|sum| make_laplace(sum, Scale::new(240.0)?, None))?;
+//! assert_eq!(total.map(&1)?, 0.5); // epsilon
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! All registered constructors are also found by name, for documents and at run time:
+//!
+//! ```
+//! use opendp_rs::prelude::*;
+//!
+//! let document = Document::parse(
+//!     r#"{"space": {"domain": {"vector_domain": {"atom_domain": {"T": "i32"}}},
+//!                   "metric": "symmetric_distance"},
+//!         "chain": ["count", {"laplace": {"scale": 2.0}}]}"#,
+//! )?;
+//! let count = document.build(Registry::global())?;
+//! assert_eq!(count.map(&1.into())?, 0.5);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! A program that needs only a part depends on that crate alone and compiles less: the crates are
+//! re-exported here under their names.
+#![forbid(unsafe_code)]
+#![doc(test(attr(deny(warnings))))]
+
+pub use opendp_analysis;
+pub use opendp_core;
+pub use opendp_measurements;
+pub use opendp_registry;
+pub use opendp_transformations;
+
+/// The names that most programs use.
+pub mod prelude {
+    pub use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table, make_private_quantile};
+    pub use opendp_core::*;
+    pub use opendp_measurements::*;
+    pub use opendp_registry::{Document, Registry};
+    pub use opendp_transformations::*;
+}
