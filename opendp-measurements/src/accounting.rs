@@ -36,7 +36,7 @@
 //! this share. So the bound is within 0.1 % where `m s^2` is at least 500. For fewer releases of
 //! vectors at distances above the scale, the better of this bound and of `rho` is reported.
 //!
-//! A pair known only by its profile is evaluated at 257 epsilons, once, and then composed on a grid.
+//! A pair known only by its profile is evaluated once, at 257 epsilons, and composed on a grid.
 //!
 //! An [`AdaptiveAccount`] composes releases that are chosen in view of earlier answers.
 //!

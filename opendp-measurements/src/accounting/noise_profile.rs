@@ -83,8 +83,8 @@ pub fn profile_of_gaussian(sensitivity: f64, scale: f64) -> Result<PrivacyProfil
 /// Return the profile of discrete Gaussian noise on one integer.
 ///
 /// For scales of at least 100 it is enclosed by profiles of continuous noise: see
-/// [`EnclosedPair`](super::EnclosedPair). For smaller scales, a sensitivity above 20 times the scale
-/// is bounded by its `rho` only.
+/// [`EnclosedPair`](super::EnclosedPair). For smaller scales, a sensitivity above 20 times the
+/// scale is bounded by its `rho` only.
 ///
 /// # Errors
 /// As [`profile_of_laplace`].

@@ -48,7 +48,8 @@ pub trait LaplaceLoss<MO: Measure>: Metric {
     }
 }
 
-/// The metrics in which [`make_laplace`](crate::make_laplace) has only one measure, so callers do not have to name it.
+/// The metrics in which [`make_laplace`](crate::make_laplace) has only one measure, so callers do
+/// not have to name it.
 pub trait LaplaceMetric<MO: Measure>: LaplaceLoss<MO> {}
 
 /// A metric on numbers in which Gaussian noise has a known loss in the measure `MO`.
@@ -82,7 +83,8 @@ pub trait GaussianLoss<MO: Measure>: Metric {
     }
 }
 
-/// The metrics in which [`make_gaussian`](crate::make_gaussian) has only one measure, so callers do not have to name it.
+/// The metrics in which [`make_gaussian`](crate::make_gaussian) has only one measure, so callers do
+/// not have to name it.
 pub trait GaussianMetric<MO: Measure>: GaussianLoss<MO> {}
 
 /// Implement traits of losses for metrics whose distances are numbers.

@@ -192,8 +192,8 @@ integer_sums! {
     /// The proof of `make_sum` applies.
     ///
     /// # Errors
-    /// `MakeTransformation` when a sum may not fit `T`. The map gives `Overflow` when the bound does
-    /// not fit `T`.
+    /// `MakeTransformation` when a sum may not fit `T`. The map gives `Overflow` when the bound
+    /// does not fit `T`.
     pub fn make_sized_bounded_int_checked_sum(size: usize, bounds: Bounds<T>)
         on SymmetricDistance = bounded(Some(size), within_integers(size, bounds)?);
 }
