@@ -246,15 +246,14 @@ pub(crate) fn describe_text(described: &Json, every: bool) -> String {
     }
     lines.extend([String::new(), text(&described["documentation"]), String::new()]);
     let signatures = described["signatures"].as_array().map(Vec::as_slice).unwrap_or_default();
+    lines.push("# Signatures".to_owned());
     if every {
-        lines.push("# Signatures".to_owned());
         lines.extend(signatures.iter().map(|one| format!("  {}", text(&one["signature"]))));
         return lines.join("\n");
     }
-    lines.push("# Types".to_owned());
     lines.extend(families(signatures));
     let count = signatures.len();
-    lines.push(format!("{count} signatures; `--signatures` lists them"));
+    lines.push(format!("  {count} in all; `--signatures` lists them"));
     lines.join("\n")
 }
 /// State the types that each type parameter may stand for, in the order of the signatures.

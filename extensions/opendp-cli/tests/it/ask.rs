@@ -73,7 +73,7 @@ fn a_wrong_study_is_refused_before_the_data_are_read() {
     assert!(error.contains("question 3") && error.contains("imcome"), "{error}");
     desk.file("wrong.json", text.replace("\"unit\"", "\"unti\""));
     assert!(desk.fails(&["ask", "wrong.json"], 1).contains("unti"));
-    desk.file("wrong.json", text.replace("{\"count\":{}", "{\"count\":{},\"count\":{}"));
+    desk.file("wrong.json", text.replace("\"count\":{}", "\"count\":{},\"count\":{}"));
     assert!(desk.fails(&["ask", "wrong.json"], 1).contains("twice"));
     assert!(desk.fails(&["ask", "study.json", "--data", "-"], 1).contains("must be a file"));
     assert!(desk.fails(&["ask", "study.json", "--alpha", "2"], 1).contains("alpha"));

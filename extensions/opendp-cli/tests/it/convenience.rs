@@ -8,7 +8,7 @@ use crate::{Desk, pipeline};
 fn parameters_are_set_on_the_command_line() {
     let desk = Desk::new();
     desk.file("open.json", pipeline(json!({"param": "scale"})));
-    let map = |set: &[&str]| [&["map", "-p", "open.json", "--d-in", "2"], set].concat();
+    let map = |set: &[&'static str]| [&["map", "-p", "open.json", "--d-in", "2"], set].concat();
     assert_eq!(desk.says(&map(&["--set", "scale=12.5"])), "2.0");
     assert!(desk.fails(&map(&[]), 1).contains("scale"));
     let error = desk.fails(&map(&["--set", "scal=1"]), 1);
@@ -55,7 +55,8 @@ fn a_description_groups_signatures_by_their_types() {
         grouped.contains("  T: ") && grouped.contains("`--signatures` lists them"),
         "{grouped}"
     );
-    assert!(!grouped.contains("# Signatures"));
+    let one = "T=f64, M=HammingDistance";
+    assert!(!grouped.contains(one) && grouped.contains("HammingDistance"));
     let full = desk.says(&["describe", "make_clamp", "--signatures"]);
-    assert!(full.contains("# Signatures") && grouped.lines().count() + 10 < full.lines().count());
+    assert!(full.contains(one) && grouped.lines().count() + 10 < full.lines().count());
 }
