@@ -1,7 +1,7 @@
 //! A context and its questions as one document: whom to protect, how well, and what to ask.
 //!
 //! A [`Study`] is a [`Context`](crate::Context) without Rust. It is read from JSON, and it is all
-//! public: nothing in it may be taken from the data. `opendp ask` answers one from the command line.
+//! public: nothing in it may be taken from the data. `opendp ask` answers one on the command line.
 //!
 //! ```
 //! use opendp_analysis::study::{Cells, Study};
@@ -16,7 +16,7 @@
 //!     },
 //!     "questions": [
 //!         {"count": {}},
-//!         {"name": "mean income in Lyon", "where": {"city": "Lyon"}, "mean": {"column": "income"}},
+//!         {"name": "income in Lyon", "where": {"city": "Lyon"}, "mean": {"column": "income"}},
 //!         {"histogram": {"column": "city", "categories": ["Lyon", "Lille"]}},
 //!     ],
 //! }))?;
@@ -43,14 +43,14 @@
 //! | `columns` | the columns that questions use: a type (`"i64"`, `"f64"`, `"bool"`, `"String"`), or an object with `T`, optionally `bounds`, and `missing` |
 //! | `data` | optionally the file of the data, which the caller reads |
 //!
-//! `missing` says what stands for a cell that is empty or does not read: a value, or `"drop"`, which
+//! `missing` says what replaces a cell that is empty or unreadable: a value, or `"drop"`, which
 //! leaves the row out of every question about this column. A column of numbers needs it.
 //!
 //! # The questions
 //!
 //! Each has one statistic, and optionally a `name`, a `noise` (`"laplace"` or `"gaussian"`) and
-//! conditions: `"where": {"age": {"at_least": 18, "below": 65}, "city": {"in": ["Lyon"]}}`, in which
-//! a bare value stands for one that the cell must equal.
+//! conditions: `"where": {"age": {"at_least": 18, "below": 65}, "city": {"in": ["Lyon"]}}`. A value
+//! alone, instead of an object, is the one that the cell must equal.
 //!
 //! | statistic | fields | answer |
 //! |---|---|---|

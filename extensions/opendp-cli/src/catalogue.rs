@@ -24,7 +24,7 @@ impl Selection<'_> {
     }
 }
 
-/// List constructors: the names, kind and origins of each, and the result of `of` on its signatures.
+/// List constructors: names, kind and origins of each, and the result of `of` on its signatures.
 fn list_with(
     registry: &Registry,
     selection: &Selection<'_>,

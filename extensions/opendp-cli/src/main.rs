@@ -44,8 +44,8 @@ enum Command {
         /// Only this kind: domain, metric, measure, transformation, measurement or function
         #[arg(long, value_parser = parse_kind)]
         kind: Option<Kind>,
-        /// Only constructors about this: a word of a name, of a summary, or of common usage, such as
-        /// histogram, median or average
+        /// Only constructors about this: a word of a name, of a summary, or of common usage, such
+        /// as histogram, median or average
         word: Option<String>,
     },
     /// Show the documentation, arguments, formulas, signatures and errors of a constructor

@@ -74,7 +74,7 @@ impl Default for Room {
 /// any answer, the rest is dominated by `R(S - e)` and `N(B)`, the same pair for all answers; so
 /// the whole is dominated by `R(e)`, `R(S - e)` and `N(B)` side by side (adaptive composition of
 /// dominating pairs: Zhu, Dong, Wang 2022, Theorem 10). `R(e)` and `R(S - e)` together are `S`-DP,
-/// hence dominated by `R(S)` (Kairouz, Oh, Viswanath 2015). If the first release loses `m` of `B^2`
+/// so dominated by `R(S)` (Kairouz, Oh, Viswanath 2015). If the first release loses `m` of `B^2`
 /// instead, the same holds with `N(sqrt m)` and `N(sqrt(B^2 - m))`, which together are `N(B)`
 /// (Dong, Roth, Su 2022, on their composition). With Gaussian noise alone this is the filter of
 /// Smith, Thakurta 2022 (also: Koskela, Tobaben, Honkela 2023). An interaction without a limit on
@@ -87,7 +87,7 @@ impl Default for Room {
 /// *Several filters.* Let `E` be a set of transcripts, and `E_j` those of its transcripts to which
 /// filter `j` is the first that has admitted all. The interaction that stops when filter `j` would
 /// be exceeded does not stop in `E_j`. So `P(E_j) - e^epsilon Q(E_j)` is at most the delta `H_j` of
-/// filter `j` at the budget's epsilon, apart from what is revealed. Hence
+/// filter `j` at the budget's epsilon, apart from what is revealed. So
 /// `P(E) - e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
 ///
 /// How delta is divided into `D` and the `H_j` is decided when the first release is charged, by its

@@ -72,12 +72,12 @@ impl DominatingPair for IntegerGaussianPair {
 /// units of `k / s^2`, where `z` is normal with a variance `w` of at least `t^2 s^4 / k^2`. The
 /// density of `y + z` at `u` is that of a normal variable of variance `s^2 + w`, times
 /// `sum_y e^(-(y - y0)^2 / (2 c)) / sqrt(2 pi c)` with `c = s^2 w / (s^2 + w)` and some `y0`,
-/// divided by `sum_y e^(-y^2 / (2 s^2)) / sqrt(2 pi s^2)`. By Poisson's summation the first sum is at most
-/// `1 + h(c)` with `h(c) = sum e^(-2 pi^2 c j^2)` over all `j` but 0, and the second is at least 1.
-/// As `f` is not negative, its mean grows at most by the factor `1 + h(c)` when `y` is replaced by
-/// normal noise of variance `s^2`, which has the loss of a normal pair. This holds for whatever
-/// shift is chosen here. Another mechanism is replaced by its dominating pair, as the mean of
-/// `f(x + ...)` is a profile.
+/// divided by `sum_y e^(-y^2 / (2 s^2)) / sqrt(2 pi s^2)`. By Poisson's summation the first sum is
+/// at most `1 + h(c)` with `h(c) = sum e^(-2 pi^2 c j^2)` over all `j` but 0, and the second is
+/// at least 1. As `f` is not negative, its mean grows at most by the factor `1 + h(c)` when `y` is
+/// replaced by normal noise of variance `s^2`, which has the loss of a normal pair. This holds
+/// for whatever shift is chosen here. Another mechanism is replaced by its dominating pair, as the
+/// mean of `f(x + ...)` is a profile.
 ///
 /// *All numbers of a release.* Let `k^2 = D / u`, so `u` is from 1 to `D`, and `w >= v u`. The
 /// factors of a release multiply to at most `e^R`, where `R` is the sum of all `h`. As the squares

@@ -51,8 +51,8 @@ use opendp_core::{
 ///
 /// # Errors
 /// `MakeTransformation` when `leaf_count` is 0, when `branching_factor` is below 2, and when the
-/// tree has more than 2^23 nodes: a document decides their number, and each is released. The map gives `Overflow` or `FailedCast` when the bound
-/// does not fit its type.
+/// tree has more than 2^23 nodes: a document decides their number, and each is released. The map
+/// gives `Overflow` or `FailedCast` when the bound does not fit its type.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -86,7 +86,7 @@ impl<MO: Accounted> Account<MO> {
     ) -> Result<()> {
         if let Some([pure, deltas]) = reserved {
             if !self.may_reserve() {
-                let reason = "the plan was made for a budget of which nothing was spent";
+                let reason = "the plan was made for a budget that is unspent";
                 return Err(Error::BudgetExceeded(reason.into()));
             }
             self.reserve(pure, deltas)?;

@@ -95,7 +95,7 @@ impl Mode {
             let Some((way, by_square)) = self.of(item) else { return f64::INFINITY };
             match (way.fixed, by_square) {
                 (Some(scale), _) => scale,
-                // A statistic that nobody changes needs no noise.
+                // A statistic that no person changes needs no noise.
                 _ if way.size == 0.0 => 0.0,
                 (None, false) => way.size / (pure * third(item.weight * square_of(way))),
                 (None, true) => way.size / (square * (item.weight * square_of(way)).sqrt()).sqrt(),
