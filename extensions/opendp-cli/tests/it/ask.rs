@@ -78,3 +78,16 @@ fn a_wrong_study_is_refused_before_the_data_are_read() {
     assert!(desk.fails(&["ask", "study.json", "--data", "-"], 1).contains("must be a file"));
     assert!(desk.fails(&["ask", "study.json", "--alpha", "2"], 1).contains("alpha"));
 }
+#[test]
+fn the_readme_study_is_answered() {
+    let readme = include_str!("../../../../README.md");
+    let blocks = readme.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let study = blocks.into_iter().find(|block| block.contains("\"questions\"")).unwrap();
+    let desk = Desk::new();
+    desk.file("study.json", study);
+    let row = |i: i32| format!("{},{}\n", i * 40, i % 17);
+    desk.file("people.csv", "income,educ\n".to_owned() + &(0..1000).map(row).collect::<String>());
+    assert!(desk.says(&["ask", "study.json", "--dry-run"]).contains("graduates"));
+    let answers: Json = serde_json::from_str(&desk.says(&["ask", "study.json", "--json"])).unwrap();
+    assert_eq!(answers["answers"].as_array().unwrap().len(), 4);
+}
