@@ -342,3 +342,20 @@ fn a_statistic_that_nobody_changes_gets_no_noise() {
     assert!(0.0 < solved.scale(some).unwrap());
     assert_eq!(solved.release().unwrap().take(none).unwrap().value, 0.0);
 }
+#[test]
+fn a_plan_without_a_delta_takes_laplace_noise_and_no_unknown_keys() {
+    let context = open(Budget::epsilon_delta(1.0, 0.0), Split::as_you_go());
+    let mut plan = context.plan();
+    let asked = [0, 1].map(|_| plan.ask(count(&context), Goal::Weight(1.0)).unwrap());
+    let solved = plan.solve().unwrap();
+    assert!((solved.scale(asked[0]).unwrap() - 4.0).abs() < 1e-6);
+    let mut answers = solved.release().unwrap();
+    assert_eq!(answers.take(asked[1]).unwrap().mechanism(), "Laplace");
+    let context = open(Budget::epsilon_delta(1.0, 0.0), Split::as_you_go());
+    let mut plan = context.plan();
+    let keys = context.query().column::<String>("city").count_by();
+    plan.ask(keys, Goal::Weight(1.0)).unwrap();
+    let error = plan.solve().unwrap().release().unwrap_err().to_string();
+    assert!(error.contains("takes some delta"), "{error}");
+    assert!(context.report().entries().is_empty());
+}
