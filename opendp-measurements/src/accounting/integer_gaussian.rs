@@ -68,16 +68,16 @@ impl DominatingPair for IntegerGaussianPair {
 /// expected `f` from here on is at most a constant times the mean of `f(x + n + g + b)`, where `x`
 /// is the loss so far, `g` is normal with the variance of the numbers replaced before, and `b` is
 /// the loss of other mechanisms. A number with the shift `k` has the loss
-/// `(k^2 + 2 k y) / (2 s^2)`, where `y` is its noise. Together, `y` and `n + g` are `y + z` in units
-/// of `k / s^2`, where `z` is normal with a variance `w` of at least `t^2 s^4 / k^2`. The density of
-/// `y + z` at `u` is that of a normal variable of variance `s^2 + w`, times
-/// `sum_y e^(-(y - y0)^2 / (2 c)) / sqrt(2 pi c)` with `c = s^2 w / (s^2 + w)` and some `y0`, divided
-/// by `sum_y e^(-y^2 / (2 s^2)) / sqrt(2 pi s^2)`. By Poisson's summation the first sum is at most
-/// `1 + h(c)` with `h(c) = sum e^(-2 pi^2 c j^2)` over all `j` but 0, and the second is at least 1.
-/// As `f` is not negative, its mean grows at most by the factor `1 + h(c)` when `y` is replaced by
-/// normal noise of variance `s^2`, which has the loss of a normal pair. This holds for whatever
-/// shift is chosen here. Another mechanism is replaced by its dominating pair, as the mean of
-/// `f(x + ...)` is a profile.
+/// `(k^2 + 2 k y) / (2 s^2)`, where `y` is its noise. Together, `y` and `n + g` are `y + z` in
+/// units of `k / s^2`, where `z` is normal with a variance `w` of at least `t^2 s^4 / k^2`. The
+/// density of `y + z` at `u` is that of a normal variable of variance `s^2 + w`, times
+/// `sum_y e^(-(y - y0)^2 / (2 c)) / sqrt(2 pi c)` with `c = s^2 w / (s^2 + w)` and some `y0`,
+/// divided by `sum_y e^(-y^2 / (2 s^2)) / sqrt(2 pi s^2)`. By Poisson's summation the first sum is
+/// at most `1 + h(c)` with `h(c) = sum e^(-2 pi^2 c j^2)` over all `j` but 0, and the second is at
+/// least 1. As `f` is not negative, its mean grows at most by the factor `1 + h(c)` when `y` is
+/// replaced by normal noise of variance `s^2`, which has the loss of a normal pair. This holds for
+/// each shift that may be chosen here. Another mechanism is replaced by its dominating pair, as the
+/// mean of `f(x + ...)` is a profile.
 ///
 /// *All numbers of a release.* Let `k^2 = D / u`, so `u` is from 1 to `D`, and `w >= v u`. The
 /// factors of a release multiply to at most `e^R`, where `R` is the sum of all `h`. As the squares
@@ -89,7 +89,7 @@ impl DominatingPair for IntegerGaussianPair {
 /// that is replaced as number `l + 1` finds `l` others in `g`, which adds `l s^2` to its `v`.
 ///
 /// # How tight
-/// For the factor `1 + 10^-4`, `v` is about 0.5. So `t^2` exceeds the exact variance of one release
+/// For the factor `1.0002`, `v` is about 0.5. So `t^2` exceeds the exact variance of one release
 /// by the share `0.5 / s^2`, and that of `m` releases by the share `0.5 / (m s^2)`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Smoothing {
