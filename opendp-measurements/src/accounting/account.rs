@@ -9,7 +9,7 @@ use opendp_core::{Error, Result};
 use super::inversion::{Inversion, Target};
 use super::pair::DominatingPair;
 use super::plan::{PairCount, Plan, convolve, smallest};
-use super::simplified::Simplified;
+use super::simplified::{Simplified, reveals};
 use super::{ConcentratedPair, concentrated_delta, concentrated_epsilon};
 
 /// A certified interval: it contains the exact value for the dominating pairs.
@@ -266,7 +266,10 @@ impl Account {
                 "epsilon: expected a number of at least 0, found {epsilon}"
             )));
         }
-        let smoothed = self.smoothed(parts, side)?;
+        if reveals(parts) {
+            return Ok(1.0);
+        }
+        let smoothed = Simplified::smoothed(parts, side)?;
         let first = match &smoothed {
             Some(simple) => self.delta_of_simple(simple, epsilon, side)?,
             None => 1.0,
@@ -276,13 +279,6 @@ impl Account {
         }
         let Some(simple) = Simplified::of(parts, side)? else { return Ok(0.0) };
         Ok(self.delta_of_simple(&simple, epsilon, side)?.min(first))
-    }
-    /// Replace all discrete Gaussian noise at once, for a bound from above.
-    fn smoothed(&self, parts: &[PairCount], side: Side) -> Result<Option<Simplified>> {
-        match side {
-            Side::Above => Simplified::smoothed(parts),
-            Side::Below => Ok(None),
-        }
     }
     fn delta_of_simple(&self, simple: &Simplified, epsilon: f64, side: Side) -> Result<f64> {
         let delta = match simple.delta(epsilon) {
@@ -317,7 +313,10 @@ impl Account {
                 "delta: expected a number from 0 to 1, found {delta}"
             )));
         }
-        let smoothed = self.smoothed(parts, side)?;
+        if reveals(parts) {
+            return Ok(if delta < 1.0 { f64::INFINITY } else { 0.0 });
+        }
+        let smoothed = Simplified::smoothed(parts, side)?;
         let first = match &smoothed {
             Some(simple) => self.epsilon_of_simple(simple, delta, side)?,
             None => f64::INFINITY,

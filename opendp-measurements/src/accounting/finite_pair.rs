@@ -153,6 +153,9 @@ impl DominatingPair for PrivatePair {
     fn unit(&self) -> Option<f64> {
         Some(self.epsilon)
     }
+    fn revealed(&self) -> f64 {
+        self.delta
+    }
     fn most(&self) -> f64 {
         if self.delta == 0.0 { self.epsilon } else { f64::INFINITY }
     }

@@ -73,10 +73,10 @@ impl DominatingPair for IntegerGaussianPair {
 /// density of `y + z` at `u` is that of a normal variable of variance `s^2 + w`, times
 /// `sum_y e^(-(y - y0)^2 / (2 c)) / sqrt(2 pi c)` with `c = s^2 w / (s^2 + w)` and some `y0`,
 /// divided by `sum_y e^(-y^2 / (2 s^2)) / sqrt(2 pi s^2)`. By Poisson's summation the first sum is
-/// at most `1 + h(c)` with `h(c) = sum e^(-2 pi^2 c j^2)` over all `j` but 0, and the second is
-/// at least 1. As `f` is not negative, its mean grows at most by the factor `1 + h(c)` when `y` is
-/// replaced by normal noise of variance `s^2`, which has the loss of a normal pair. This holds
-/// for whatever shift is chosen here. Another mechanism is replaced by its dominating pair, as the
+/// at most `1 + h(c)` with `h(c) = sum e^(-2 pi^2 c j^2)` over all `j` but 0, and the second is at
+/// least 1. As `f` is not negative, its mean grows at most by the factor `1 + h(c)` when `y` is
+/// replaced by normal noise of variance `s^2`, which has the loss of a normal pair. This holds for
+/// each shift that may be chosen here. Another mechanism is replaced by its dominating pair, as the
 /// mean of `f(x + ...)` is a profile.
 ///
 /// *All numbers of a release.* Let `k^2 = D / u`, so `u` is from 1 to `D`, and `w >= v u`. The
@@ -89,7 +89,7 @@ impl DominatingPair for IntegerGaussianPair {
 /// that is replaced as number `l + 1` finds `l` others in `g`, which adds `l s^2` to its `v`.
 ///
 /// # How tight
-/// For the factor `1 + 10^-4`, `v` is about 0.5. So `t^2` exceeds the exact variance of one release
+/// For the factor `1.0002`, `v` is about 0.5. So `t^2` exceeds the exact variance of one release
 /// by the share `0.5 / s^2`, and that of `m` releases by the share `0.5 / (m s^2)`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Smoothing {

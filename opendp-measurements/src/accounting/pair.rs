@@ -136,6 +136,11 @@ pub trait DominatingPair: Debug + Send + Sync {
     fn concentrated(&self) -> Option<f64> {
         None
     }
+    /// Return a probability with which everything is revealed: a lower bound on the mass that `P`
+    /// gives to an infinite loss.
+    fn revealed(&self) -> f64 {
+        0.0
+    }
     /// If the releases are integers, or vectors of them, with discrete Gaussian noise, return the
     /// square of the L2 distance, rounded up, and the scale.
     ///

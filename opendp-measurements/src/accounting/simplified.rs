@@ -81,7 +81,10 @@ impl Simplified {
     }
     /// Bound parts from above by replacing all discrete Gaussian noise on integers at once: see
     /// [`Smoothing`]. Return `None` if this is of no use.
-    pub(super) fn smoothed(parts: &[PairCount]) -> Result<Option<Simplified>> {
+    pub(super) fn smoothed(parts: &[PairCount], side: Side) -> Result<Option<Simplified>> {
+        if side == Side::Below {
+            return Ok(None);
+        }
         let (mut others, mut integers) = (Vec::<PairCount>::new(), Vec::<IntegerNoise>::new());
         for (pair, count) in parts {
             match pair.integer_gaussian() {
@@ -147,6 +150,11 @@ impl Simplified {
         let share = if self.factor == 1.0 { share } else { share.neg_inf_div(self.factor)? };
         Ok((0.0 < share).then_some(share))
     }
+}
+
+/// Whether a release reveals everything for certain, so that no grid is needed.
+pub(super) fn reveals(parts: &[PairCount]) -> bool {
+    parts.iter().any(|(pair, count)| 0 < *count && pair.revealed() == 1.0)
 }
 
 /// Add Gaussian noise to the noise so far: the last pair, the count, and the sum of the squares.

@@ -224,3 +224,27 @@ fn too_little_noise_is_not_smoothed() {
     assert!(Smoothing::of(&[(4.0, 5.0, 10), (4.0, 0.5, 10)]).unwrap().is_none());
     assert!(Smoothing::of(&[]).unwrap().is_none());
 }
+/// A pair whose grids are counted.
+#[derive(Debug)]
+struct Counted(std::sync::atomic::AtomicUsize);
+impl DominatingPair for Counted {
+    fn range(&self, _: f64) -> (f64, f64) {
+        (-1.0, 1.0)
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        PrivatePair { epsilon: 1.0, delta: 0.0 }.buckets(grid)
+    }
+}
+#[test]
+fn a_composition_with_a_member_that_reveals_everything_needs_no_grid() {
+    let counted = Arc::new(Counted(0.into()));
+    let account = Account::new().with(counted.clone(), 1);
+    assert!(account.clone().delta(0.5).unwrap().upper < 1.0);
+    let before = counted.0.swap(0, std::sync::atomic::Ordering::Relaxed);
+    let all = account.with(Arc::new(PrivatePair { epsilon: 0.0, delta: 1.0 }), 1);
+    assert_eq!(all.delta(0.5).unwrap(), Certified { lower: 1.0, upper: 1.0 });
+    assert_eq!(all.epsilon_above(1e-6).unwrap(), f64::INFINITY);
+    assert_eq!(all.epsilon_above(1.0).unwrap(), 0.0);
+    assert!(0 < before && counted.0.load(std::sync::atomic::Ordering::Relaxed) == 0);
+}
