@@ -70,7 +70,11 @@ mod outcome;
 mod questions;
 mod table;
 
-use opendp_core::{Approximate, Error, MaxDivergence, Result, ZeroConcentratedDivergence};
+use opendp_core::erased::AnyMeasurement;
+use opendp_core::{
+    Approximate, Error, Function, MaxDivergence, Measure, Measurement, PrivacyMap, Result, Space,
+    SymmetricDistance, ZeroConcentratedDivergence,
+};
 use serde_json::Value as Json;
 
 pub use document::CellType;
@@ -80,10 +84,11 @@ use questions::{Asker, Mode};
 pub use table::Cells;
 use table::load;
 
+use crate::context::TableDomain;
 use crate::{Budget, Context, PrivacyUnit, Split, Table};
 
 /// A context and its questions, read from a document. See the [module](self).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Study {
     data: Option<String>,
     unit: PrivacyUnit,
@@ -152,9 +157,7 @@ impl Study {
             let reason = "state the public number of rows, on which the noise may depend";
             return Err(Error::argument("rows", reason).at("context"));
         }
-        let rows = self.rows.unwrap_or_default();
-        let blank = load(&self.columns, self.rows, |_, kind| Ok(Cells::missing(kind, rows)))?;
-        self.run(blank, alpha, Mode::Rehearse)
+        self.run(self.blank()?, alpha, Mode::Rehearse)
     }
     /// Read the columns, answer all questions, and return the answers with intervals that hold with
     /// probability `1 - alpha` each.
@@ -175,6 +178,47 @@ impl Study {
         let table = load(&self.columns, self.rows, read)?;
         self.run(table.clone(), alpha, Mode::Rehearse)?;
         self.run(table, alpha, Mode::Ask)
+    }
+    /// Return the privacy unit that the answers protect.
+    pub fn unit(&self) -> PrivacyUnit {
+        self.unit
+    }
+    /// Return the study as one measurement of tables, whose loss is the whole budget. A ledger can
+    /// charge it.
+    ///
+    /// # Errors
+    /// Those of the columns.
+    pub fn measurement(&self, alpha: f64) -> Result<AnyMeasurement> {
+        let (blank, limit) = (self.blank()?, self.unit.distance());
+        let space = Space::new(TableDomain::of(&blank, self.rows), SymmetricDistance)?;
+        macro_rules! of {
+            ($budget:expr) => {{
+                let (amount, parts) = ($budget.amount.clone(), $budget.parts.clone());
+                let within = move |d_in: &u32| match *d_in <= limit {
+                    true => Ok(()),
+                    false => Err(Error::FailedMap(format!(
+                        "the study protects tables at distance {limit}, and not at {d_in}"
+                    ))),
+                };
+                let map = PrivacyMap::new(move |d_in| within(d_in).map(|()| amount.clone()))
+                    .with_exact(move |d_in| within(d_in).map(|()| parts.clone()));
+                let study = self.clone();
+                let function = Function::map(move |table: &Table| {
+                    Ok(study.run(table.clone(), alpha, Mode::Ask)?.to_json().to_string())
+                });
+                Measurement::new(space, measure_of($budget), function, map).erase()
+            }};
+        }
+        Ok(match &self.budget {
+            StudyBudget::Epsilon(budget) => of!(budget),
+            StudyBudget::EpsilonDelta(budget) => of!(budget),
+            StudyBudget::Rho(budget) => of!(budget),
+        })
+    }
+    /// Make a table without data.
+    fn blank(&self) -> Result<Table> {
+        let rows = self.rows.unwrap_or_default();
+        load(&self.columns, self.rows, |_, kind| Ok(Cells::missing(kind, rows)))
     }
     fn run(&self, table: Table, alpha: f64, mode: Mode) -> Result<Outcome> {
         let split = Split::by_weights(&self.steps())?;
@@ -221,6 +265,9 @@ impl Study {
         }
         Ok(())
     }
+}
+fn measure_of<MO: Measure + Default>(_: &Budget<MO>) -> MO {
+    MO::default()
 }
 fn place_of(place: usize, question: &QuestionFields) -> String {
     match &question.name {

@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use opendp_analysis::study::{CellType, Cells, Study};
+use opendp_analysis::study::{CellType, Cells, Outcome, Study};
 use opendp_core::{
     Atom, AtomDomain, Error, OptionDomain, Result, Space, SymmetricDistance, VectorDomain,
 };
+use opendp_ledger::{Ledger, Request};
+use serde_json::{Value as Json, json};
 
+use crate::budget;
 use crate::data::{self, Data, Source};
 
 /// The arguments of `ask`.
@@ -30,29 +33,97 @@ pub(crate) struct Arguments {
     /// Answer in CSV: question, label, value, lower and upper end of the interval
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
+    /// Charge the budget of the study to a durable one before the answers are printed; needs --id
+    #[arg(long, value_name = "FILE:NAME", requires = "id", conflicts_with = "dry_run")]
+    pub(crate) budget: Option<budget::Place>,
+    /// The id of the answers: the same id gives the same answers, and is charged once. It
+    /// identifies the study, the data as named here, and the probability
+    #[arg(long, requires = "budget")]
+    pub(crate) id: Option<String>,
+    /// The name of the person who asks, for the ledger
+    #[arg(long, requires = "budget")]
+    pub(crate) by: Option<String>,
 }
 
 /// Answer all questions of a study.
 pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
-    let Arguments { study: path, separator, dry_run, alpha, csv, .. } = arguments;
+    let Arguments { study: path, dry_run, alpha, csv, .. } = arguments;
     let at = |error: Error| error.at(format!("study {}", path.display()));
     let text = data::read_text(path)?;
-    let study = opendp_registry::json::parse(&text).and_then(|json| Study::parse(&json));
-    let study = study.map_err(at)?;
+    let document = opendp_registry::json::parse(&text);
+    let parsed = document.clone().and_then(|document| Study::parse(&document));
+    let study = parsed.map_err(at)?;
+    let mut charge = None;
     let outcome = if *dry_run {
         study.rehearse(*alpha).map_err(at)?
     } else {
-        let file = file(arguments, &study)?;
-        let read = |name: &str, kind| {
-            let source = Source { path: &file, column: Some(name), separator: *separator };
-            cells(&source, kind, !as_json)
-        };
-        study.ask(read, *alpha).map_err(at)?
+        let asking = Asking { arguments, study: &study, file: file(arguments, &study)?, as_json };
+        match &arguments.budget {
+            None => {
+                let outcome = asking.ask().map_err(at)?;
+                if !as_json {
+                    eprintln!(
+                        "note: no ledger has recorded these answers, and another run spends the \
+                         budget again; --budget FILE:NAME --id ID records them"
+                    );
+                }
+                outcome
+            }
+            Some(place) => {
+                let (outcome, charged) = asking.charged(place, &document?)?;
+                charge = Some(charged);
+                outcome
+            }
+        }
     };
     match (as_json, csv) {
-        (true, _) => Ok(outcome.to_json().to_string()),
-        (false, false) => Ok(outcome.to_text()),
+        (true, _) => {
+            let mut json = outcome.to_json();
+            if let Some(charge) = charge {
+                json["charge"] = charge;
+            }
+            Ok(json.to_string())
+        }
         (false, true) => table(&outcome.rows()),
+        (false, false) => Ok(outcome.to_text()),
+    }
+}
+/// What is asked, and of which file.
+struct Asking<'a> {
+    arguments: &'a Arguments,
+    study: &'a Study,
+    file: PathBuf,
+    as_json: bool,
+}
+impl Asking<'_> {
+    fn source<'a>(&'a self, column: Option<&'a str>) -> Source<'a> {
+        Source { path: &self.file, column, separator: self.arguments.separator }
+    }
+    fn ask(&self) -> Result<Outcome> {
+        let read = |name: &str, kind| cells(&self.source(Some(name)), kind, !self.as_json);
+        self.study.ask(read, self.arguments.alpha)
+    }
+    /// Charge the budget of the study, and answer. The same id gives the same answers.
+    fn charged(&self, place: &budget::Place, document: &Json) -> Result<(Outcome, Json)> {
+        let (ledger, name) = (Ledger::open_existing(&place.file)?, &place.name);
+        let account = ledger.account(name)?;
+        let (source, digest) = (self.source(None), account.terms.digest());
+        let measurement = self.study.measurement(self.arguments.alpha)?;
+        let d_in = json!(self.study.unit().distance());
+        let d_in = measurement.input().metric().decode(&d_in)?;
+        let id = self.arguments.id.as_deref().unwrap_or_default();
+        let request = Request::new(id, &measurement, &d_in)?
+            .by(self.arguments.by.as_deref().unwrap_or_default())
+            .pipeline(&json!({"study": document, "alpha": self.arguments.alpha}))
+            .source(&source.to_json(digest));
+        let release = ledger.release(name, &request, || {
+            source.check_digest(digest)?;
+            let outcome = self.ask()?;
+            // Check that the file did not change in between.
+            source.check_digest(digest).map(|()| outcome.to_json())
+        })?;
+        let charge = budget::charge_json(&release, &ledger.remaining(name)?);
+        Ok((Outcome::parse(release.json())?, charge))
     }
 }
 /// Find the file of the data.

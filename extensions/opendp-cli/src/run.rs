@@ -1,11 +1,6 @@
 //! One release of data in a file.
 
-use std::{
-    cell::Cell,
-    fs::File,
-    io::{self, Read},
-    path::PathBuf,
-};
+use std::{cell::Cell, path::PathBuf};
 
 use clap::{CommandFactory, error::ErrorKind};
 use opendp_core::erased::{AnyMeasurement, AnyValue};
@@ -14,7 +9,6 @@ use opendp_data::outside;
 use opendp_ledger::{Ledger, Request, Terms};
 use opendp_registry::Registry;
 use serde_json::{Value as Json, json};
-use sha2::{Digest, Sha256};
 
 use crate::{Cli, budget, caution::Caution, data, operations};
 
@@ -180,12 +174,12 @@ impl Run<'_> {
         self.check_size(measurement, &terms)?;
         let digest = terms.digest();
         let request = request.by(charge.by).pipeline(charge.document);
-        let request = request.source(&self.source_json(digest));
+        let request = request.source(&self.source.to_json(digest));
         let release = ledger.release(name, &request, || {
-            self.check_digest(digest)?;
+            self.source.check_digest(digest)?;
             let release = self.outcome(measurement)?;
             // Check that the file did not change in between.
-            self.check_digest(digest).map(|()| release)
+            self.source.check_digest(digest).map(|()| release)
         })?;
         if *release.json() == refusal() {
             return Err(Error::argument("data", REFUSED).at(format!("release `{}`", charge.id)));
@@ -194,48 +188,6 @@ impl Run<'_> {
         Ok((release.json().clone(), Some(charge)))
     }
 
-    /// Describe the source as it was named. An id identifies it.
-    fn source_json(&self, digest: Option<&str>) -> Json {
-        let mut source = json!({"data": self.source.path.to_string_lossy()});
-        if let Some(column) = self.source.column {
-            source["column"] = column.into();
-        }
-        if let Some(separator) = self.source.separator {
-            source["separator"] = char::from(separator).to_string().into();
-        }
-        if let Some(digest) = digest {
-            source["digest"] = digest.into();
-        }
-        source
-    }
-    /// Refuse data other than those of the budget.
-    fn check_digest(&self, expected: Option<&str>) -> Result<()> {
-        let Some(expected) = expected else { return Ok(()) };
-        if self.source.is_stdin() {
-            let reason = "the budget is for one file, by its SHA-256: name that file";
-            return Err(Error::argument("data", reason));
-        }
-        let digest = || -> io::Result<String> {
-            let mut hash = Sha256::new();
-            let (mut file, mut part) = (File::open(self.source.path)?, vec![0; 1 << 16]);
-            loop {
-                match file.read(&mut part)? {
-                    0 => break,
-                    length => hash.update(part.get(..length).unwrap_or_default()),
-                }
-            }
-            Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
-        };
-        let name = self.source.path.display();
-        match digest() {
-            Ok(found) if found == expected => Ok(()),
-            Ok(_) => Err(Error::argument(
-                "data",
-                format!("{name} is not the file that the budget is for: its SHA-256 differs"),
-            )),
-            Err(error) => Err(Error::argument("data", format!("{name} cannot be read: {error}"))),
-        }
-    }
     /// Return the number of people in the data, if stated.
     fn size(&self, measurement: &AnyMeasurement) -> Option<u64> {
         let domain = measurement.input().domain().to_json();

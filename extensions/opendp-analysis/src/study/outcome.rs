@@ -2,8 +2,11 @@
 
 use std::fmt::Write;
 
-use opendp_core::Codec;
+use opendp_core::{Codec, Result};
+use serde::Deserialize;
 use serde_json::{Value as Json, json};
+
+use super::document::from_json;
 
 use crate::context::{Accounted, ErrorIn, Report};
 
@@ -63,6 +66,16 @@ impl Outcome {
             "spent": self.report["spent"],
             "left": self.report["left"],
         })
+    }
+    /// Read what [`to_json`](Outcome::to_json) wrote.
+    ///
+    /// # Errors
+    /// `FailedCast` when it is something else.
+    pub fn parse(json: &Json) -> Result<Self> {
+        let written: Written = from_json(json.clone())?;
+        let alpha = written.alpha;
+        let answers = written.answers.into_iter().map(StudyAnswer::from).collect();
+        Ok(Outcome { answers, report: json.clone(), alpha })
     }
     /// Return a row for each number: question, label, value, lower and upper end of the interval.
     pub fn rows(&self) -> Vec<[String; 5]> {
@@ -147,6 +160,50 @@ impl StudyAnswer {
             },
             "values": self.cells.iter().map(cell).collect::<Vec<_>>(),
         })
+    }
+}
+/// What is read of an outcome in JSON.
+#[derive(Deserialize)]
+struct Written {
+    answers: Vec<WrittenAnswer>,
+    alpha: f64,
+}
+#[derive(Deserialize)]
+struct WrittenAnswer {
+    question: String,
+    mechanism: String,
+    scale: Vec<f64>,
+    accuracy: Json,
+    accuracy_in: String,
+    values: Vec<WrittenCell>,
+}
+#[derive(Deserialize)]
+struct WrittenCell {
+    label: Option<String>,
+    value: Json,
+    interval: Option<(Json, Json)>,
+}
+impl From<WrittenAnswer> for StudyAnswer {
+    fn from(written: WrittenAnswer) -> Self {
+        // A number beyond all floats is a text.
+        let number = |json: &Json| f64::from_json(json).ok();
+        let cell = |cell: WrittenCell| Cell {
+            label: cell.label,
+            value: cell.value,
+            interval: cell.interval.and_then(|(low, high)| number(&low).zip(number(&high))),
+        };
+        StudyAnswer {
+            question: written.question,
+            mechanism: written.mechanism,
+            scales: written.scale,
+            error: number(&written.accuracy),
+            error_in: match written.accuracy_in.as_str() {
+                "ranks" => ErrorIn::Ranks,
+                "counts" => ErrorIn::Counts,
+                _ => ErrorIn::Value,
+            },
+            cells: written.values.into_iter().map(cell).collect(),
+        }
     }
 }
 fn plain(json: &Json) -> String {

@@ -219,4 +219,16 @@ fn answers_are_written_as_text_rows_and_json() {
     let json = outcome.to_json();
     assert_eq!(json["answers"][1]["values"][2]["label"], "all else");
     assert_eq!(json["budget"]["epsilon"], json!(1e6));
+    let read = Outcome::parse(&json).unwrap();
+    assert_eq!((read.rows(), read.to_text(), read.to_json()), (rows, text, json));
+    assert!(Outcome::parse(&json!({"answers": []})).is_err());
+}
+#[test]
+fn a_study_is_a_measurement_that_loses_its_budget() {
+    let budget = json!({"epsilon": 0.3, "delta": 1e-6});
+    let study = study(budget, json!([{"count": {}}])).unwrap();
+    let measurement = study.measurement(0.05).unwrap();
+    let distance = |d: u32| measurement.input().metric().decode(&json!(d)).unwrap();
+    assert_eq!(measurement.map(&distance(1)).unwrap().to_json(), json!([0.3, 1e-6]));
+    assert!(measurement.map(&distance(2)).is_err());
 }

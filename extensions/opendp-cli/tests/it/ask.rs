@@ -91,3 +91,29 @@ fn the_readme_study_is_answered() {
     let answers: Json = serde_json::from_str(&desk.says(&["ask", "study.json", "--json"])).unwrap();
     assert_eq!(answers["answers"].as_array().unwrap().len(), 4);
 }
+#[test]
+fn a_study_is_charged_to_a_ledger_once_and_its_answers_stay() {
+    let desk = desk(json!({"epsilon": 1.0}));
+    let create = ["budget", "create", "b.ledger:survey", "--epsilon", "2.5", "--unit", "1"];
+    desk.says(&[&create[..], &["--metric", "symmetric_distance"]].concat());
+    let ask = |id: &'static str| {
+        desk.says(&["ask", "study.json", "--json", "--budget", "b.ledger:survey", "--id", id])
+    };
+    let (first, again): (Json, Json) =
+        (serde_json::from_str(&ask("one")).unwrap(), serde_json::from_str(&ask("one")).unwrap());
+    assert_eq!(first["answers"], again["answers"]);
+    let text =
+        desk.says(&["ask", "study.json", "--budget", "b.ledger:survey", "--id", "one", "--csv"]);
+    assert!(text.contains(&first["answers"][0]["values"][0]["value"].to_string()), "{text}");
+    ask("two");
+    let over = ["ask", "study.json", "--budget", "b.ledger:survey", "--id", "three"];
+    assert!(desk.fails(&over, 1).contains("BudgetExceeded"));
+    // Another study, another probability or other data are another request.
+    let other = ["ask", "study.json", "--budget", "b.ledger:survey", "--id", "one"];
+    desk.fails(&[&other[..], &["--alpha", "0.1"]].concat(), 1);
+    // A budget for other neighbours does not pay for this unit.
+    let create = ["budget", "create", "b.ledger:pairs", "--epsilon", "9", "--unit", "2"];
+    desk.says(&[&create[..], &["--metric", "symmetric_distance"]].concat());
+    desk.fails(&["ask", "study.json", "--budget", "b.ledger:pairs", "--id", "one"], 1);
+    assert!(desk.fails(&["ask", "study.json", "--budget", "b.ledger:pairs"], 2).contains("--id"));
+}
