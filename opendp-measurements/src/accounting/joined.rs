@@ -7,10 +7,15 @@ use opendp_core::Result;
 use opendp_core::arith::{Directed, DirectedFloat};
 
 use super::gaussian::{gaussian_delta, normal_tail};
+use super::normal_mass::{MASS_ERROR, upper_tail};
 
 /// Bisections end when the ends agree to this relative distance. They return the safe end.
 const CLOSE: f64 = 1e-6;
 const INVERSE_SQRT_TWO_PI: f64 = 0.398_942_280_401_432_7;
+/// Bounds the relative error of a tail that is taken from 1, too.
+const TAIL_ERROR: f64 = 2.0 * MASS_ERROR;
+/// Tails are computed in floats up to this argument.
+const LIMIT: f64 = 37.0;
 /// From this epsilon on, `e^epsilon` may exceed all floats.
 const FAR: f64 = 700.0;
 
@@ -46,7 +51,7 @@ pub fn mu_of_pure(epsilon: f64) -> Result<f64> {
     let mut x = 0.0_f64;
     for _ in 0..200 {
         let density = INVERSE_SQRT_TWO_PI * (-x * x / 2.0).neg_inf_exp()?;
-        let step = (normal_tail(x)?.upper - least) / density;
+        let step = (tail_above(x, epsilon)? - least) / density;
         if !(x * 1e-13 < step) {
             break;
         }
@@ -54,7 +59,7 @@ pub fn mu_of_pure(epsilon: f64) -> Result<f64> {
     }
     // Then go up until the bound holds: `x` need not be close for it to be sound.
     let mut by = f64::EPSILON;
-    while least < normal_tail(x)?.upper {
+    while least < tail_above(x, epsilon)? {
         x *= 1.0 + by;
         by *= 2.0;
     }
@@ -83,9 +88,39 @@ pub fn pure_of_mu(mu: f64) -> Result<f64> {
     }
     Ok(0.0)
 }
+/// Bound `T(x)` from above, in floats unless a small epsilon needs more digits.
+fn tail_above(x: f64, epsilon: f64) -> Result<f64> {
+    if epsilon < 0.01 || LIMIT < x {
+        return Ok(normal_tail(x)?.upper);
+    }
+    upper_tail(x).inf_mul(1.0 + TAIL_ERROR)
+}
 /// Compute `1 / (1 + e^epsilon)`, rounded down.
 fn response(epsilon: f64) -> Result<f64> {
     1.0.neg_inf_div(1.0.inf_add(epsilon.inf_exp()?)?)
+}
+
+/// Bound delta of Gaussian noise from above: in floats, if its relative error is below a millionth,
+/// and otherwise as [`gaussian_delta`] does.
+///
+/// It is `T(a) - e^epsilon T(b)` with `a = epsilon / mu - mu / 2` and `b = a + mu`. Here `a` and
+/// the second term are rounded down, and `b` and the first term up.
+fn gaussian_delta_above(mu: f64, epsilon: f64) -> Result<f64> {
+    let exact = || gaussian_delta(mu, epsilon).map(|found| found.upper);
+    if !(1e-100 < mu && mu < 1e100 && epsilon < FAR) {
+        return exact();
+    }
+    let a = epsilon.neg_inf_div(mu)?.neg_inf_sub(mu / 2.0)?;
+    let b = epsilon.inf_div(mu)?.inf_add(mu / 2.0)?;
+    if !(a.abs() < LIMIT) {
+        return exact();
+    }
+    let near = upper_tail(a);
+    let far = epsilon.neg_inf_exp()?.neg_inf_mul(upper_tail(b))?;
+    let far = far.neg_inf_mul(1.0 - TAIL_ERROR)?;
+    let delta = near.inf_mul(1.0 + TAIL_ERROR)?.inf_sub(far)?;
+    // The error is below four times that of a tail.
+    if delta < near * TAIL_ERROR * 4e6 { exact() } else { Ok(delta.min(1.0)) }
 }
 
 /// Bound from above delta at an epsilon for a `pure`-DP mechanism composed with Gaussian noise of
@@ -99,15 +134,15 @@ fn response(epsilon: f64) -> Result<f64> {
 /// `InvalidDistance` when a number is negative or NaN.
 pub fn joined_delta(pure: f64, mu: f64, epsilon: f64) -> Result<f64> {
     if pure == 0.0 {
-        return Ok(gaussian_delta(mu, epsilon)?.upper);
+        return gaussian_delta_above(mu, epsilon);
     }
     if epsilon < pure {
         return Ok(1.0);
     }
     let likely = 1.0.inf_div(1.0.neg_inf_add((-pure).neg_inf_exp()?)?)?;
     let unlikely = 1.0.inf_div(1.0.neg_inf_add(pure.min(FAR).neg_inf_exp()?)?)?;
-    let near = gaussian_delta(mu, epsilon.neg_inf_sub(pure)?)?.upper;
-    let far = gaussian_delta(mu, epsilon.neg_inf_add(pure)?)?.upper;
+    let near = gaussian_delta_above(mu, epsilon.neg_inf_sub(pure)?)?;
+    let far = gaussian_delta_above(mu, epsilon.neg_inf_add(pure)?)?;
     Ok(likely.inf_mul(near)?.inf_add(unlikely.inf_mul(far)?)?.min(1.0))
 }
 
@@ -200,6 +235,18 @@ mod tests {
         assert_eq!(pure_of_mu(0.0).unwrap(), 0.0);
         // Of small losses, sqrt(pi / 2) times epsilon.
         assert!((mu_of_pure(1e-4).unwrap() / 1.253_314_137e-4 - 1.0).abs() < 1e-6);
+    }
+    #[test]
+    fn delta_in_floats_is_never_below_the_certified_one_and_close_to_it() {
+        for mu in [1e-9, 1e-4, 0.02, 0.3, 1.0, 7.0, 60.0] {
+            for part in [0.0, 1e-3, 0.5, 1.0, 3.0, 8.0, 30.0] {
+                let epsilon = part * mu + mu * mu / 2.0;
+                let exact = gaussian_delta(mu, epsilon).unwrap();
+                let found = gaussian_delta_above(mu, epsilon).unwrap();
+                assert!(exact.lower <= found, "{mu} {epsilon}: {found} {exact:?}");
+                assert!(found <= exact.upper * (1.0 + 2e-6), "{mu} {epsilon}: {found} {exact:?}");
+            }
+        }
     }
     #[test]
     fn a_pure_loss_shifts_a_gaussian_profile_by_less_than_itself() {
