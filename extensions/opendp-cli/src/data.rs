@@ -90,7 +90,7 @@ impl Source<'_> {
         Ok((file, kind))
     }
     /// Describe the source as it was named. An id identifies it.
-    pub(crate) fn to_json(&self, digest: Option<&str>) -> Json {
+    pub(crate) fn to_json(self, digest: Option<&str>) -> Json {
         let mut source = serde_json::json!({"data": self.path.to_string_lossy()});
         if let Some(column) = self.column {
             source["column"] = column.into();

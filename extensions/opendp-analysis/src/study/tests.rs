@@ -1,3 +1,4 @@
+use opendp_core::Codec;
 use serde_json::json;
 
 use super::*;
