@@ -28,8 +28,8 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         let source = Source::default();
         Query { context, wanted: None, title: None, source, failed: None, about: String::new() }
     }
-    /// Set what the query may cost, if the budget is spent as you go. Of a delta, the query gets the
-    /// same fraction of the part that is kept for its kind of noise: see
+    /// Set what the query may cost, if the budget is spent as you go. Of a delta, the query gets
+    /// the same fraction of the part that is kept for its kind of noise: see
     /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount).
     #[must_use]
     pub fn spending(mut self, share: Budget<MO>) -> Self {

@@ -75,8 +75,8 @@ impl Units {
 }
 /// Find a scale of discrete Laplace noise with an error, close to the largest, or 0.
 ///
-/// With `k` the whole part of the error and `a = e^(-1 / scale)`, noise exceeds `k` with probability
-/// `2 a^(k + 1) / (1 + a)`. The fixed point where this is `alpha` is tried first.
+/// With `k` the whole part of the error and `a = e^(-1 / scale)`, noise exceeds `k` with
+/// probability `2 a^(k + 1) / (1 + a)`. The fixed point where this is `alpha` is tried first.
 fn discrete_laplace(error: f64, alpha: f64) -> f64 {
     let within = |scale: f64| {
         let noise = Noise::discrete_laplace(Scale::new(scale)?);
