@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use opendp_core::arith::Exact;
+use opendp_core::arith::{DirectedFloat, Exact};
 use opendp_core::search::binary_search;
 use opendp_core::{Carrier, Error, Result};
 use opendp_measurements::Scale;
@@ -73,13 +73,27 @@ impl Units {
         Ok((unit, most.map(|error| error / unit / lattice)))
     }
 }
-/// Find the largest scale of discrete Laplace noise with an error, or 0.
+/// Find a scale of discrete Laplace noise with an error, close to the largest, or 0.
+///
+/// With `k` the whole part of the error and `a = e^(-1 / scale)`, noise exceeds `k` with
+/// probability `2 a^(k + 1) / (1 + a)`. The fixed point where this is `alpha` is tried first.
 fn discrete_laplace(error: f64, alpha: f64) -> f64 {
     let within = |scale: f64| {
         let noise = Noise::discrete_laplace(Scale::new(scale)?);
         Ok(noise.quantile(alpha)? <= error)
     };
-    binary_search(within, Some((0.0, error.max(1.0) * 4.0))).unwrap_or(0.0)
+    let near = || -> Result<f64> {
+        let (mut ratio, mut scale) = (1.0_f64, 0.0);
+        for _ in 0..12 {
+            scale = (error.floor() + 1.0) / -(alpha * (1.0 + ratio) / 2.0).inf_ln()?;
+            ratio = (-1.0 / scale).inf_exp()?;
+        }
+        Ok(scale * (1.0 - 1e-9))
+    };
+    match near() {
+        Ok(scale) if within(scale).unwrap_or(false) => scale,
+        _ => binary_search(within, Some((0.0, error.max(1.0) * 4.0))).unwrap_or(0.0),
+    }
 }
 
 /// A draft, without the type of its answer.
@@ -176,5 +190,23 @@ impl<MO: Accounted, TO: Carrier> Ready for Question<'_, MO, TO> {
     fn run(self: Box<Self>) -> Result<Box<dyn Any + Send>> {
         let accuracy = Ready::accuracy(&*self).ok();
         Ok(Box::new(self.answer(accuracy)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scale_of_an_integer_error_is_the_largest() {
+        for error in [0.5, 1.0, 2.0, 3.5, 40.0, 1e3, 1e6] {
+            let scale = discrete_laplace(error, 0.05);
+            let at = |scale: f64| {
+                let noise = Noise::discrete_laplace(Scale::new(scale).unwrap());
+                noise.quantile(0.05).unwrap()
+            };
+            assert!(0.0 < scale && at(scale) <= error, "{error} {scale}");
+            assert!(error < at(scale * (1.0 + 1e-7)), "{error} {scale}");
+        }
     }
 }
