@@ -66,6 +66,7 @@
 //! `bounds` default to those of the column. `candidates` are a list, or `{"from", "to", "step"}`.
 
 mod document;
+mod mechanisms;
 mod outcome;
 mod questions;
 mod table;
@@ -261,7 +262,7 @@ impl Study {
             return Err(Error::argument("questions", reason));
         }
         for (place, question) in self.questions.iter().enumerate() {
-            question.check().map_err(|error| error.at(place_of(place, question)))?;
+            question.wanted().map_err(|error| error.at(place_of(place, question)))?;
         }
         Ok(())
     }

@@ -12,6 +12,9 @@ use serde_json::{Value as Json, json};
 use crate::budget;
 use crate::data::{self, Data, Source};
 
+/// The probability with which an interval may miss the true number, unless stated.
+pub(crate) const ALPHA: f64 = 0.05;
+
 /// The arguments of `ask`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -28,7 +31,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// The probability with which an interval may miss the true number
-    #[arg(long, default_value_t = 0.05)]
+    #[arg(long, default_value_t = ALPHA)]
     pub(crate) alpha: f64,
     /// Answer in CSV: question, label, value, lower and upper end of the interval
     #[arg(long, conflicts_with = "json")]
@@ -84,7 +87,7 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
             }
             Ok(json.to_string())
         }
-        (false, true) => table(&outcome.rows()),
+        (false, true) => csv_of(&outcome.rows()),
         (false, false) => Ok(outcome.to_text()),
     }
 }
@@ -100,7 +103,8 @@ impl Asking<'_> {
         Source { path: &self.file, column, separator: self.arguments.separator }
     }
     fn ask(&self) -> Result<Outcome> {
-        let read = |name: &str, kind| cells(&self.source(Some(name)), kind, !self.as_json);
+        let read =
+            |name: &str, kind| cells(Table::File(self.source(Some(name)), !self.as_json), kind);
         self.study.ask(read, self.arguments.alpha)
     }
     /// Charge the budget of the study, and answer. The same id gives the same answers.
@@ -144,25 +148,43 @@ fn file(arguments: &Arguments, study: &Study) -> Result<PathBuf> {
     }
     Ok(file)
 }
+/// Answer the questions of a study about columns in JSON.
+pub(crate) fn of_json(study: &Json, data: Option<&Json>, alpha: f64) -> Result<Json> {
+    let study = Study::parse(study).map_err(|error| error.at("study"))?;
+    let outcome = match data {
+        None => study.rehearse(alpha),
+        Some(data) => study.ask(|name, kind| cells(Table::Json(data, name), kind), alpha),
+    };
+    outcome.map(|outcome| outcome.to_json())
+}
+
+/// Where a column is read from.
+#[derive(Clone, Copy)]
+enum Table<'a> {
+    File(Source<'a>, bool),
+    Json(&'a Json, &'a str),
+}
 /// Read a column. A cell that is empty or does not read is missing.
-fn cells(source: &Source<'_>, kind: CellType, progress: bool) -> Result<Cells> {
+fn cells(table: Table<'_>, kind: CellType) -> Result<Cells> {
     Ok(match kind {
-        CellType::Integer => Cells::Integer(column(source, AtomDomain::default(), progress)?),
+        CellType::Integer => Cells::Integer(column(table, AtomDomain::default())?),
         // The text "NaN" stands for a missing number.
-        CellType::Float => Cells::Float(column(source, AtomDomain::non_nan(), progress)?),
-        CellType::Bool => Cells::Bool(column(source, AtomDomain::default(), progress)?),
-        CellType::Text => Cells::Text(column(source, AtomDomain::default(), progress)?),
+        CellType::Float => Cells::Float(column(table, AtomDomain::non_nan())?),
+        CellType::Bool => Cells::Bool(column(table, AtomDomain::default())?),
+        CellType::Text => Cells::Text(column(table, AtomDomain::default())?),
     })
 }
-fn column<T: Atom>(
-    source: &Source<'_>,
-    element: AtomDomain<T>,
-    progress: bool,
-) -> Result<Vec<Option<T>>> {
+fn column<T: Atom>(table: Table<'_>, element: AtomDomain<T>) -> Result<Vec<Option<T>>> {
     let rows = VectorDomain::new(OptionDomain::new(element));
     let space = Space::new(rows, SymmetricDistance)?.erase();
-    match data::open(source, space.domain(), progress)? {
-        Data::Json(json) => data::member(json, source.column, space.domain())?.downcast(),
+    let (data, name) = match table {
+        Table::File(source, progress) => {
+            (data::open(&source, space.domain(), progress)?, source.column)
+        }
+        Table::Json(data, name) => (Data::Json(data.clone()), Some(name)),
+    };
+    match data {
+        Data::Json(json) => data::member(json, name, space.domain())?.downcast(),
         Data::Rows(chunks) => {
             let mut rows = Vec::new();
             for chunk in chunks {
@@ -173,7 +195,7 @@ fn column<T: Atom>(
     }
 }
 /// Write rows as CSV.
-fn table(rows: &[[String; 5]]) -> Result<String> {
+fn csv_of(rows: &[[String; 5]]) -> Result<String> {
     let head = ["question", "label", "value", "lower", "upper"].map(str::to_owned);
     let mut writer = csv::Writer::from_writer(Vec::new());
     let unwritten = |error: String| Error::FailedFunction(format!("csv: {error}"));

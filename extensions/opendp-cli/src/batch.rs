@@ -9,7 +9,7 @@ use opendp_core::{Codec, Constructed, Error, Result};
 use opendp_registry::{Document, Registry, json};
 use serde_json::{Map, Value as Json, json};
 
-use crate::{catalogue, operations, parse_kind};
+use crate::{ask, catalogue, operations, parse_kind};
 
 /// The number of built pipelines that are kept, so a repeated request does not build its pipeline
 /// again.
@@ -19,7 +19,7 @@ const MAX_REPEAT: usize = 10_000_000;
 /// The largest length of a line, in bytes.
 pub(crate) const MAX_LINE: usize = 1 << 26;
 /// The fields that a request of each operation may have, besides `id` and `op`.
-const FIELDS: [(&str, &[&str]); 9] = [
+const FIELDS: [(&str, &[&str]); 10] = [
     ("make", &["pipeline", "params"]),
     ("map", &["pipeline", "params", "d_in"]),
     ("check", &["pipeline", "params", "d_in", "d_out"]),
@@ -29,6 +29,7 @@ const FIELDS: [(&str, &[&str]); 9] = [
     ("solve", &["pipeline", "param", "d_in", "d_out"]),
     ("list", &["kind"]),
     ("describe", &["name"]),
+    ("ask", &["study", "data", "alpha"]),
 ];
 
 /// Answer every line until the input ends, and return whether all requests succeeded.
@@ -201,6 +202,14 @@ impl Server<'_> {
                 Ok(catalogue::list(self.registry, &selection))
             }
             "describe" => catalogue::describe(self.registry, text("name")?),
+            "ask" => {
+                let alpha = match request.get("alpha") {
+                    None | Some(Json::Null) => ask::ALPHA,
+                    Some(_) => number("alpha")?,
+                };
+                let data = request.get("data").filter(|data| !data.is_null());
+                ask::of_json(field("study")?, data, alpha)
+            }
             other => Err(Error::NotImplemented(format!("the operation {}", json::short(other)))),
         }
     }

@@ -162,6 +162,74 @@ pub(super) struct TopFields {
     pub(super) categories: Vec<Json>,
 }
 
+/// The statistic of a question.
+#[derive(Clone, Copy)]
+pub(super) enum Wanted<'a> {
+    Count,
+    Sum(&'a NumberFields),
+    Mean(&'a NumberFields),
+    Variance(&'a NumberFields),
+    Median(&'a RankFields),
+    Quantile(&'a RankFields),
+    Histogram(&'a HistogramFields),
+    CountsBy(&'a ColumnOnly),
+    TopK(&'a TopFields),
+}
+impl QuestionFields {
+    /// Return the statistic. Refuse a question without one, or with several.
+    pub(super) fn wanted(&self) -> Result<Wanted<'_>> {
+        let stated = [
+            self.count.map(|NoFields {}| Wanted::Count),
+            self.sum.as_ref().map(Wanted::Sum),
+            self.mean.as_ref().map(Wanted::Mean),
+            self.variance.as_ref().map(Wanted::Variance),
+            self.median.as_ref().map(Wanted::Median),
+            self.quantile.as_ref().map(Wanted::Quantile),
+            self.histogram.as_ref().map(Wanted::Histogram),
+            self.counts_by.as_ref().map(Wanted::CountsBy),
+            self.top_k.as_ref().map(Wanted::TopK),
+        ];
+        let stated: Vec<Wanted<'_>> = stated.into_iter().flatten().collect();
+        match stated.as_slice() {
+            [one] => Ok(*one),
+            several => Err(Error::argument(
+                "statistic",
+                format!(
+                    "expected one of count, sum, mean, variance, median, quantile, histogram, \
+                     counts_by and top_k; found {}",
+                    several.len()
+                ),
+            )),
+        }
+    }
+    /// Count the releases that answer the question.
+    pub(super) fn releases(&self) -> usize {
+        if self.mean.as_ref().is_some_and(|mean| mean.rows.is_none()) { 2 } else { 1 }
+    }
+    /// Return the name of the question, or describe it.
+    pub(super) fn title(&self) -> String {
+        if let Some(name) = &self.name {
+            return name.clone();
+        }
+        let what = match self.wanted() {
+            Ok(Wanted::Count) | Err(_) => "count".to_owned(),
+            Ok(Wanted::Sum(fields)) => format!("sum of {}", fields.column),
+            Ok(Wanted::Mean(fields)) => format!("mean of {}", fields.column),
+            Ok(Wanted::Variance(fields)) => format!("variance of {}", fields.column),
+            Ok(Wanted::Median(fields)) => format!("median of {}", fields.column),
+            Ok(Wanted::Quantile(fields)) => {
+                format!("quantile {} of {}", fields.alpha.unwrap_or(0.5), fields.column)
+            }
+            Ok(Wanted::Histogram(fields)) => format!("histogram of {}", fields.column),
+            Ok(Wanted::CountsBy(fields)) => format!("counts by {}", fields.column),
+            Ok(Wanted::TopK(fields)) => format!("top {} of {}", fields.k, fields.column),
+        };
+        let keep = self.keep.iter().map(|(name, condition)| format!("{name} {condition}"));
+        let keep: Vec<String> = keep.collect();
+        if keep.is_empty() { what } else { format!("{what}, where {}", keep.join(" and ")) }
+    }
+}
+
 /// A condition on a cell. All that is stated must hold.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,143 +1,25 @@
 //! The questions of a study, asked of a context.
 
-use std::collections::HashMap;
-
-use opendp_core::{
-    Approximate, Atom, Carrier, Codec, Error, MaxDivergence, Result, ZeroConcentratedDivergence,
-};
+use opendp_core::{Atom, Carrier, Codec, Error, Result};
 use opendp_measurements::{Released, confidence_interval_of_each};
 use opendp_transformations::Key;
 use serde_json::Value as Json;
 
 use super::document::{
-    CellType, ColumnFields, Condition, HistogramFields, NoiseFields, NumberFields, QuestionFields,
-    RankFields, TopFields,
+    CellType, ColumnFields, Condition, HistogramFields, NumberFields, QuestionFields, RankFields,
+    TopFields, Wanted,
 };
+use super::mechanisms::Mechanisms;
 use super::outcome::{Cell, StudyAnswer};
 use super::table::{as_float, known};
 use crate::Context;
-use crate::context::{Accounted, Noisy, Query, Question, Rows, Statistic};
+use crate::context::{Accounted, Answer, Noisy, Query, Question, Rows};
 
 /// Whether to release, or only to find out what a release would cost and how good it would be.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Mode {
     Rehearse,
     Ask,
-}
-
-/// The mechanisms of a budget's measure.
-pub(super) trait Mechanisms: Accounted {
-    /// Find the least noise that fits, of the kind with the smallest error unless one is wanted.
-    fn add_noise<TO: Carrier>(
-        statistic: Statistic<'_, Self, TO>,
-        noise: Option<NoiseFields>,
-    ) -> Result<Question<'_, Self, TO>>;
-    /// Count by keys that are not public.
-    fn count_by<T: Key>(rows: Rows<'_, Self, T>) -> Result<Question<'_, Self, HashMap<T, i64>>> {
-        let _ = rows;
-        Err(Error::argument(
-            "counts_by",
-            "keys that are not public take a budget with an epsilon and a delta; or list them: \
-             {\"histogram\": {\"column\", \"categories\"}}",
-        ))
-    }
-}
-fn no_noise(wanted: &str, budget: &str) -> Error {
-    Error::argument("noise", format!("{wanted} noise takes a budget with {budget}"))
-}
-impl Mechanisms for MaxDivergence {
-    fn add_noise<TO: Carrier>(
-        statistic: Statistic<'_, Self, TO>,
-        noise: Option<NoiseFields>,
-    ) -> Result<Question<'_, Self, TO>> {
-        match noise {
-            None => statistic.best(),
-            Some(NoiseFields::Laplace) => statistic.laplace(),
-            Some(NoiseFields::Gaussian) => {
-                Err(no_noise("Gaussian", "a rho, or with an epsilon and a delta"))
-            }
-        }
-    }
-}
-impl Mechanisms for ZeroConcentratedDivergence {
-    fn add_noise<TO: Carrier>(
-        statistic: Statistic<'_, Self, TO>,
-        noise: Option<NoiseFields>,
-    ) -> Result<Question<'_, Self, TO>> {
-        match noise {
-            None => statistic.best(),
-            Some(NoiseFields::Gaussian) => statistic.gaussian(),
-            Some(NoiseFields::Laplace) => Err(no_noise("Laplace", "an epsilon")),
-        }
-    }
-}
-impl Mechanisms for Approximate<MaxDivergence> {
-    fn add_noise<TO: Carrier>(
-        statistic: Statistic<'_, Self, TO>,
-        noise: Option<NoiseFields>,
-    ) -> Result<Question<'_, Self, TO>> {
-        match noise {
-            None => statistic.best(),
-            Some(NoiseFields::Laplace) => statistic.laplace(),
-            Some(NoiseFields::Gaussian) => statistic.gaussian(),
-        }
-    }
-    fn count_by<T: Key>(rows: Rows<'_, Self, T>) -> Result<Question<'_, Self, HashMap<T, i64>>> {
-        rows.count_by().laplace()
-    }
-}
-
-impl QuestionFields {
-    /// Count the releases that answer this question.
-    pub(super) fn releases(&self) -> usize {
-        if self.mean.as_ref().is_some_and(|mean| mean.rows.is_none()) { 2 } else { 1 }
-    }
-    /// Refuse a question without a statistic, or with several.
-    pub(super) fn check(&self) -> Result<()> {
-        let stated = [
-            self.count.is_some(),
-            self.sum.is_some(),
-            self.mean.is_some(),
-            self.variance.is_some(),
-            self.median.is_some(),
-            self.quantile.is_some(),
-            self.histogram.is_some(),
-            self.counts_by.is_some(),
-            self.top_k.is_some(),
-        ];
-        match stated.iter().filter(|stated| **stated).count() {
-            1 => Ok(()),
-            found => Err(Error::argument(
-                "statistic",
-                format!(
-                    "expected one of count, sum, mean, variance, median, quantile, histogram, \
-                     counts_by and top_k; found {found}"
-                ),
-            )),
-        }
-    }
-    fn title(&self) -> String {
-        self.name.clone().unwrap_or_else(|| {
-            let of = |what: &str, column: &str| format!("{what} of {column}");
-            let what = [
-                self.count.as_ref().map(|_| "count".to_owned()),
-                self.sum.as_ref().map(|sum| of("sum", &sum.column)),
-                self.mean.as_ref().map(|mean| of("mean", &mean.column)),
-                self.variance.as_ref().map(|variance| of("variance", &variance.column)),
-                self.median.as_ref().map(|median| of("median", &median.column)),
-                self.quantile.as_ref().map(|quantile| {
-                    of(&format!("quantile {}", quantile.alpha.unwrap_or(0.5)), &quantile.column)
-                }),
-                self.histogram.as_ref().map(|histogram| of("histogram", &histogram.column)),
-                self.counts_by.as_ref().map(|counts| format!("counts by {}", counts.column)),
-                self.top_k.as_ref().map(|top| of(&format!("top {}", top.k), &top.column)),
-            ];
-            let what = what.into_iter().flatten().next().unwrap_or_default();
-            let keep: Vec<String> =
-                self.keep.iter().map(|(name, condition)| format!("{name} {condition}")).collect();
-            if keep.is_empty() { what } else { format!("{what}, where {}", keep.join(" and ")) }
-        })
-    }
 }
 
 /// Asks the questions of a study.
@@ -154,61 +36,23 @@ where
 {
     /// Answer a question, or rehearse it.
     pub(super) fn answer(&self, asked: &QuestionFields) -> Result<StudyAnswer> {
-        let at = |name: &'static str| move |error: Error| error.at(name);
-        if asked.count.is_some() {
-            let query = self.query(asked, None).map_err(at("where"))?;
-            return self.number(MO::add_noise(query.count(), asked.noise)?, asked);
-        }
-        if let Some(sum) = &asked.sum {
-            return self.sum(asked, sum).map_err(at("sum"));
-        }
-        if let Some(mean) = &asked.mean {
-            return match mean.rows {
-                Some(rows) => {
-                    let cells = self.clamped(asked, mean).map_err(at("mean"))?.resize(rows);
-                    self.number(MO::add_noise(cells.mean(), asked.noise)?, asked)
-                }
-                None => self.quotient(asked, mean).map_err(at("mean")),
-            };
-        }
-        if let Some(variance) = &asked.variance {
-            let rows = variance.rows.ok_or_else(|| {
-                Error::argument("rows", "a variance takes a public number of rows: add \"rows\"")
-            });
-            let cells = self.clamped(asked, variance).map_err(at("variance"))?.resize(rows?);
-            return self.number(MO::add_noise(cells.variance(), asked.noise)?, asked);
-        }
-        if let Some(rank) = &asked.median {
-            return self.rank(asked, rank, 0.5).map_err(at("median"));
-        }
-        if let Some(rank) = &asked.quantile {
-            let alpha = rank.alpha.ok_or_else(|| {
-                Error::argument("alpha", "a quantile has an alpha, such as 0.25").at("quantile")
-            });
-            return self.rank(asked, rank, alpha?).map_err(at("quantile"));
-        }
-        if let Some(histogram) = &asked.histogram {
-            return self.histogram(asked, histogram).map_err(at("histogram"));
-        }
-        if let Some(counts) = &asked.counts_by {
-            return match self.column(&counts.column)?.kind {
-                CellType::Integer => self.keys::<i64>(asked, &counts.column),
-                CellType::Bool => self.keys::<bool>(asked, &counts.column),
-                CellType::Text => self.keys::<String>(asked, &counts.column),
-                CellType::Float => Err(no_keys("counts_by")),
-            };
-        }
-        match &asked.top_k {
-            Some(top) => match self.column(&top.column)?.kind {
-                CellType::Integer => self.top::<i64>(asked, top),
-                CellType::Bool => self.top::<bool>(asked, top),
-                CellType::Text => self.top::<String>(asked, top),
-                CellType::Float => Err(no_keys("top_k")),
-            },
-            None => asked.check().and(Err(Error::argument("statistic", "none is stated"))),
-        }
+        let (name, answer) = match asked.wanted()? {
+            Wanted::Count => ("count", self.count(asked)),
+            Wanted::Sum(fields) => ("sum", self.sum(asked, fields)),
+            Wanted::Mean(fields) => ("mean", self.mean(asked, fields)),
+            Wanted::Variance(fields) => ("variance", self.variance(asked, fields)),
+            Wanted::Median(fields) => ("median", self.rank(asked, fields, Some(0.5))),
+            Wanted::Quantile(fields) => ("quantile", self.rank(asked, fields, fields.alpha)),
+            Wanted::Histogram(fields) => ("histogram", self.histogram(asked, fields)),
+            Wanted::CountsBy(fields) => ("counts_by", self.counts_by(asked, &fields.column)),
+            Wanted::TopK(fields) => ("top_k", self.top_k(asked, fields)),
+        };
+        answer.map_err(|error| error.at(name))
     }
 
+    fn count(&self, asked: &QuestionFields) -> Result<StudyAnswer> {
+        self.number(MO::add_noise(self.query(asked, None)?.count(), asked.noise)?, asked)
+    }
     fn sum(&self, asked: &QuestionFields, sum: &NumberFields) -> Result<StudyAnswer> {
         if self.column(&sum.column)?.kind != CellType::Integer {
             return self
@@ -223,6 +67,17 @@ where
         let (lower, upper) = (whole(lower)?, whole(upper)?);
         let cells = self.query(asked, Some(&sum.column))?.column::<i64>(&sum.column);
         self.number(MO::add_noise(cells.clamp(lower, upper).sum(), asked.noise)?, asked)
+    }
+    fn mean(&self, asked: &QuestionFields, mean: &NumberFields) -> Result<StudyAnswer> {
+        let Some(rows) = mean.rows else { return self.quotient(asked, mean) };
+        let mean = self.clamped(asked, mean)?.resize(rows).mean();
+        self.number(MO::add_noise(mean, asked.noise)?, asked)
+    }
+    fn variance(&self, asked: &QuestionFields, variance: &NumberFields) -> Result<StudyAnswer> {
+        let missing = "a variance takes a public number of rows: add \"rows\"";
+        let rows = variance.rows.ok_or_else(|| Error::argument("rows", missing))?;
+        let variance = self.clamped(asked, variance)?.resize(rows).variance();
+        self.number(MO::add_noise(variance, asked.noise)?, asked)
     }
     /// Divide a sum by a count, both with noise.
     fn quotient(&self, asked: &QuestionFields, mean: &NumberFields) -> Result<StudyAnswer> {
@@ -248,7 +103,14 @@ where
         }
         Ok(answer)
     }
-    fn rank(&self, asked: &QuestionFields, rank: &RankFields, alpha: f64) -> Result<StudyAnswer> {
+    fn rank(
+        &self,
+        asked: &QuestionFields,
+        rank: &RankFields,
+        alpha: Option<f64>,
+    ) -> Result<StudyAnswer> {
+        let missing = "a quantile has an alpha, such as 0.25";
+        let alpha = alpha.ok_or_else(|| Error::argument("alpha", missing))?;
         let cells = self.numbers(asked, &rank.column)?;
         let question = cells.quantile(alpha, rank.candidates()?).choose()?;
         let mut answer = self.answer_of(&question, asked);
@@ -264,7 +126,7 @@ where
                 CellType::Integer => self.categories::<i64>(asked, column, names),
                 CellType::Bool => self.categories::<bool>(asked, column, names),
                 CellType::Text => self.categories::<String>(asked, column, names),
-                CellType::Float => Err(no_keys("categories").at(format!("column `{column}`"))),
+                CellType::Float => Err(no_keys(column)),
             },
             (None, Some(edges)) => {
                 let counts = self.numbers(asked, column)?.histogram_between(edges.clone());
@@ -284,6 +146,14 @@ where
         let labels = names.iter().map(label).chain(["all else".to_owned()]).collect::<Vec<_>>();
         self.counts(counts, asked, &labels)
     }
+    fn counts_by(&self, asked: &QuestionFields, column: &str) -> Result<StudyAnswer> {
+        match self.column(column)?.kind {
+            CellType::Integer => self.keys::<i64>(asked, column),
+            CellType::Bool => self.keys::<bool>(asked, column),
+            CellType::Text => self.keys::<String>(asked, column),
+            CellType::Float => Err(no_keys(column)),
+        }
+    }
     fn keys<T: Key>(&self, asked: &QuestionFields, column: &str) -> Result<StudyAnswer> {
         let cells = self.query(asked, Some(column))?.column::<T>(column);
         let question = MO::count_by(cells)?;
@@ -301,6 +171,14 @@ where
             }));
         }
         Ok(answer)
+    }
+    fn top_k(&self, asked: &QuestionFields, top: &TopFields) -> Result<StudyAnswer> {
+        match self.column(&top.column)?.kind {
+            CellType::Integer => self.top::<i64>(asked, top),
+            CellType::Bool => self.top::<bool>(asked, top),
+            CellType::Text => self.top::<String>(asked, top),
+            CellType::Float => Err(no_keys(&top.column)),
+        }
     }
     fn top<T: Key>(&self, asked: &QuestionFields, top: &TopFields) -> Result<StudyAnswer> {
         let cells = self.query(asked, Some(&top.column))?.column::<T>(&top.column);
@@ -376,10 +254,7 @@ where
         }
     }
     /// Charge for an answer, and release it unless this is a rehearsal.
-    fn spend<TO: Carrier>(
-        &self,
-        question: Question<'c, MO, TO>,
-    ) -> Result<Option<crate::context::Answer<MO, TO>>> {
+    fn spend<TO: Carrier>(&self, question: Question<'c, MO, TO>) -> Result<Option<Answer<MO, TO>>> {
         match self.mode {
             Mode::Ask => question.release().map(Some),
             Mode::Rehearse => question.forgo().map(|()| None),
@@ -484,8 +359,8 @@ fn among_keys<'c, MO: Accounted, T: Atom>(
 fn atoms<T: Codec>(values: &[Json]) -> Result<Vec<T>> {
     values.iter().map(T::from_json).collect()
 }
-fn no_keys(argument: &str) -> Error {
-    Error::argument(argument, "a column of f64 has no categories: take `edges`, or read it as i64")
+fn no_keys(column: &str) -> Error {
+    Error::argument(column, "a column of f64 has no categories: take `edges`, or read it as i64")
 }
 fn label(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::Desk;
+use crate::{Desk, requests};
 
 /// A table in which three ages are missing, and a study of it.
 fn desk(budget: Json) -> Desk {
@@ -116,4 +116,29 @@ fn a_study_is_charged_to_a_ledger_once_and_its_answers_stay() {
     desk.says(&[&create[..], &["--metric", "symmetric_distance"]].concat());
     desk.fails(&["ask", "study.json", "--budget", "b.ledger:pairs", "--id", "one"], 1);
     assert!(desk.fails(&["ask", "study.json", "--budget", "b.ledger:pairs"], 2).contains("--id"));
+}
+#[test]
+fn a_study_in_a_batch_is_answered_from_columns_or_records_and_rehearsed_without() {
+    let study = json!({
+        "context": {
+            "unit": {"person": 1}, "budget": {"epsilon": 1e6},
+            "columns": {"age": {"T": "i64", "bounds": [0, 100], "missing": "drop"}},
+        },
+        "questions": [{"sum": {"column": "age"}}],
+    });
+    let ask = |data: Json| json!({"op": "ask", "study": study, "data": data});
+    let records = json!([{"age": 30}, {"age": "40.0"}, {"age": null}, {}]);
+    let wrong = json!({"op": "ask", "study": study, "dta": {}});
+    let answers = requests(&[
+        ask(json!({"age": [30, 400, null, "x"]})),
+        ask(records),
+        ask(json!(null)),
+        ask(json!({"ages": [1]})),
+        wrong,
+    ]);
+    let sum = |answer: &Json| answer["value"]["answers"][0]["values"][0]["value"].clone();
+    assert_eq!((sum(&answers[0]), sum(&answers[1])), (json!(130), json!(70)));
+    assert_eq!(answers[2]["value"]["answers"][0]["values"], json!([]));
+    assert!(answers[3]["error"]["message"].as_str().unwrap().contains("age"));
+    assert!(answers[4]["error"]["message"].as_str().unwrap().contains("did you mean `data`"));
 }

@@ -1,0 +1,71 @@
+//! The mechanisms that the budget of a study pays for.
+
+use std::collections::HashMap;
+
+use opendp_core::{Approximate, Carrier, Error, MaxDivergence, Result, ZeroConcentratedDivergence};
+use opendp_transformations::Key;
+
+use super::document::NoiseFields;
+use crate::context::{Accounted, Question, Rows, Statistic};
+
+/// The mechanisms of a budget's measure.
+pub(super) trait Mechanisms: Accounted {
+    /// Find the least noise that fits, of the kind with the smallest error unless one is wanted.
+    fn add_noise<TO: Carrier>(
+        statistic: Statistic<'_, Self, TO>,
+        noise: Option<NoiseFields>,
+    ) -> Result<Question<'_, Self, TO>>;
+    /// Count by keys that are not public.
+    fn count_by<T: Key>(rows: Rows<'_, Self, T>) -> Result<Question<'_, Self, HashMap<T, i64>>> {
+        let _ = rows;
+        Err(Error::argument(
+            "counts_by",
+            "keys that are not public take a budget with an epsilon and a delta; or list them: \
+             {\"histogram\": {\"column\", \"categories\"}}",
+        ))
+    }
+}
+fn no_noise(wanted: &str, budget: &str) -> Error {
+    Error::argument("noise", format!("{wanted} noise takes a budget with {budget}"))
+}
+impl Mechanisms for MaxDivergence {
+    fn add_noise<TO: Carrier>(
+        statistic: Statistic<'_, Self, TO>,
+        noise: Option<NoiseFields>,
+    ) -> Result<Question<'_, Self, TO>> {
+        match noise {
+            None => statistic.best(),
+            Some(NoiseFields::Laplace) => statistic.laplace(),
+            Some(NoiseFields::Gaussian) => {
+                Err(no_noise("Gaussian", "a rho, or with an epsilon and a delta"))
+            }
+        }
+    }
+}
+impl Mechanisms for ZeroConcentratedDivergence {
+    fn add_noise<TO: Carrier>(
+        statistic: Statistic<'_, Self, TO>,
+        noise: Option<NoiseFields>,
+    ) -> Result<Question<'_, Self, TO>> {
+        match noise {
+            None => statistic.best(),
+            Some(NoiseFields::Gaussian) => statistic.gaussian(),
+            Some(NoiseFields::Laplace) => Err(no_noise("Laplace", "an epsilon")),
+        }
+    }
+}
+impl Mechanisms for Approximate<MaxDivergence> {
+    fn add_noise<TO: Carrier>(
+        statistic: Statistic<'_, Self, TO>,
+        noise: Option<NoiseFields>,
+    ) -> Result<Question<'_, Self, TO>> {
+        match noise {
+            None => statistic.best(),
+            Some(NoiseFields::Laplace) => statistic.laplace(),
+            Some(NoiseFields::Gaussian) => statistic.gaussian(),
+        }
+    }
+    fn count_by<T: Key>(rows: Rows<'_, Self, T>) -> Result<Question<'_, Self, HashMap<T, i64>>> {
+        rows.count_by().laplace()
+    }
+}
