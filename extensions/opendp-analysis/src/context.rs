@@ -350,13 +350,13 @@ impl<MO: Accounted> Context<MO> {
     pub(crate) fn charge<'r>(
         &self,
         costs: &[&Cost],
-        ways: impl IntoIterator<Item = Option<&'r [Exact; 2]>>,
-        entries: impl FnOnce(Vec<Exact>, Option<&'r [Exact; 2]>) -> Vec<Entry>,
+        ways: &[Option<&'r [Exact; 2]>],
+        entries: &dyn Fn(Vec<Exact>, Option<&'r [Exact; 2]>) -> Vec<Entry>,
     ) -> Result<()> {
         let mut books = self.locked()?;
         self.split.admit(books.entries.len(), costs.len())?;
         let mut charged = Err(Error::BudgetExceeded("there is no way to pay".into()));
-        for reserved in ways {
+        for &reserved in ways {
             let mut account = books.account.clone();
             charged = account.charge_all(costs, reserved).map(|()| (account, reserved));
             if charged.is_ok() {

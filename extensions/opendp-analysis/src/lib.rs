@@ -5,7 +5,6 @@
 //!
 //! - [`Context`] answers questions about a table from one privacy budget; see the tour in
 //!   [`context`].
-//! - [`study::Study`] is a context and its questions as a document.
 //! - [`make_private_quantile`] releases a quantile, chosen from a list of candidates.
 //!
 //! To find these names in the registry, link this crate and mention it in code
@@ -39,7 +38,6 @@
 
 pub mod context;
 mod private_quantile;
-pub mod study;
 
 pub use context::{Budget, Context, Goal, PrivacyUnit, Split, Table};
 pub use private_quantile::make_private_quantile;

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use opendp_analysis::study::{CellType, Cells, Outcome, Study};
 use opendp_core::{
     Atom, AtomDomain, Error, OptionDomain, Result, Space, SymmetricDistance, VectorDomain,
 };
 use opendp_ledger::{Ledger, Request};
+use opendp_study::{CellType, Cells, Outcome, Study};
 use serde_json::{Value as Json, json};
 
 use crate::budget;

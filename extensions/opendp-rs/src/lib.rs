@@ -53,6 +53,7 @@ pub use opendp_analysis;
 pub use opendp_core;
 pub use opendp_measurements;
 pub use opendp_registry;
+pub use opendp_study;
 pub use opendp_transformations;
 
 /// The names that most programs use.

@@ -239,6 +239,14 @@ impl Budget<ZeroConcentratedDivergence> {
     }
 }
 impl<MO: Accounted> Budget<MO> {
+    /// Return the amount.
+    pub fn amount(&self) -> &MO::Distance {
+        &self.amount
+    }
+    /// Return the exact amount, part by part.
+    pub fn exact_amount(&self) -> &[Exact] {
+        &self.parts
+    }
     fn new(amount: MO::Distance) -> Result<Self> {
         let parts = MO::default().split(&amount)?;
         let parts = parts.into_iter().map(Exact::written).collect::<Result<_>>()?;

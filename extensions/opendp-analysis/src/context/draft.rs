@@ -75,11 +75,10 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
         let share = self.room(self.kind())?.parts;
         let parts = if self.threshold { 1 } else { share.len() };
         let enough = |scale: f64| Ok(fits(&self.loss(Dials::at(scale)?)?, &share, parts));
-        let scale =
-            if enough(0.0)? { 0.0 } else { binary_search(enough, None).map_err(too_small)? };
+        let scale = least_scale(&enough)?;
         let (mut dials, priced) = self.admitted(Dials::at(scale)?)?;
         if self.threshold {
-            dials.threshold = least_threshold(|threshold| {
+            dials.threshold = least_threshold(&|threshold| {
                 Ok(fits(&self.loss(Dials { threshold, ..dials })?, &share, share.len()))
             })?;
             return self.question(dials);
@@ -109,8 +108,7 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
             let square = self.build(dials(scale)?)?.mu_squared(&self.context.unit().distance())?;
             Ok(square <= room.mu_squared)
         };
-        let scale =
-            if enough(0.0)? { 0.0 } else { binary_search(enough, None).map_err(too_small)? };
+        let scale = least_scale(&enough)?;
         let (dials, priced) = self.admitted(dials(scale)?)?;
         Ok(self.priced(dials, priced))
     }
@@ -123,7 +121,7 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
                 Ok(fits(&self.loss(Dials { threshold, ..dials })?, &share, share.len()))
             };
             // If no threshold is high enough, the check below refuses the highest one.
-            dials.threshold = least_threshold(enough).unwrap_or(HIGH);
+            dials.threshold = least_threshold(&enough).unwrap_or(HIGH);
         }
         let cost = self.loss(dials)?;
         if !fits(&cost, &share, share.len()) {
@@ -157,7 +155,7 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
     }
     /// Find the least threshold within a delta.
     pub(crate) fn threshold_within(&self, dials: Dials, delta: &Exact) -> Result<i64> {
-        least_threshold(|threshold| {
+        least_threshold(&|threshold| {
             let loss = self.loss(Dials { threshold, ..dials })?;
             Ok(loss.get(1).is_none_or(|part| part <= delta))
         })
@@ -205,8 +203,12 @@ impl Dials {
 fn fits(loss: &[Exact], share: &[Exact], parts: usize) -> bool {
     loss.iter().zip(share).take(parts).all(|(loss, share)| loss <= share)
 }
+/// Find the least scale that fits.
+fn least_scale(enough: &dyn Fn(f64) -> Result<bool>) -> Result<f64> {
+    if enough(0.0)? { Ok(0.0) } else { binary_search(enough, None).map_err(too_small) }
+}
 /// Find the least threshold whose delta fits.
-fn least_threshold(enough: impl Fn(i64) -> Result<bool>) -> Result<i64> {
+fn least_threshold(enough: &dyn Fn(i64) -> Result<bool>) -> Result<i64> {
     binary_search(enough, Some((0, HIGH))).map_err(|_| no_delta())
 }
 fn too_small(error: Error) -> Error {

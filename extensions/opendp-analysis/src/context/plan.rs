@@ -289,9 +289,11 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
         let costs: Vec<_> = ready.iter().map(|question| question.cost()).collect();
         // What wanted accuracies leave is of more use in filters for all kinds of questions.
         let reserved = self.reserved.as_ref();
-        let ways =
-            [None, reserved].into_iter().skip(usize::from(!self.spares && reserved.is_some()));
-        self.context.charge(&costs, ways, |left, reserved| {
+        let ways: &[_] = match reserved {
+            Some(_) if !self.spares => &[reserved],
+            _ => &[None, reserved],
+        };
+        self.context.charge(&costs, ways, &|left, reserved| {
             let mut entries: Vec<_> = ready.iter().map(|ready| ready.entry(left.clone())).collect();
             if let Some(first) = entries.first_mut() {
                 first.reserved = reserved.cloned();

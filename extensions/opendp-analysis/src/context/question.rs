@@ -88,7 +88,7 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     /// Those of [`release`](Question::release).
     pub fn forgo(self) -> Result<()> {
         let accuracy = self.accuracy(Context::<MO>::ALPHA).ok();
-        self.context.charge(&[&self.cost], [None], |left, _| vec![self.entry(accuracy, left)])
+        self.context.charge(&[&self.cost], &[None], &|left, _| vec![self.entry(accuracy, left)])
     }
     /// Spend what the answer costs, then answer.
     ///
@@ -98,7 +98,7 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     ///   charge stays
     pub fn release(self) -> Result<Answer<MO, TO>> {
         let accuracy = self.accuracy(Context::<MO>::ALPHA).ok();
-        self.context.charge(&[&self.cost], [None], |left, _| vec![self.entry(accuracy, left)])?;
+        self.context.charge(&[&self.cost], &[None], &|left, _| vec![self.entry(accuracy, left)])?;
         self.answer(accuracy)
     }
     pub(super) fn entry(&self, accuracy: Option<f64>, left: Vec<Exact>) -> Entry {

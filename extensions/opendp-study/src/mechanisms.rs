@@ -6,7 +6,7 @@ use opendp_core::{Approximate, Carrier, Error, MaxDivergence, Result, ZeroConcen
 use opendp_transformations::Key;
 
 use super::document::NoiseFields;
-use crate::context::{Accounted, Question, Rows, Statistic};
+use opendp_analysis::context::{Accounted, Question, Rows, Statistic};
 
 /// The mechanisms of a budget's measure.
 pub(super) trait Mechanisms: Accounted {

@@ -1,10 +1,10 @@
 //! A context and its questions as one document: whom to protect, how well, and what to ask.
 //!
-//! A [`Study`] is a [`Context`](crate::Context) without Rust. It is read from JSON, and it is all
+//! A [`Study`] is a [`Context`] without Rust. It is read from JSON, and it is all
 //! public: nothing in it may be taken from the data. `opendp ask` answers one on the command line.
 //!
 //! ```
-//! use opendp_analysis::study::{Cells, Study};
+//! use opendp_study::{Cells, Study};
 //! let study = Study::parse(&serde_json::json!({
 //!     "context": {
 //!         "unit": {"person": 1},
@@ -65,6 +65,13 @@
 //!
 //! `bounds` default to those of the column. `candidates` are a list, or `{"from", "to", "step"}`.
 
+#![forbid(unsafe_code)]
+#![doc(test(attr(deny(warnings))))]
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")
+)]
+
 mod document;
 mod mechanisms;
 mod outcome;
@@ -73,8 +80,8 @@ mod table;
 
 use opendp_core::erased::AnyMeasurement;
 use opendp_core::{
-    Approximate, Error, Function, MaxDivergence, Measure, Measurement, PrivacyMap, Result, Space,
-    SymmetricDistance, ZeroConcentratedDivergence,
+    Approximate, Error, Function, MaxDivergence, Measure, Measurement, PrivacyMap, Result,
+    ZeroConcentratedDivergence,
 };
 use serde_json::Value as Json;
 
@@ -85,10 +92,9 @@ use questions::{Asker, Mode};
 pub use table::Cells;
 use table::load;
 
-use crate::context::TableDomain;
-use crate::{Budget, Context, PrivacyUnit, Split, Table};
+use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
 
-/// A context and its questions, read from a document. See the [module](self).
+/// A context and its questions, read from a document. See the [crate](self).
 #[derive(Clone, Debug)]
 pub struct Study {
     data: Option<String>,
@@ -191,10 +197,10 @@ impl Study {
     /// Those of the columns.
     pub fn measurement(&self, alpha: f64) -> Result<AnyMeasurement> {
         let (blank, limit) = (self.blank()?, self.unit.distance());
-        let space = Space::new(TableDomain::of(&blank, self.rows), SymmetricDistance)?;
         macro_rules! of {
             ($budget:expr) => {{
-                let (amount, parts) = ($budget.amount.clone(), $budget.parts.clone());
+                let (amount, parts) = ($budget.amount().clone(), $budget.exact_amount().to_vec());
+                let context = Context::new(blank, self.unit, $budget.clone(), Split::as_you_go())?;
                 let within = move |d_in: &u32| match *d_in <= limit {
                     true => Ok(()),
                     false => Err(Error::FailedMap(format!(
@@ -207,7 +213,8 @@ impl Study {
                 let function = Function::map(move |table: &Table| {
                     Ok(study.run(table.clone(), alpha, Mode::Ask)?.to_json().to_string())
                 });
-                Measurement::new(space, measure_of($budget), function, map).erase()
+                Measurement::new(context.space().clone(), measure_of($budget), function, map)
+                    .erase()
             }};
         }
         Ok(match &self.budget {

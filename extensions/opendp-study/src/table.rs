@@ -4,7 +4,7 @@ use opendp_core::{Atom, Error, Result};
 use serde_json::Value as Json;
 
 use super::document::{CellType, ColumnFields};
-use crate::Table;
+use opendp_analysis::Table;
 
 /// The cells of a column. `None` stands for a cell that is empty or does not read.
 #[derive(Clone)]

@@ -12,8 +12,8 @@ use super::document::{
 use super::mechanisms::Mechanisms;
 use super::outcome::{Cell, StudyAnswer};
 use super::table::{as_float, known};
-use crate::Context;
-use crate::context::{Accounted, Answer, Noisy, Query, Question, Rows};
+use opendp_analysis::Context;
+use opendp_analysis::context::{Accounted, Answer, Noisy, Query, Question, Rows};
 
 /// Whether to release, or only to find out what a release would cost and how good it would be.
 #[derive(Clone, Copy, PartialEq)]

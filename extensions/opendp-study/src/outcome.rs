@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::document::from_json;
 
-use crate::context::{Accounted, ErrorIn, Report};
+use opendp_analysis::context::{Accounted, ErrorIn, Report};
 
 /// One number, category or candidate of an answer.
 #[derive(Clone, Debug)]
