@@ -142,7 +142,12 @@ impl Args {
 }
 #[cold]
 pub(crate) fn missing(name: &str, expected: &TypeName) -> Error {
-    Error::argument(name, format!("missing, expected a {expected}"))
+    let written = match (expected.head(), expected.args()) {
+        ("Bounds", [of]) => format!("a pair [lower, upper] of {of}"),
+        ("Option" | "Vec", _) => expected.to_string(),
+        _ => format!("a {expected}"),
+    };
+    Error::argument(name, format!("missing, expected {written}"))
 }
 #[cold]
 pub(crate) fn at_argument(name: &str, error: Error) -> Error {

@@ -102,8 +102,12 @@ impl Document {
         values: &BTreeMap<String, Json>,
     ) -> Result<Constructed> {
         let filled = self.set(values)?;
-        if let Some(name) = filled.parameters().first() {
-            return Err(Error::argument(name, "the parameter has no value"));
+        let open = filled.parameters();
+        if !open.is_empty() {
+            return Err(Error::argument(
+                open.join("`, `"),
+                "no value: state one, such as `--set NAME=1.5`, or find it by `solve`",
+            ));
         }
         Builder::new(registry).top(&filled.json)
     }

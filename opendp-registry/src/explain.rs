@@ -2,8 +2,9 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use opendp_core::{Args, Error};
+use opendp_core::{Args, Error, TypeName};
 
+use crate::advice;
 use crate::registry::{Family, Refusal};
 use crate::{Entry, Request};
 
@@ -91,17 +92,16 @@ pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> E
         | Refusal::NoParameter(name)
         | Refusal::NoGeneric(name) => name.clone(),
     };
-    let expected: BTreeSet<String> = refusals
-        .iter()
-        .filter_map(|refusal| match refusal {
-            Refusal::Argument(at, expected) | Refusal::Type(at, expected) if *at == name => {
-                Some(expected.to_string())
-            }
-            _ => None,
-        })
-        .collect();
+    let expected: BTreeSet<String> =
+        refusals.iter().filter_map(|refusal| refusal.at(&name).map(TypeName::to_string)).collect();
     let reason = match first {
         Refusal::Argument(..) => {
+            let types: Vec<&TypeName> = refusals.iter().filter_map(|it| it.at(&name)).collect();
+            let advice =
+                args.get(&name).and_then(|arg| advice::of_space(&request.name, arg, &types));
+            if let Some(advice) = advice {
+                return Error::argument(name, advice);
+            }
             let found = args.get(&name).map_or("nothing".to_owned(), |arg| arg.describe());
             format!("expected {}, found {found}", list(expected.into_iter()))
         }
@@ -150,17 +150,19 @@ fn unknown_name(request: &Request, args: &Args, family: &Family) -> Option<Error
 }
 /// Report an unknown argument name, the likely intended name, and all known names.
 fn no_such(name: &str, known: &BTreeSet<String>) -> String {
-    let likeness = |known: &String| strsim::jaro_winkler(name, known);
-    let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    let meant = match nearest.filter(|nearest| 0.7 < likeness(nearest)) {
-        Some(nearest) => format!("did you mean `{nearest}`? "),
-        None => String::new(),
-    };
+    let meant = nearest(name, known)
+        .map_or_else(String::new, |nearest| format!("did you mean `{nearest}`? "));
     format!("unknown argument; {meant}the known ones are {}", list(known.iter().cloned()))
 }
 
+/// Find the known name that is most like a name, if one is.
+pub(crate) fn nearest<'a>(name: &str, known: &'a BTreeSet<String>) -> Option<&'a String> {
+    let likeness = |known: &String| strsim::jaro_winkler(name, known);
+    let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    nearest.filter(|nearest| 0.7 < likeness(nearest))
+}
 /// Join with commas, and omit the end of a long list.
-fn list(items: impl Iterator<Item = String>) -> String {
+pub(crate) fn list(items: impl Iterator<Item = String>) -> String {
     let items: Vec<String> = items.collect();
     let shown = items.iter().take(LISTED).map(|item| format!("`{item}`")).collect::<Vec<_>>();
     match items.len().saturating_sub(LISTED) {

@@ -21,6 +21,7 @@
 #![doc(test(attr(deny(warnings))))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
 
+mod advice;
 mod document;
 mod entry;
 mod explain;

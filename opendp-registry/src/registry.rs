@@ -361,3 +361,14 @@ pub(crate) enum Refusal {
     /// The kind of an argument does not fit the parameter.
     Argument(String, TypeName),
 }
+impl Refusal {
+    /// The type that was expected of an argument or of a type parameter.
+    pub(crate) fn at(&self, name: &str) -> Option<&TypeName> {
+        match self {
+            Refusal::Argument(at, expected) | Refusal::Type(at, expected) if at == name => {
+                Some(expected)
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,10 +1,11 @@
 //! Types in requests, and the types that JSON implies.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use opendp_core::{Arg, Args, Constructed, Error, Kind, Result, TypeName};
 use serde_json::Value as Json;
 
+use crate::explain::nearest;
 use crate::{Entry, Registry};
 
 impl Registry {
@@ -13,9 +14,15 @@ impl Registry {
         let kinds = [Kind::Domain, Kind::Metric, Kind::Measure];
         let fits = kinds.iter().flat_map(|kind| self.of_kind(*kind));
         let Some(entry) = fits.into_iter().find(|entry| entry.output() == name) else {
+            let known = kinds.iter().flat_map(|kind| self.of_kind(*kind));
+            let names: BTreeSet<String> = known
+                .flat_map(|entry| entry.names().map(str::to_owned).collect::<Vec<_>>())
+                .collect();
+            let meant = nearest(&name.to_string(), &names)
+                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
             return Err(Error::TypeParse {
                 text: name.to_string(),
-                reason: "no domain, metric or measure of this type is registered".into(),
+                reason: format!("no domain, metric or measure of this type is registered{meant}"),
             });
         };
         let mut args = Args::new();

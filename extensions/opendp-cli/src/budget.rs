@@ -18,13 +18,13 @@ pub(crate) enum Command {
         #[arg(value_name = "FILE:NAME")]
         place: Place,
         /// Pure differential privacy, or with --delta approximate: a decimal number or a fraction
-        #[arg(long, required_unless_present = "rho")]
+        #[arg(long, required_unless_present = "rho", allow_hyphen_values = true)]
         epsilon: Option<String>,
         /// Approximate differential privacy
-        #[arg(long, requires = "epsilon")]
+        #[arg(long, requires = "epsilon", allow_hyphen_values = true)]
         delta: Option<String>,
         /// Zero-concentrated differential privacy
-        #[arg(long, conflicts_with_all = ["epsilon", "delta"])]
+        #[arg(long, conflicts_with_all = ["epsilon", "delta"], allow_hyphen_values = true)]
         rho: Option<String>,
         /// The unit of protection: the distance of data that differ in one person, or in one record
         /// of one person; `run` takes its --d-in from here

@@ -140,7 +140,8 @@ impl Loss {
                 return Err(Error::MeasureMismatch {
                     expected: notion.name().into(),
                     found: self.notion.name().into(),
-                });
+                }
+                .at("a budget of epsilon takes Laplace noise, and one of rho Gaussian noise"));
             }
         };
         Ok(Loss { notion, parts })

@@ -200,11 +200,17 @@ impl<'a> Builder<'a> {
                         let built = self.inside(here, |this, here| match args {
                             Json::Object(args) => this.call(name, args, here),
                             Json::Null => this.call(name, &none, here),
-                            _ => Err(Error::argument(name, "expected an object of arguments")),
+                            _ => Err(Error::argument(name, "expected an object of arguments by their names, such as {\"bounds\": [0, 1]}")),
                         });
                         (name, built)
                     }
-                    _ => ("?", Err(Error::argument("chain", "expected {NAME: {arguments}}"))),
+                    _ => (
+                        "?",
+                        Err(Error::argument(
+                            "chain",
+                            "expected {NAME: {arguments}} with one name; write each step as an object of its own",
+                        )),
+                    ),
                 }
             }
             _ => ("?", Err(Error::argument("chain", "expected a name or {NAME: {arguments}}"))),

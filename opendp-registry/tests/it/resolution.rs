@@ -114,7 +114,7 @@ fn unknown_names_are_answered_with_near_ones() {
 #[test]
 fn errors_name_the_parameter_that_fails() {
     let args = Args::new().with("input", &space().erase());
-    refuse("make_clamp", &args, "Argument", &["bounds", "missing", "Bounds<i32>"]);
+    refuse("make_clamp", &args, "Argument", &["bounds", "missing", "a pair [lower, upper] of i32"]);
     refuse("make_clamp", &args.clone().with("bounds", json!([5, 1])), "MakeDomain", &["bounds"]);
     refuse(
         "make_clamp",

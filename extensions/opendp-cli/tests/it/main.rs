@@ -13,6 +13,7 @@ mod convenience;
 mod data;
 mod frames;
 mod inspect;
+mod mistakes;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod terms;
