@@ -31,6 +31,11 @@ pub(super) struct Here {
     /// Whether its members are scores, and the lowest score is best.
     losses: bool,
 }
+const BY_NAME: &str =
+    "expected an object of arguments by their names, such as {\"bounds\": [0, 1]}";
+const ONE_NAME: &str =
+    "expected {NAME: {arguments}} with one name; write each step as an object of its own";
+
 impl From<Arg> for Here {
     fn from(space: Arg) -> Self {
         Here { space, losses: false }
@@ -200,17 +205,11 @@ impl<'a> Builder<'a> {
                         let built = self.inside(here, |this, here| match args {
                             Json::Object(args) => this.call(name, args, here),
                             Json::Null => this.call(name, &none, here),
-                            _ => Err(Error::argument(name, "expected an object of arguments by their names, such as {\"bounds\": [0, 1]}")),
+                            _ => Err(Error::argument(name, BY_NAME)),
                         });
                         (name, built)
                     }
-                    _ => (
-                        "?",
-                        Err(Error::argument(
-                            "chain",
-                            "expected {NAME: {arguments}} with one name; write each step as an object of its own",
-                        )),
-                    ),
+                    _ => ("?", Err(Error::argument("chain", ONE_NAME))),
                 }
             }
             _ => ("?", Err(Error::argument("chain", "expected a name or {NAME: {arguments}}"))),

@@ -131,7 +131,7 @@ fn errors_name_the_parameter_that_fails() {
     );
     refuse("make_clamp<T=i33>", &args, "Argument", &["T", "i33", "i32"]);
     refuse("make_clamp<X=i32>", &args, "Argument", &["X", "T"]);
-    refuse("make_clamp<T=f64>", &args, "Argument", &["input", "VectorDomain<AtomDomain<f64>>"]);
+    refuse("make_clamp<T=f64>", &args, "Argument", &["input", "takes `f64`"]);
     refuse("make_clamp<T=", &args, "TypeParse", &["bracket"]);
     let atom = Space::new(AtomDomain::<i32>::default(), opendp_core::DiscreteDistance).unwrap();
     refuse(
