@@ -14,7 +14,7 @@ use super::pair::{Buckets, DominatingPair, Grid};
 /// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`, with delta in the opposite direction.
 /// The given profile bounds that direction as well.
 ///
-/// The profile is evaluated at [`PLACES`] epsilons, once. Every composition uses these values.
+/// The profile is evaluated at 257 epsilons, once. Every composition uses these values.
 #[derive(Clone)]
 pub struct CurvePair {
     curve: Arc<dyn Fn(f64) -> f64 + Send + Sync>,
