@@ -151,14 +151,24 @@ impl Call {
     fn value(&mut self) -> Box<dyn Any> {
         self.0.next().unwrap_or_else(|| Box::new(()))
     }
-    /// Return the next argument. [`register!`](crate::register) ensures that it was decoded as an
-    /// `A`; a registration that is written by hand may join the types of one function with the call
-    /// of another.
+    /// Check that the arguments were decoded as the types of a function. [`register!`] ensures it;
+    /// a registration that is written by hand may join the types of one function with the call of
+    /// another.
+    ///
+    /// [`register!`]: crate::register
+    fn check(&self, types: &[ArgumentType]) -> Result<()> {
+        let values = self.0.as_slice();
+        let wrong = types.iter().enumerate().find(|(place, expected)| {
+            !values.get(*place).is_some_and(|value| expected.is_of(&**value))
+        });
+        wrong.map_or(Ok(()), |(_, expected)| Err(misfit(&expected.type_name())))
+    }
+    /// Return the next argument, which was [checked](Call::check) to be an `A`.
     #[inline(never)]
-    fn next<A: Argument>(&mut self) -> Result<A> {
+    fn next<A: Argument>(&mut self) -> A {
         match self.value().downcast() {
-            Ok(value) => Ok(*value),
-            Err(_) => Err(misfit(&<A as Argument>::type_name())),
+            Ok(value) => *value,
+            Err(_) => unreachable!("the types of the arguments were checked"),
         }
     }
 }
@@ -200,7 +210,8 @@ macro_rules! constructors {
             const MADE: MadeType = MadeType { kind: Res::kind, type_name: Res::type_name };
             #[allow(unused_mut, unused_variables, reason = "a function may have no parameters")]
             fn call(&self, mut call: Call) -> Result<Constructed> {
-                erased(self($(call.next::<$A>()?),*))
+                call.check(Self::TYPES)?;
+                erased(self($(call.next::<$A>()),*))
             }
         }
     )*};

@@ -1,6 +1,10 @@
 //! The interface through which crates offer functions by name.
 
-use std::{any::Any, borrow::Cow, fmt};
+use std::{
+    any::{Any, TypeId},
+    borrow::Cow,
+    fmt,
+};
 
 use crate::{Arg, Args, Argument, Call, Constructed, Kind, MadeType, Result, Spec, TypeName};
 
@@ -57,6 +61,7 @@ pub struct Generic {
 /// The type of a parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct ArgumentType {
+    id: fn() -> TypeId,
     type_name: fn() -> TypeName,
     accepts: fn(&Arg) -> bool,
     decode: fn(&Arg) -> Result<Box<dyn Any>>,
@@ -67,6 +72,10 @@ impl ArgumentType {
     pub fn type_name(&self) -> TypeName {
         (self.type_name)()
     }
+    /// Whether a value has this type.
+    pub(crate) fn is_of(&self, value: &dyn Any) -> bool {
+        value.type_id() == (self.id)()
+    }
     /// Decode an argument as this type.
     pub(crate) fn decode(&self, arg: &Arg) -> Result<Box<dyn Any>> {
         (self.decode)(arg)
@@ -74,6 +83,7 @@ impl ArgumentType {
     /// Describe a type.
     pub const fn of<A: Argument>() -> Self {
         ArgumentType {
+            id: TypeId::of::<A>,
             type_name: A::type_name,
             accepts: A::accepts,
             decode: decode::<A>,

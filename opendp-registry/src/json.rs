@@ -55,11 +55,13 @@ fn read(text: &str, node: Node) -> Result<Json> {
             // Cut the place from the message of `Node`, because the error has it too.
             Category::Data => message.split(" at line ").next().unwrap_or_default(),
             _ if message.contains("recursion limit") => "nested more than 128 levels deep",
-            _ => "not JSON",
+            // What a parser expected is about its grammar, and shows nothing of the text.
+            _ => message.split(" at line ").next().unwrap_or_default(),
         };
+        let wrong = if error.classify() == Category::Syntax { "not JSON: " } else { "" };
         Error::argument(
             "json",
-            format!("{reason}, at line {} column {}", error.line(), error.column()),
+            format!("{wrong}{reason}, at line {} column {}", error.line(), error.column()),
         )
     })
 }
@@ -230,7 +232,10 @@ mod tests {
             assert!(error.to_string().contains("128 levels"), "{error}");
         }
         let error = parse("{\n  \"a\": oops}").unwrap_err();
-        assert_eq!(error.to_string(), "argument `json`: not JSON, at line 2 column 8");
+        assert_eq!(
+            error.to_string(),
+            "argument `json`: not JSON: expected value, at line 2 column 8"
+        );
         assert!(parse("").unwrap_err().to_string().contains("too early"));
         assert!(parse("1 2").is_err());
     }

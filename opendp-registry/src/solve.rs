@@ -34,6 +34,13 @@ impl Document {
             };
             return Err(Error::argument(parameter, reason));
         }
+        let unmet = |error: Error| match error {
+            Error::Search(_) => Error::Search(format!(
+                "no value of `{parameter}` is a boundary at which the map meets {d_out}: it meets it \
+                 at all values, or at none; a loss is above 0"
+            )),
+            other => other,
+        };
         let build = |value: Json| {
             self.build_with(registry, &BTreeMap::from([(parameter.to_owned(), value)]))
         };
@@ -46,9 +53,9 @@ impl Document {
         }
         let whole = |x: f64| build(x.to_json()).is_err_and(|error| error.kind() == "Argument");
         if whole(1.5) && !(whole(1.0) && whole(2.0) && whole(100.0)) {
-            return search::<i64>(build, d_in, d_out);
+            return search::<i64>(build, d_in, d_out).map_err(unmet);
         }
-        let found = search::<f64>(&build, d_in, d_out)?;
+        let found = search::<f64>(&build, d_in, d_out).map_err(unmet)?;
         // If the next value below gives an error, and the map at the next value above does not
         // exceed the bound, then this is the end of the valid values and not a boundary of the map.
         let end = f64::from_json(&found)?;

@@ -112,7 +112,8 @@ impl Run<'_> {
     fn release(&self, made: &Constructed) -> Result<Json> {
         let Constructed::Measurement(measurement) = made else {
             return Err(Error::MakeMeasurement(format!(
-                "pipeline: expected a measurement, found a {}",
+                "pipeline: expected a measurement, found a {}: end the chain with noise, such as \
+                 {{\"laplace\": {{\"scale\": 1.0}}}}",
                 made.kind().name()
             )));
         };

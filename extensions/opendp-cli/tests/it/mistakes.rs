@@ -92,3 +92,24 @@ fn a_negative_budget_and_noise_of_another_measure_are_refused_with_a_reason() {
     let charged = [&run[..], &["--budget", "b.ledger:x", "--id", "a"]].concat();
     assert!(desk.fails(&charged, 1).contains("a budget of epsilon takes Laplace noise"));
 }
+#[test]
+fn what_is_missing_at_the_end_or_wrong_in_the_text_is_told() {
+    let desk = Desk::new();
+    desk.file("x.csv", "age\n1\n");
+    let chain = |space: &str, chain: &str| {
+        desk.file("p.json", format!("{{\"space\": {{{space}}}, \"chain\": [{chain}]}}"));
+    };
+    chain(FLOATS, r#""count""#);
+    let run = ["run", "-p", "p.json", "--data", "x.csv", "--column", "age", "--d-in", "2"];
+    assert!(desk.fails(&run, 1).contains("end the chain with noise, such as {\"laplace\""));
+    let map = ["map", "-p", "p.json", "--d-in", "2"];
+    chain(&FLOATS.replace(", \"nan\": false", ""), r#"{"clamp": {"bounds": [0.0, 1.0]}}"#);
+    assert!(desk.fails(&map, 1).contains("put {\"impute_constant\": {\"constant\": 0.0}} before"));
+    chain(FLOATS, r#""count","#);
+    let message = desk.fails(&map, 1);
+    assert!(message.contains("trailing comma") && message.contains("line 2"), "{message}");
+    chain(FLOATS, r#""count", {"laplace": {"scale": {"param": "s"}}}"#);
+    let solve = ["solve", "-p", "p.json", "--param", "s", "--d-in", "2", "--d-out", "-0.1"];
+    let message = desk.fails(&solve, 1);
+    assert!(message.contains("`s`") && message.contains("a loss is above 0"), "{message}");
+}
