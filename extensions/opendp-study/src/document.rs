@@ -202,6 +202,24 @@ impl QuestionFields {
             )),
         }
     }
+    /// Refuse a question that is not one statistic, or has a field that its statistic does not use.
+    pub(super) fn check(&self) -> Result<()> {
+        let (field, reason) = match self.wanted()? {
+            Wanted::Sum(fields) if fields.rows.is_some() => {
+                ("rows", "a sum does not use a number of rows: leave it out")
+            }
+            Wanted::Median(fields) if fields.alpha.is_some() => {
+                ("alpha", "a median is the quantile of 0.5: leave it out, or ask for a quantile")
+            }
+            Wanted::Median(_) | Wanted::Quantile(_) | Wanted::CountsBy(_) | Wanted::TopK(_)
+                if self.noise.is_some() =>
+            {
+                ("noise", "this statistic has one kind of noise: leave it out")
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::argument(field, reason))
+    }
     /// Count the releases that answer the question.
     pub(super) fn releases(&self) -> usize {
         if self.mean.as_ref().is_some_and(|mean| mean.rows.is_none()) { 2 } else { 1 }

@@ -229,6 +229,10 @@ impl Study {
         load(&self.columns, self.rows, |_, kind| Ok(Cells::missing(kind, rows)))
     }
     fn run(&self, table: Table, alpha: f64, mode: Mode) -> Result<Outcome> {
+        if !(0.0 < alpha && alpha <= 1.0) {
+            let reason = format!("expected a probability above 0 and at most 1, found {alpha}");
+            return Err(Error::argument("alpha", reason));
+        }
         let split = Split::by_weights(&self.steps())?;
         macro_rules! with {
             ($budget:expr) => {{
@@ -269,7 +273,7 @@ impl Study {
             return Err(Error::argument("questions", reason));
         }
         for (place, question) in self.questions.iter().enumerate() {
-            question.wanted().map_err(|error| error.at(place_of(place, question)))?;
+            question.check().map_err(|error| error.at(place_of(place, question)))?;
         }
         Ok(())
     }

@@ -233,3 +233,30 @@ fn a_study_is_a_measurement_that_loses_its_budget() {
     assert_eq!(measurement.map(&distance(1)).unwrap().to_json(), json!([0.3, 1e-6]));
     assert!(measurement.map(&distance(2)).is_err());
 }
+#[test]
+fn what_a_statistic_does_not_use_is_refused_and_not_ignored() {
+    let candidates = || json!([0, 50, 100]);
+    for (question, field) in [
+        (json!({"sum": {"column": "age", "rows": 9}}), "rows"),
+        (json!({"median": {"column": "age", "candidates": candidates(), "alpha": 0.9}}), "alpha"),
+        (
+            json!({"median": {"column": "age", "candidates": candidates()}, "noise": "laplace"}),
+            "noise",
+        ),
+        (
+            json!({"top_k": {"column": "city", "k": 1, "categories": ["Lyon"]}, "noise": "laplace"}),
+            "noise",
+        ),
+        (json!({"counts_by": {"column": "city"}, "noise": "gaussian"}), "noise"),
+    ] {
+        let error = study(large(), json!([question])).unwrap_err().to_string();
+        assert!(error.contains(&format!("`{field}`")) && error.contains("leave it out"), "{error}");
+    }
+    let count = study(large(), json!([{"count": {}}])).unwrap();
+    for alpha in [0.0, -0.1, 1.5, f64::NAN] {
+        let error = count.rehearse(alpha).unwrap_err().to_string();
+        assert!(error.contains("`alpha`"), "{error}");
+        assert!(count.ask(read, alpha).is_err());
+    }
+    assert!(count.rehearse(1.0).is_ok());
+}
