@@ -1,4 +1,5 @@
-//! It does nothing: Cargo unites the features of what build scripts depend on only if there is one.
+//! This script does nothing. Without it, Cargo would not unite the features of the dependencies of
+//! build scripts.
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
 }

@@ -20,8 +20,8 @@ pub trait Chunk: Copy + Send + Sync {
 
 /// A value that functions take and return.
 ///
-/// A data set is viewed in chunks of rows; any other value is a single chunk. A vector of any named
-/// type that has a [`Codec`] is a carrier, and so is each atom and each map. A crate makes its own
+/// A data set is viewed in chunks of rows; any other value is a single chunk. Vectors of any named
+/// type that has a [`Codec`] are carriers. Atoms and maps are carriers, too. A crate makes its own
 /// type a carrier with [`carrier!`](crate::carrier).
 pub trait Carrier: Named + Codec + Clone + Send + Sync {
     /// A borrowed run of rows, or a borrow of the whole value.

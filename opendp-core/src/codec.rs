@@ -23,8 +23,8 @@ use crate::{Error, Named, Result, Turn};
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub trait Codec: Sized {
-    /// Whether no part of a value can answer questions. Then [`bound_to`](Codec::bound_to) does
-    /// nothing, and containers skip their contents.
+    /// Whether values of this type never contain a queryable. Then [`bound_to`](Codec::bound_to)
+    /// does nothing, and containers do not visit their contents.
     #[doc(hidden)]
     const COMPLETE: bool = false;
     /// Write as JSON.
@@ -34,12 +34,10 @@ pub trait Codec: Sized {
     /// # Errors
     /// `FailedCast` when the JSON has another shape, or a number is out of range.
     fn from_json(json: &Json) -> Result<Self>;
-    /// Bind every part of this value that can answer questions to a turn; it stops answering after
-    /// the turn.
+    /// Bind every queryable in this value to a turn. It stops answering when the turn ends.
     ///
-    /// By default do nothing, which is right for a value that answers no questions. A type that
-    /// holds values of other types, any of which may be a [`Queryable`](crate::Queryable), must
-    /// bind them to the turn.
+    /// The default does nothing. This is correct for a value without queryables. A type that holds
+    /// values of other types must bind those that may be a [`Queryable`](crate::Queryable).
     #[must_use]
     fn bound_to(self, turn: &Turn) -> Self {
         let _ = turn;
@@ -78,9 +76,15 @@ pub fn items<'a>(json: &'a Json, expected: &str) -> Result<&'a [Json]> {
 }
 
 fn range_error<T: Named>() -> Error {
+    let name = T::type_name();
+    let range = match name.head() {
+        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => ", which is at least 0",
+        "f32" => ", which is at most 3.4e38",
+        "f64" => ", which is at most 1.79e308",
+        _ => "",
+    };
     Error::FailedCast(format!(
-        "expected a value of type {}, found a number outside its range",
-        T::type_name()
+        "expected a value of type {name}{range}, found a number outside its range"
     ))
 }
 

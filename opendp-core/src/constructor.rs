@@ -118,7 +118,7 @@ pub trait Constructor<Signature> {
     /// Call with decoded arguments.
     ///
     /// # Errors
-    /// Those of the function.
+    /// The errors of the function.
     fn call(&self, call: Call) -> Result<Constructed>;
 }
 /// A parameter's name, and its default as JSON text.
@@ -151,9 +151,9 @@ impl Call {
     fn value(&mut self) -> Box<dyn Any> {
         self.0.next().unwrap_or_else(|| Box::new(()))
     }
-    /// Check that the arguments were decoded as the types of a function. [`register!`] ensures it;
-    /// a registration that is written by hand may join the types of one function with the call of
-    /// another.
+    /// Check that the arguments were decoded as the types that a function takes. [`register!`]
+    /// ensures this. A registration written by hand could combine the types of one function with
+    /// the call of another.
     ///
     /// [`register!`]: crate::register
     fn check(&self, types: &[ArgumentType]) -> Result<()> {

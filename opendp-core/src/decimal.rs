@@ -18,7 +18,7 @@ pub(crate) enum Whole {
 }
 /// Find the integer value of a JSON number that is written like `3.0`, `1e3` or `1e-400`.
 ///
-/// The digits decide. An intermediate float would turn numbers below all floats into 0.
+/// The value is computed from the digits. A float in between would turn tiny numbers into 0.
 pub(crate) fn whole_number(text: &str) -> Whole {
     match Decimal::read(text) {
         Some(decimal) if 0 <= decimal.power => match decimal.integer().map(|text| text.parse()) {
@@ -30,8 +30,8 @@ pub(crate) fn whole_number(text: &str) -> Whole {
 }
 /// Write a decimal number without point and exponent, if its value is whole.
 ///
-/// The value is that of the text, `sign digits . digits e exponent`, and not that of a float: it is
-/// exact at any length. Return `None` for other text, for a number with a fraction, and for a
+/// The value is computed from the text, `sign digits . digits e exponent`, without a float, so it
+/// is exact at any length. Return `None` for other text, for a number with a fraction, and for a
 /// number whose exponent adds more than 1000 digits.
 pub(crate) fn whole(text: &str) -> Option<String> {
     Decimal::read(text)?.integer()
@@ -67,7 +67,7 @@ impl Decimal {
         }
         Some(Decimal { negative, digits, power })
     }
-    /// The digits of the integer, unless the number is not one or its exponent adds too many.
+    /// The digits of the number if it is an integer, unless its exponent adds too many digits.
     fn integer(mut self) -> Option<String> {
         if !(0..=MOST_ZEROS).contains(&self.power) {
             return None;
@@ -90,7 +90,8 @@ fn signed(text: &str) -> Option<(bool, &str)> {
         _ => (false, text),
     })
 }
-/// Read an exponent. If it is too large for any text to compensate, return the largest one.
+/// Read an exponent. Return the largest possible exponent for all that exceed it: no text has
+/// enough digits to make up for them.
 fn read_exponent(text: &str) -> Option<i64> {
     let (negative, digits) = signed(text)?;
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {

@@ -10,9 +10,9 @@ use crate::{AnyNumber, Codec, Error, Named, Result};
 
 /// A distance between two members of a set, or between two distributions.
 ///
-/// Distances are partially ordered: a pair is at most another when both of its parts are. (The
-/// order of tuples in the standard library is lexicographic, which would let a small epsilon hide
-/// a large delta.)
+/// Distances are partially ordered. The pair `(a, b)` is at most `(c, d)` if `a <= c` and `b <= d`.
+/// (The order of tuples in the standard library is lexicographic, which would let a small epsilon
+/// hide a large delta.)
 pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     /// Decide whether this distance is at most `other` in every part.
     ///
@@ -28,23 +28,24 @@ pub trait Distance: Named + Codec + Clone + Debug + Send + Sync {
     fn show(&self) -> String;
     /// Read from JSON and round up to this type. Use it for a bound on the distance of two values.
     ///
-    /// A number in JSON is the `f64` nearest to the written one, as in other programs; an integer
-    /// parameter takes an integer. So only types narrower than `f64` round. The default reads as
+    /// A number in JSON is read as the nearest `f64`, as in other programs. An integer parameter
+    /// takes only an integer. So only types narrower than `f64` are rounded. The default reads as
     /// [`Codec::from_json`] does, which is right for all other types.
     ///
     /// # Errors
-    /// Those of [`Codec::from_json`].
+    /// The errors of [`Codec::from_json`].
     fn from_json_up(json: &Json) -> Result<Self> {
         Self::from_json(json)
     }
     /// Read from JSON and round down to this type. Use it for a bound that a map must meet.
     ///
     /// # Errors
-    /// Those of [`Codec::from_json`].
+    /// The errors of [`Codec::from_json`].
     fn from_json_down(json: &Json) -> Result<Self> {
         Self::from_json(json)
     }
-    /// The numbers that it consists of, at most three, if it consists of nothing else.
+    /// Return the numbers in this distance, if it consists of one to three numbers and nothing
+    /// else.
     #[doc(hidden)]
     fn numbers(&self) -> [Option<AnyNumber>; 3] {
         [None; 3]

@@ -8,9 +8,9 @@ use crate::{Carrier, Named, Result};
 
 /// A set of values: all inputs that a function is proved for, or all outputs it can give.
 ///
-/// Two domains are compared by their structure, descriptors included; chaining demands equality.
-/// A domain is a claim that the caller makes about the data. A release does not test it, because
-/// the outcome of the test would itself be a release.
+/// Two domains are compared by their structure, including their descriptors. Two steps can be
+/// chained only if their domains are equal. A domain is a claim that the caller makes about the
+/// data. A release does not test it, because the outcome of the test would itself be a release.
 pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
     /// The type whose values may be members.
     type Carrier: Carrier;
@@ -28,14 +28,14 @@ pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
         let _ = records;
         None
     }
-    /// Whether every data set made of the records of members is a member, provided that it has the
-    /// size that [`records`](Domain::records) states.
+    /// Whether records of members can be combined freely: every data set made of such records is a
+    /// member too, if it has the size that [`records`](Domain::records) states.
     ///
     /// Defaults to `false` (unknown).
     fn recombines(&self) -> bool {
         false
     }
-    /// Write this domain as it stands in a pipeline document.
+    /// Write this domain in the form that pipeline documents use.
     ///
     /// The default is the bare type name, which is right for a domain without descriptors.
     fn to_json(&self) -> Json {

@@ -8,8 +8,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// What went wrong while building or running a computation.
 ///
 /// There is one variant for each case that a caller may handle. Messages name arguments, types and
-/// parameters, and what was expected and found. They never contain data: an error must not release
-/// what a mechanism would have protected.
+/// parameters, and what was expected and found. They never contain data: an error must not reveal
+/// data that the mechanism protects.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -33,7 +33,7 @@ pub enum Error {
     /// A number does not fit the type it is cast to.
     #[error("cannot cast: {0}")]
     FailedCast(String),
-    /// A value has another type than the one asked for.
+    /// A value does not have the requested type.
     #[error("expected a value of type {expected}, found one of type {found}")]
     Downcast {
         /// The type asked for.
@@ -117,7 +117,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Name the kind of this error, as documents and other languages know it.
+    /// Return the name of this kind of error, for documents and other languages.
     ///
     /// ```
     /// # use opendp_core::Error;

@@ -63,9 +63,9 @@ impl<K: HashableAtom> DataFrame<K> {
     }
     /// Move the rows of another frame to the end of this one.
     ///
-    /// A frame without rows adopts the columns of the other. Otherwise it keeps its own columns,
-    /// and a row that has no cell for one of them, or a cell of another type, gets the default
-    /// value there: the number of rows is always the sum.
+    /// A frame without rows adopts the columns of the other frame. A frame with rows keeps its own
+    /// columns. If an appended row has no cell for a column, or a cell of another type, the cell
+    /// gets the default value. So the number of rows is always the sum of both.
     pub fn append(&mut self, mut other: DataFrame<K>) {
         let rows = other.rows();
         if self.rows() == 0 {
@@ -76,7 +76,7 @@ impl<K: HashableAtom> DataFrame<K> {
             column.take_from(found.map(|(_, column)| column), rows);
         }
     }
-    /// Become a frame without rows that has the columns of another.
+    /// Remove all rows, and adopt the columns of another frame.
     fn adopt(&mut self, other: &DataFrame<K>) {
         let alike = self.columns.len() == other.columns.len()
             && self.columns.iter().zip(&other.columns).all(|((name, column), (theirs, other))| {

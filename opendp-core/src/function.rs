@@ -4,23 +4,23 @@ mod fold;
 mod label;
 mod map;
 mod rows;
+mod stage;
 
-use std::{any::Any, fmt, ops::Range, sync::Arc};
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
 
-use rayon::prelude::*;
-
-use fold::{AfterRows, AnyState, FoldStage, ThenStage, leaf, load};
+use fold::load;
 pub use fold::{Fold, Partial};
 use label::Label;
-use map::{Last, MapLeaf, MapStage, TypedMap};
-use rows::{Projection, RowsLeaf, RowsStage, Run, Sequence};
+use map::{MapLeaf, TypedMap};
+use rows::RowsLeaf;
+pub(crate) use stage::Stage;
+use stage::{fold_last, fold_stage, in_order_only, whole_only};
 
 use crate::erased::space::ErasedSpace;
-use crate::erased::{AnyChunk, AnyRef, AnyValue};
-use crate::{CHUNK_ROWS, Carrier, Chunk, Error, Result};
-
-/// Data sets of at least this many rows are folded on all cores.
-const PARALLEL_ROWS: usize = 1 << 17;
+use crate::erased::{AnyChunk, AnyValue};
+use crate::{Carrier, Result};
 
 /// A function from `I` to `O`, stored as one fused stage.
 ///
@@ -29,17 +29,19 @@ const PARALLEL_ROWS: usize = 1 << 17;
 ///
 /// | stage | what it is | examples |
 /// |---|---|---|
-/// | [`rows`](Function::rows) | a chunk of rows in, a chunk of rows out, each row alone | clamp, cast |
+/// | [`rows`](Function::rows) | maps a chunk of rows to a chunk of rows, each row alone | clamp,
+/// cast |
 /// | [`fold`](Function::fold) | rows in, one value out, through a state | count, sum |
 /// | [`map`](Function::map) | any value in, any value out | steps after a fold, noise |
 ///
-/// Rows after rows, a fold after rows, and anything after a fold run in one pass over chunks of the
-/// data that fit the cache, without an intermediate copy of the data. Such a function runs on all
-/// cores and over a stream; a function that begins with a `map` needs its whole input at once.
+/// Three sequences of stages run in one pass over chunks of the data that fit the cache, without an
+/// intermediate copy of the data: rows after rows, a fold after rows, and anything after a fold.
+/// Such a function runs on all cores and over a stream; a function that begins with a `map` needs
+/// its whole input at once.
 ///
 /// The stages are erased; the types of a function state its input and output. So all code that
-/// fuses and runs stages is compiled once, and types are looked up once per chunk of [`CHUNK_ROWS`]
-/// rows.
+/// fuses and runs stages is compiled once, and types are looked up once per chunk of
+/// [`CHUNK_ROWS`](crate::CHUNK_ROWS) rows.
 ///
 /// ```
 /// # use opendp_core::Function;
@@ -61,19 +63,12 @@ enum Runner<I, O> {
     Typed(Arc<dyn TypedMap<I, O>>),
     Stage(fn(&Stage, &I) -> Result<O>),
 }
-#[derive(Clone)]
-pub(crate) enum Stage {
-    Rows(Arc<dyn RowsStage>, Label),
-    Fold(Arc<dyn FoldStage>, Label),
-    Map(Arc<dyn MapStage>),
-}
-
 impl<I: Carrier, O: Carrier> Function<I, O> {
     /// Make a function that acts on each row alone: it appends the rows for a chunk to a buffer.
     ///
-    /// The rows that it appends for a chunk must be those that it would append for the rows of the
-    /// chunk one at a time. After a fold, only this function and its clones accept its partial
-    /// results, unless it is [`labelled`](Function::labelled).
+    /// The rows that it appends for a chunk must be the same as if it got the rows of the chunk one
+    /// at a time. If a fold follows, partial results can be merged only by this function and its
+    /// clones, unless the function is [`labelled`](Function::labelled).
     pub fn rows(
         append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
@@ -112,14 +107,13 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     pub(crate) fn stage(&self) -> &Stage {
         &self.stage
     }
-    /// Describe in words which function of rows this is, including its arguments; this text
-    /// replaces any earlier label. Partial results are told apart by it, so two different functions
-    /// must have different texts, and the text must be the same in every process.
+    /// State a label: a text that describes this function of rows and its arguments. It replaces
+    /// any earlier label. Partial results are distinguished by their labels. So two different
+    /// functions must have different labels, and a label must be the same in every process.
     ///
     /// A function made by [`rows`](Function::rows) has no label at first. Its partial results can
-    /// then be merged and resumed only by itself and its clones, in the process that made it. A
-    /// fold has the label of its [`Fold`]; a function that needs its whole input at once has no
-    /// label.
+    /// then be merged and resumed only in the same process, by this function and its clones. A fold
+    /// has the label of its [`Fold`]; a function that needs its whole input at once has no label.
     ///
     /// ```
     /// # use opendp_core::Function;
@@ -164,7 +158,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// Run on a value, on all cores when it has many rows.
     ///
     /// # Errors
-    /// Those of the stages.
+    /// The errors of the stages.
     pub fn eval(&self, input: &I) -> Result<O> {
         match &self.run {
             Runner::Typed(map) => map.call_typed(input),
@@ -188,7 +182,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         }
         sink.close()?.downcast()
     }
-    /// Begin a partial result: it absorbs chunks, merges with others, travels as bytes, finishes.
+    /// Begin a partial result. It absorbs chunks, can be merged with other partial results and
+    /// written as bytes, and is finished once.
     ///
     /// # Errors
     /// `NotImplemented` unless the function folds its rows in any order.
@@ -204,8 +199,9 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     ///
     /// # Errors
     /// `NotImplemented` unless the function folds its rows in any order; `FailedFunction` when the
-    /// bytes are not a state of this function, which means the same steps with the same arguments
-    /// up to the fold, from the same spaces. Steps after the fold may differ.
+    /// bytes are not a state of this function. The function that wrote them must have started from
+    /// the same space, and must have had the same steps with the same arguments up to the fold.
+    /// Steps after the fold may differ.
     pub fn resume(&self, bytes: &[u8]) -> Result<Partial<I, O>> {
         match &self.stage {
             Stage::Fold(fold, _) if fold.in_order() => Err(in_order_only()),
@@ -216,10 +212,9 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
 }
 
 impl<T: Carrier> Function<T, T> {
-    /// Make a function that acts on each row alone, and moves it to the nearest of a set of rows.
+    /// Make a function that moves each row to the nearest member of `set`.
     ///
-    /// A fold that receives `set` and moves the rows there itself makes this stage unnecessary; see
-    /// [`Fold::projects`].
+    /// This stage is skipped if the next fold moves rows into `set` itself; see [`Fold::projects`].
     pub fn projection(
         set: impl Any + Send + Sync,
         append: impl for<'a> Fn(T::Chunk<'a>, &mut T) -> Result<()> + Send + Sync + 'static,
@@ -229,7 +224,7 @@ impl<T: Carrier> Function<T, T> {
     }
 }
 impl Function<AnyValue, AnyValue> {
-    /// Make a function of erased values of a stage.
+    /// Make a function on erased values from a stage.
     pub(crate) fn erased(stage: Stage) -> Self {
         Function { stage, run: Runner::Stage(Stage::eval_erased) }
     }
@@ -237,165 +232,6 @@ impl Function<AnyValue, AnyValue> {
     pub(crate) fn typed<I: Carrier, O: Carrier>(&self) -> Function<I, O> {
         Function::of(self.stage.clone())
     }
-}
-
-impl Stage {
-    fn label(&mut self, new: Label) {
-        if let Stage::Rows(_, label) | Stage::Fold(_, label) = self {
-            *label = new;
-        }
-    }
-    fn within(&mut self, space: &dyn ErasedSpace) {
-        if let Stage::Rows(_, label) | Stage::Fold(_, label) = self {
-            *label = label.within(space.erased());
-        }
-    }
-    fn rows(leaf: RowsLeaf) -> Self {
-        Stage::Rows(Arc::new(leaf), Label::unlabelled())
-    }
-    /// Append a stage in one pass, if that is possible.
-    fn then(&self, next: &Stage) -> Option<Stage> {
-        match (self, next) {
-            (Stage::Rows(first, label), Stage::Rows(second, more)) => {
-                let both = Arc::new(Sequence(first.clone(), second.clone()));
-                Some(Stage::Rows(both, label.then(more)))
-            }
-            (Stage::Rows(rows, label), Stage::Fold(fold, more)) => {
-                Some(Stage::Fold(fold_after(rows, fold), label.then(more)))
-            }
-            (Stage::Fold(fold, label), _) => {
-                Some(Stage::Fold(fold_then(fold.clone(), next.clone()), label.clone()))
-            }
-            _ => None,
-        }
-    }
-    /// Run on a typed value.
-    fn eval<I: Carrier, O: Carrier>(&self, input: &I) -> Result<O> {
-        AnyValue::downcast_result(self.run(AnyRef::of(input)))
-    }
-    /// Run on an erased value, without copying it or erasing it again.
-    fn eval_erased(&self, input: &AnyValue) -> Result<AnyValue> {
-        match self {
-            Stage::Map(map) => map.call_on(input),
-            _ => self.pass(input.chunk()),
-        }
-    }
-    fn run(&self, input: AnyRef<'_>) -> Result<AnyValue> {
-        match self {
-            Stage::Map(map) => map.call(&mut input.to_value()),
-            _ => self.pass(input.chunk()),
-        }
-    }
-    /// Run on an erased value that is not used afterwards.
-    fn call(&self, mut input: AnyValue) -> Result<AnyValue> {
-        match self {
-            Stage::Map(map) => map.call(&mut input),
-            _ => self.pass(input.chunk()),
-        }
-    }
-    /// Run over all rows of a value.
-    fn pass(&self, all: AnyChunk<'_>) -> Result<AnyValue> {
-        let mut sink = self.open()?;
-        sink.add(all)?;
-        sink.close()
-    }
-    /// Begin a run over chunks.
-    fn open(&self) -> Result<Sink<'_>> {
-        match self {
-            Stage::Map(_) => Err(whole_only()),
-            Stage::Rows(rows, _) => {
-                let (mut out, mut run) = (AnyValue::buffer(), rows.start());
-                run.begin(&mut out)?;
-                Ok(Sink::Rows(run, out))
-            }
-            Stage::Fold(fold, _) => Ok(Sink::Fold(&**fold, fold.start())),
-        }
-    }
-}
-/// A run over chunks, with its result so far.
-enum Sink<'a> {
-    Rows(Box<dyn Run>, AnyValue),
-    Fold(&'a dyn FoldStage, AnyState),
-}
-impl Sink<'_> {
-    fn add(&mut self, chunk: AnyChunk<'_>) -> Result<()> {
-        match self {
-            Sink::Rows(run, out) => ranges(chunk.rows(), CHUNK_ROWS)
-                .try_for_each(|range| run.append(chunk.narrow(range), out)),
-            Sink::Fold(fold, state) => absorb(*fold, &mut **state, chunk),
-        }
-    }
-    fn close(self) -> Result<AnyValue> {
-        match self {
-            Sink::Rows(_, out) => Ok(out),
-            Sink::Fold(fold, state) => fold.finish(state),
-        }
-    }
-}
-
-fn fold_stage<I: Carrier, X: Carrier>(fold: impl Fold<I, X>) -> Stage {
-    let fold = leaf(fold);
-    let label = Label::fold::<I, X>(&fold);
-    Stage::Fold(fold, label)
-}
-fn fold_last(fold: Stage, last: &dyn Last) -> Stage {
-    match fold {
-        Stage::Fold(fold, label) => Stage::Fold(fold_then(fold, last.stage()), label),
-        other => other,
-    }
-}
-fn fold_then(fold: Arc<dyn FoldStage>, last: Stage) -> Arc<dyn FoldStage> {
-    Arc::new(ThenStage(fold, last))
-}
-/// Rows, then a fold. Drop a last projection of the rows if the fold projects them itself.
-fn fold_after(rows: &Arc<dyn RowsStage>, fold: &Arc<dyn FoldStage>) -> Arc<dyn FoldStage> {
-    match rows.projection().filter(|projection| fold.projects(projection.set)) {
-        // A projection alone does not change the type of the rows.
-        Some(Projection { before: None, .. }) => fold.clone(),
-        Some(Projection { before: Some(before), .. }) => Arc::new(AfterRows(before, fold.clone())),
-        None => Arc::new(AfterRows(rows.clone(), fold.clone())),
-    }
-}
-
-/// Feed all rows of a chunk to a state, on all cores if there are many and their order is
-/// irrelevant.
-///
-/// Merging is exact and independent of order, so the result does not depend on the division.
-fn absorb(fold: &dyn FoldStage, state: &mut dyn Any, all: AnyChunk<'_>) -> Result<()> {
-    let (rows, threads) = (all.rows(), rayon::current_num_threads());
-    if rows < PARALLEL_ROWS || threads == 1 || fold.in_order() {
-        return ranges(rows, CHUNK_ROWS)
-            .try_for_each(|range| fold.absorb(state, all.narrow(range)));
-    }
-    // Several parts per thread, so other threads can take over work from a slow one.
-    let parts: Vec<_> = ranges(rows, rows.div_ceil(threads * 4).max(CHUNK_ROWS)).collect();
-    let states = parts.into_par_iter().map(|part| {
-        let (part, mut state) = (all.narrow(part), fold.start());
-        ranges(part.rows(), CHUNK_ROWS)
-            .try_for_each(|range| fold.absorb(&mut *state, part.narrow(range)))?;
-        Ok(state)
-    });
-    for other in states.collect::<Result<Vec<_>>>()? {
-        fold.merge(state, other)?;
-    }
-    Ok(())
-}
-fn ranges(rows: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..rows.div_ceil(size)).map(move |i| i * size..((i + 1) * size).min(rows))
-}
-#[cold]
-fn in_order_only() -> Error {
-    Error::NotImplemented(
-        "the result depends on the order of the rows, so there are no partial results; invoke the \
-         function on a slice or on a stream of chunks"
-            .into(),
-    )
-}
-#[cold]
-fn whole_only() -> Error {
-    Error::NotImplemented(
-        "this function needs the whole data set at once; invoke it on a slice".into(),
-    )
 }
 
 impl<I: Carrier, O: Carrier> Clone for Function<I, O> {

@@ -1,8 +1,9 @@
-//! Reusable checks of transformations: they test on small data what every constructor promises.
+//! Reusable checks of transformations and measurements: they test on small data what every
+//! constructor promises.
 //!
-//! They are for tests of constructors in this project and in any other crate. A law returns the
-//! number of cases that it tried, so a test can check that it tried some. When a law is broken, it
-//! returns the first such case, including its data; so no release may call it.
+//! Use them to test constructors in this project and in any other crate. A law returns the number
+//! of cases that it tried, so a test can check that this number is not zero. When a law is broken,
+//! it returns the first such case with its data, so a release must never call it.
 //!
 //! ```
 //! use opendp_core::*;
@@ -17,8 +18,15 @@
 //! assert!(laws::stable(&first_two, &data).is_err());
 //! # Ok::<(), Error>(())
 //! ```
+//!
+//! For a transformation, [`all`] and [`on`] check every law, and [`Grounds`] those of one that is
+//! known by its name alone. For a measurement, a [`Claim`] is what its map says of two neighbours:
+//! [`Claim::exactly`] compares all chances, by running the mechanism on every random tape, and
+//! [`private`] compares draws.
 
+mod binomial;
 mod grounds;
+mod privacy;
 mod sample;
 
 use std::fmt::Debug;
@@ -29,6 +37,7 @@ use crate::{
 };
 
 pub use grounds::{Grounds, Tried};
+pub use privacy::{Chances, Claim, Drawn, Trial, private};
 pub use sample::{Draw, Sample, SampleAtom};
 
 /// A case that breaks a law, described with its data.

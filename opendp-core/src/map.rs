@@ -35,7 +35,7 @@ fn checked<I: Distance, O>(bound: &Shared<I, O>, d_in: &I) -> Result<O> {
     d_in.check()?;
     bound.at(d_in)
 }
-/// Take the distance out of an erased one.
+/// Recover a typed distance from an erased one.
 fn inside<Q: Distance>() -> Shared<AnyDistance, Q> {
     Arc::new(|d: &AnyDistance| d.downcast_ref::<Q>().cloned())
 }
@@ -103,7 +103,7 @@ impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
     /// Evaluate the map at a distance, which must not be negative or NaN.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is not a distance, and those of the map.
+    /// `FailedMap` when `d_in` is not a distance, and the errors of the map.
     pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         checked(&self.0, d_in)
     }
@@ -155,7 +155,7 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     pub fn erase(&self) -> PrivacyMap<AnyMetric, AnyMeasure> {
         PrivacyMap { bound: erased(&self.bound), exact: taken_out(self.exact.as_ref()) }
     }
-    /// Whether another map is the same object, so both agree at every distance.
+    /// Whether another map is the same object. If so, both agree at every distance.
     pub(crate) fn is(&self, other: &Self) -> bool {
         let exact = match (&self.exact, &other.exact) {
             (None, None) => true,
@@ -164,11 +164,12 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
         };
         exact && std::ptr::addr_eq(Arc::as_ptr(&self.bound), Arc::as_ptr(&other.bound))
     }
-    /// Evaluate the map at a distance as exact numbers, which add up over releases: the exact bound
-    /// if it is known, and otherwise the exact values of the floats of the rounded bound.
+    /// Evaluate the map at a distance, as exact numbers that add up over releases. These are the
+    /// exact bound if it is known, and otherwise the exact values of the floats in the rounded
+    /// bound.
     ///
     /// # Errors
-    /// Those of [`eval`](PrivacyMap::eval) and of [`Measure::split`].
+    /// The errors of [`eval`](PrivacyMap::eval) and of [`Measure::split`].
     pub fn eval_exact(&self, measure: &MO, d_in: &MI::Distance) -> Result<Vec<Exact>> {
         match &self.exact {
             Some(exact) => checked(exact, d_in),
@@ -178,7 +179,7 @@ impl<MI: Metric, MO: Measure> PrivacyMap<MI, MO> {
     /// Evaluate the map at a distance, which must not be negative or NaN.
     ///
     /// # Errors
-    /// `FailedMap` when `d_in` is not a distance, and those of the map.
+    /// `FailedMap` when `d_in` is not a distance, and the errors of the map.
     pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         checked(&self.bound, d_in)
     }

@@ -9,7 +9,8 @@ use crate::{Distance, Error, Named, PrivacyProfile, Result};
 /// How several interactive mechanisms on the same data may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interaction {
-    /// One after the other: once the next has begun, the earlier ones refuse further queries.
+    /// One after the other: when the next mechanism begins, all earlier ones refuse further
+    /// queries.
     Sequential,
     /// In any order: queries to all of them may be interleaved.
     Concurrent,
@@ -19,7 +20,7 @@ pub enum Interaction {
 pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     /// The type of a privacy loss.
     type Distance: Distance;
-    /// Write this measure as it stands in a pipeline document.
+    /// Write this measure in the form that pipeline documents use.
     ///
     /// The default is the bare type name, which is right for a measure without descriptors.
     fn to_json(&self) -> Json {
@@ -30,11 +31,11 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     ///
     /// # Errors
     /// `FailedCast` when it is not a loss in this measure.
-    fn settle(&self, loss: Self::Distance) -> Result<Self::Distance> {
+    fn read_loss(&self, loss: Self::Distance) -> Result<Self::Distance> {
         Ok(loss)
     }
-    /// Bound the loss of releasing all answers of mechanisms with these losses on the same data,
-    /// even if a later mechanism is chosen after seeing earlier answers.
+    /// Bound the total loss of mechanisms with these losses on the same data, even if a later
+    /// mechanism is chosen after seeing earlier answers.
     ///
     /// # Errors
     /// `NotImplemented` unless the measure composes; `Overflow` when the total is not finite.
@@ -49,14 +50,14 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     fn interaction(&self) -> Interaction {
         Interaction::Sequential
     }
-    /// Count the parts of a loss. Each part is a number that adds up on its own over all mechanisms
-    /// that an analyst chooses, one after the other, after seeing earlier answers.
+    /// Count the parts of a loss. An analyst may choose each mechanism after seeing earlier
+    /// answers. The losses of all these mechanisms then add up, separately in each part.
     ///
     /// This claims more than [`compose`](Measure::compose), where the losses are fixed before the
-    /// first answer. Here each loss, and the decision to continue, may depend on answers; the claim
-    /// is that a budget bounds the loss of the whole interaction as long as no part of the sum
-    /// exceeds that part of the budget. Odometers and privacy filters rely on it. A measure that
-    /// has parts implements all three of `parts`, [`split`](Measure::split) and
+    /// first answer. Here each loss, and the decision to continue, may depend on earlier answers.
+    /// The claim is: if no part of the sum exceeds the same part of a budget, the budget bounds the
+    /// loss of the whole interaction. Odometers and privacy filters rely on it. A measure that has
+    /// parts implements all three of `parts`, [`split`](Measure::split) and
     /// [`join`](Measure::join).
     ///
     /// # Errors

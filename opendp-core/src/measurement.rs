@@ -92,7 +92,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// bound.
     ///
     /// # Errors
-    /// Those of the map, and of [`Measure::split`].
+    /// The errors of the map, and of [`Measure::split`].
     pub fn exact_map(&self, d_in: &MI::Distance) -> Result<Vec<Exact>> {
         self.map.eval_exact(&self.measure, d_in)
     }
@@ -104,7 +104,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// Decide whether one release loses at most `d_out`: `map(d_in) <= d_out`.
     ///
     /// # Errors
-    /// Those of the map; `InvalidDistance` when the losses cannot be compared.
+    /// The errors of the map; `InvalidDistance` when the losses cannot be compared.
     pub fn check(&self, d_in: &MI::Distance, d_out: &MO::Distance) -> Result<bool> {
         self.map(d_in)?.at_most(d_out)
     }
@@ -137,12 +137,12 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     }
     /// Continue with a function of the release alone.
     ///
-    /// The privacy loss does not change: whatever is computed from a release without the data
-    /// cannot reveal more about the data than the release does (Dwork, Roth 2014, on
+    /// The privacy loss does not change. A result that is computed from a release, without the
+    /// data, reveals no more about the data than the release (Dwork, Roth 2014, on
     /// post-processing).
     ///
     /// # Errors
-    /// Those of `next`.
+    /// The errors of `next`.
     pub fn then<P: Carrier>(
         &self,
         next: impl FnOnce() -> Result<Function<TO, P>>,

@@ -9,13 +9,13 @@ use crate::{Distance, Domain, Named, Result};
 
 /// A way to measure the distance between two values.
 ///
-/// A release never computes a distance in its metric: it relates a distance that the user states to
-/// one that its maps give. The documentation of each metric defines it, and so does [`DistanceOn`]
-/// for metrics that can be computed.
+/// A release never computes the distance of two data sets. The user states a bound on the distance
+/// of inputs, and the maps compute bounds from it. The documentation of each metric defines it, and
+/// so does [`DistanceOn`] for metrics that can be computed.
 pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
     /// The type of a distance.
     type Distance: Distance;
-    /// Write this metric as it stands in a pipeline document.
+    /// Write this metric in the form that pipeline documents use.
     ///
     /// The default is the bare type name, which is right for a metric without descriptors.
     fn to_json(&self) -> Json {
@@ -26,18 +26,19 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
     ///
     /// # Errors
     /// `FailedCast` when it is not a distance in this metric.
-    fn settle(&self, distance: Self::Distance) -> Result<Self::Distance> {
+    fn read_distance(&self, distance: Self::Distance) -> Result<Self::Distance> {
         Ok(distance)
     }
     /// Whether this metric stands for others.
     #[doc(hidden)]
     const STANDS: bool = false;
-    /// Erase the type. A metric that stands for several erases to the one it currently represents.
+    /// Erase the type. A metric type that stands for several metrics erases to the metric that its
+    /// value represents.
     #[doc(hidden)]
     fn erased(&self) -> AnyMetric {
         AnyMetric::new(self.clone())
     }
-    /// Recover the type, if it is this one, or if this type stands for it.
+    /// Recover the metric as this type, if it has this type, or if this type stands for its type.
     #[doc(hidden)]
     fn view(metric: &AnyMetric) -> Option<Self> {
         metric.as_any().downcast_ref().cloned()
@@ -46,8 +47,8 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
 
 /// A metric that measures distances between the members of `D`.
 ///
-/// This is implemented for the metric, not for the pair, so that a crate can pair its metric with
-/// our domains, and our metrics with its domains.
+/// The metric implements this trait, so a crate can combine its own metrics with our domains, and
+/// our metrics with its own domains.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not measure distances on `{D}`",
     note = "to let your own metric measure this domain, write `impl MetricOn<{D}> for {Self}`"

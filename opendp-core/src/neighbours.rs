@@ -9,10 +9,10 @@ use crate::{
 impl<D: Domain, M: Metric> Space<D, M> {
     /// Check that two different members may be at distance `d_in`, or slightly less.
     ///
-    /// At a distance that no two members have, the loss is 0 even without noise. This is true but
-    /// gives no protection. So operations that charge, solve or release refuse the distance 0. They
-    /// also refuse the distance 1 between data sets of one known size when a replaced record counts
-    /// 2.
+    /// If no two members have a distance, the loss at this distance is 0 even without noise. This
+    /// is true but gives no protection. So operations that charge, solve or release refuse the
+    /// distance 0. They also refuse the distance 1 for data sets of a known size if replacing a
+    /// record counts as 2.
     ///
     /// ```
     /// # use opendp_core::{AtomDomain, ChangeOneDistance, Space, SymmetricDistance, VectorDomain};

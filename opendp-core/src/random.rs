@@ -1,5 +1,5 @@
-//! Sources of uniform random words: one secure source for releases, and several for tests. Also the
-//! two draws that every crate uses: a fair index and a fair order.
+//! Sources of uniform random words: one secure source for releases, and several for tests. The
+//! module also draws a fair index and a fair order, which every crate uses.
 
 mod secure;
 mod shuffle;
@@ -13,8 +13,8 @@ pub use uniform_below::{big_uniform_below, uniform_below};
 
 /// No entropy is available, or a test tape ended.
 ///
-/// The type carries no data, so a `Result<u64, NoEntropy>` is returned in registers. The caller
-/// must abandon the release: there is no fallback source.
+/// The type has no fields, so a `Result<u64, NoEntropy>` is returned in registers. The caller must
+/// abandon the release, because there is no fallback source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no entropy: the operating system gave no random bytes, or a test tape ended")]
 pub struct NoEntropy;
@@ -26,8 +26,8 @@ pub struct NoEntropy;
 pub trait RandomSource {
     /// The number of uniform bits in each word, between 1 and 64.
     ///
-    /// Releases use 64. Tests use 1 or 4: then every tape of a given length can be enumerated, and
-    /// the refinement paths, which 64-bit words almost never enter, run every time.
+    /// Releases use 64. Tests use 1 or 4. Then a test can enumerate every tape of a given length.
+    /// It also runs the refinement paths, which 64-bit words almost never need.
     const BITS: u32 = 64;
 
     /// Draw an integer uniform on `[0, 2^BITS)`, independent of all earlier words.

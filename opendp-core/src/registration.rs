@@ -1,5 +1,7 @@
 //! The interface through which crates offer functions by name.
 
+mod macros;
+
 use std::{
     any::{Any, TypeId},
     borrow::Cow,
@@ -11,8 +13,8 @@ use crate::{Arg, Args, Argument, Call, Constructed, Kind, MadeType, Result, Spec
 /// One function at one choice of its type parameters, as a constant that the linker collects.
 ///
 /// A registration adds names to a function and holds no logic. [`register!`](crate::register)
-/// writes it. A program finds it through the registry if the program links the crate that wrote it
-/// and mentions that crate in code. Only `construct` and `path` are code; the rest are constants.
+/// writes it. The registry of a program finds it if the program links its crate and mentions that
+/// crate in code. Only `construct` and `path` are code. All other fields are constants.
 #[derive(Clone, Copy)]
 pub struct Registration {
     /// The part that all choices of types share.
@@ -108,8 +110,8 @@ pub struct Parameter {
     /// The default value, as JSON text.
     pub default: Option<Cow<'static, str>>,
     argument: ArgumentType,
-    /// Whether the code stands for several types. The name of the parameter's type then contains
-    /// one of them.
+    /// Whether the compiled code serves several types. The name of the parameter's type then
+    /// contains one of them.
     stands: bool,
 }
 impl Parameter {
@@ -136,7 +138,7 @@ impl Parameter {
     /// Check that an argument decodes.
     ///
     /// # Errors
-    /// Those of decoding it.
+    /// The errors of decoding it.
     pub fn decodes(&self, arg: &Arg) -> Result<()> {
         self.argument.decode(arg).map(drop)
     }
@@ -194,8 +196,8 @@ impl Registration {
     pub fn kind(&self) -> Kind {
         (self.made.kind)()
     }
-    /// The identity of the function: its path in its own crate, in whichever crate it is
-    /// registered.
+    /// The identity of the function: its path in the crate that defines it. Any crate may register
+    /// it.
     pub fn identity(&self) -> &'static str {
         // Paths are only compared within one program, which one compiler built.
         let path = (self.path)();
@@ -221,7 +223,7 @@ impl Registration {
     /// Decode the arguments, call the function, erase the result.
     ///
     /// # Errors
-    /// Those of decoding the arguments, and of the function.
+    /// The errors of decoding the arguments, and of the function.
     pub fn construct(&self, args: &Args) -> Result<Constructed> {
         (self.construct)(Call::new(self.family.specs, self.types, args)?)
     }
@@ -263,214 +265,6 @@ fn documentation(source: &str, function: &str) -> String {
 /// Return the path of a function.
 pub const fn path_of<F>(_: &F) -> fn() -> &'static str {
     std::any::type_name::<F>
-}
-
-/// Offer a function to the registry, at every listed choice of its type parameters.
-///
-/// ```text
-/// register! {
-///     "clamp.rs": make_clamp(input, bounds) for T in [i32, f64], M in dataset_metrics;
-/// }
-/// ```
-///
-/// The text before the colon is the name of the file itself. Listings show the doc comment of the
-/// function in that file. `make_count as ["make_count", "acme::count"](input)` gives other names. A
-/// parameter may have a JSON literal as default: `null_category = true`. A type parameter may have
-/// a default too: `TO in [i32, i64] = i32`. The macro runs nothing: place it outside of any
-/// function, right below the function that it names.
-///
-/// The function is compiled once for each choice. A type that stands for several others is compiled
-/// alone: `M in [SymmetricDistance, HammingDistance] as AnyDatasetMetric` offers two signatures and
-/// compiles one function. When a type inside a signature is stood for, `make_it via it_at(input)`
-/// names the compiled function, which takes the same type arguments and does the same. With names,
-/// `make_it via make_it_in as ["make_it"](input)` offers `make_it_in` with the doc comment of
-/// `make_it`. Some lists have names:
-///
-/// | name | types |
-/// |---|---|
-/// | `numbers` | the integers of 8 to 128 bits except `u128`, `usize`, `f32`, `f64` |
-/// | `integers` | the integers of `numbers` |
-/// | `hashable_atoms` | `integers`, `bool`, `String` |
-/// | `atoms` | `numbers`, `bool`, `String` |
-/// | `castable_atoms` | the integers of 32 and 64 bits, `usize`, `f32`, `f64`, `bool`, `String` |
-/// | `dataset_metrics` | the four metrics on data sets, `as AnyDatasetMetric` |
-/// | `unsized_metrics` | the two of them that need no known size, `as AnyDatasetMetric` |
-#[macro_export]
-macro_rules! register {
-    ($file:literal : $f:ident as [$($name:literal),+ $(,)?] $($rest:tt)*) => {
-        $crate::__register_named!($file $f ($f $f) [$($name),+] $($rest)*);
-    };
-    ($file:literal : $f:ident via $code:ident as [$($name:literal),+ $(,)?] $($rest:tt)*) => {
-        $crate::__register_named!($file $f ($code $code) [$($name),+] $($rest)*);
-    };
-    ($file:literal : $f:ident ($($p:tt)*) $($rest:tt)*) => {
-        $crate::__register_named!($file $f ($f $f) [stringify!($f)] ($($p)*) $($rest)*);
-    };
-    ($file:literal : $f:ident via $code:ident ($($p:tt)*) $($rest:tt)*) => {
-        $crate::__register_named!($file $f ($f $code) [stringify!($f)] ($($p)*) $($rest)*);
-    };
-}
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __register_named {
-    ($file:literal $f:ident $run:tt [$($name:expr),+] ($($p:ident $(= $d:tt)?),* $(,)?)
-        $($rest:tt)*) => {
-        const _: () = {
-            static FAMILY: $crate::Family = $crate::Family {
-                names: &[$($name),+],
-                specs: &[$((stringify!($p), $crate::__default_value!($($d)?))),*],
-                function: stringify!($f),
-                source: include_str!($file),
-                origin: $crate::Origin {
-                    package: env!("CARGO_PKG_NAME"),
-                    version: env!("CARGO_PKG_VERSION"),
-                    module: module_path!(),
-                },
-            };
-            $crate::__register_types!($run $($rest)*);
-        };
-    };
-}
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __register_types {
-    ($f:tt $(for $($g:ident in $types:tt $(as $code:ty)? $(= $gd:ty)?),+)? $(,)?;) => {
-        $crate::__register!($f [] [$($([$g $types [$($code)?] [$($gd)?]])+)?]);
-    };
-}
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __register {
-    // Every type parameter is chosen: emit one registration.
-    (($f:ident $run:ident) [$([$g:ident ($code:ty) [$one:ty $(, $ty:ty)*] [$($gd:ty)?]])*] []) => {
-        const _: () = {
-            fn construct(call: $crate::Call) -> $crate::Result<$crate::Constructed> {
-                $crate::Constructor::call(&$run::<$($code),*>, call)
-            }
-            $crate::__private::submit! {
-                $crate::Registration {
-                    family: &FAMILY,
-                    generics: &[$($crate::Generic {
-                        name: stringify!($g),
-                        types: &[
-                            <$one as $crate::Named>::type_name
-                            $(, <$ty as $crate::Named>::type_name)*
-                        ],
-                        compiled: <$code as $crate::Named>::type_name,
-                        default: $crate::__default_type!($($gd)?),
-                    }),*],
-                    types: $crate::__private::types_of(&$run::<$($code),*>),
-                    made: $crate::__private::made_of(&$run::<$($code),*>),
-                    construct,
-                    path: $crate::__private::path_of(&$f::<$($one),*>),
-                }
-            }
-        };
-    };
-    // Choose a type for the first open parameter, once per candidate.
-    ($f:tt $done:tt [$first:tt $($rest:tt)*]) => {
-        $crate::__register!(@each $f $done $first [$($rest)*]);
-    };
-    (@each $f:tt $done:tt [$g:ident numbers [] $gd:tt] $rest:tt) => {
-        $crate::__register!(@each $f $done
-            [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64] [] $gd] $rest);
-    };
-    (@each $f:tt $done:tt [$g:ident integers [] $gd:tt] $rest:tt) => {
-        $crate::__register!(@each $f $done
-            [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize] [] $gd] $rest);
-    };
-    (@each $f:tt $done:tt [$g:ident hashable_atoms [] $gd:tt] $rest:tt) => {
-        $crate::__register!(@each $f $done
-            [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String] [] $gd] $rest);
-    };
-    (@each $f:tt $done:tt [$g:ident atoms [] $gd:tt] $rest:tt) => {
-        $crate::__register!(@each $f $done
-            [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64, bool, String]
-            [] $gd] $rest);
-    };
-    (@each $f:tt $done:tt [$g:ident castable_atoms [] $gd:tt] $rest:tt) => {
-        $crate::__register!(@each $f $done
-            [$g [i32, i64, u32, u64, usize, f32, f64, bool, String] [] $gd] $rest);
-    };
-    (@each $f:tt $done:tt [$g:ident dataset_metrics [] $gd:tt] $rest:tt) => {
-        $crate::__register!(@each $f $done
-            [$g [$crate::SymmetricDistance, $crate::InsertDeleteDistance,
-                $crate::ChangeOneDistance, $crate::HammingDistance]
-            [$crate::AnyDatasetMetric] $gd] $rest);
-    };
-    (@each $f:tt $done:tt [$g:ident unsized_metrics [] $gd:tt] $rest:tt) => {
-        $crate::__register!(@each $f $done
-            [$g [$crate::SymmetricDistance, $crate::InsertDeleteDistance]
-            [$crate::AnyDatasetMetric] $gd] $rest);
-    };
-    (@each $f:tt $done:tt [$g:ident [$($ty:ty),+ $(,)?] [] $gd:tt] $rest:tt) => {
-        $( $crate::__register!(@push $f $done [$g ($ty) [$ty] $gd] $rest); )+
-    };
-    (@each $f:tt $done:tt [$g:ident [$($ty:ty),+ $(,)?] [$code:ty] $gd:tt] $rest:tt) => {
-        $crate::__register!(@push $f $done [$g ($code) [$($ty),+] $gd] $rest);
-    };
-    (@push $f:tt [$($done:tt)*] $next:tt $rest:tt) => {
-        $crate::__register!($f [$($done)* $next] $rest);
-    };
-}
-/// Mention what [`register!`](crate::register) would offer, and offer nothing.
-///
-/// Unit tests of the catalogue crates use it instead of `register!`: they resolve no names, and
-/// compiling all registrations again takes long. Functions and types stay used.
-#[macro_export]
-macro_rules! mention {
-    ($file:literal : $f:ident as [$($names:tt)*] $($rest:tt)*) => {
-        $crate::mention! { $file : $f $($rest)* }
-    };
-    ($file:literal : $f:ident via $code:ident $($rest:tt)*) => {
-        $crate::mention! { $file : $code $($rest)* }
-    };
-    ($file:literal : $f:ident ($($parameters:tt)*) $(,)?;) => {
-        const _: () = {
-            let _ = $f;
-        };
-    };
-    ($file:literal : $f:ident ($($parameters:tt)*)
-        for $($g:ident in $types:tt $(as $code:ty)? $(= $default:ty)?),+ $(,)?;) => {
-        const _: () = {
-            let _ = $f::<$($crate::__mentioned!($types $($code)?)),+>;
-            $($crate::__mentioned!(all $types);)+
-            $($(let _: Option<$default> = None;)?)+
-        };
-    };
-}
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __mentioned {
-    (all [$($t:ty),+ $(,)?]) => {
-        $(let _: Option<$t> = None;)+
-    };
-    (all $list:ident) => {};
-    ([$first:ty $(, $t:ty)* $(,)?]) => { $first };
-    ([$($t:ty),+ $(,)?] $code:ty) => { $code };
-    (dataset_metrics) => { $crate::AnyDatasetMetric };
-    (unsized_metrics) => { $crate::AnyDatasetMetric };
-    ($list:ident) => { i32 };
-}
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __default_type {
-    () => {
-        None
-    };
-    ($t:ty) => {
-        Some(<$t as $crate::Named>::type_name)
-    };
-}
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __default_value {
-    () => {
-        None
-    };
-    ($d:tt) => {
-        Some(stringify!($d))
-    };
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ macro_rules! integers {
             const START: Self = 0;
             fn above() -> Vec<Self> {
                 let bands = (0..$t::BITS / 4).filter_map(|band| (1 as $t).checked_shl(4 * band));
-                // The ends of narrower types: a condition may fail beyond them.
+                // The limits of narrower types. A condition may fail beyond them.
                 let ends = [7, 8, 15, 16, 31, 32, 53, 63].into_iter();
                 let ends = ends.filter_map(|bits| (1 as $t).checked_shl(bits)?.checked_sub(1));
                 let mut all: Vec<$t> = bands.chain(ends).filter(|x| 0 < *x).collect();
@@ -47,7 +47,7 @@ macro_rules! floats {
         impl Bisect for $t {
             const START: Self = 0.0;
             fn above() -> Vec<Self> {
-                // 2^-121 to 2^121 and then the ends of the type; exponents are squares.
+                // 2^-121 to 2^121, then the limits of the type. The exponents are squares.
                 let small = (0..12).rev().map(|k: i32| (2.0 as $t).powi(-k * k));
                 let large = (1..12).map(|k: i32| (2.0 as $t).powi(k * k));
                 let all = [$t::MIN_POSITIVE].into_iter().chain(small).chain(large);
@@ -67,8 +67,9 @@ floats!(f32 f64);
 /// Find the value nearest to where a condition changes, on the side where it holds.
 ///
 /// The condition must be monotone: it holds on one side of some value and not on the other. With
-/// bounds, the search is between them; without, it starts at zero and moves in growing steps, first
-/// upward, then downward. A condition that fails with an error counts as one that does not hold.
+/// bounds, the search stays between them. Without bounds, it starts at zero and moves in growing
+/// steps, first upward, then downward. A condition that fails with an error counts as one that does
+/// not hold.
 ///
 /// ```
 /// # use opendp_core::search::binary_search;
@@ -136,7 +137,7 @@ pub fn exponential_bounds_search<T: Bisect>(
 
 const NEVER_CHANGES: &str = "unable to infer bounds: the condition never changes";
 
-/// A condition and the results of its trials. It does not hold where it fails.
+/// A condition and the results of its trials. A trial that fails counts as "does not hold".
 struct Trials<C> {
     condition: C,
     first_error: Option<Error>,
@@ -177,7 +178,7 @@ pub trait Related {
     /// Decide whether the map keeps `d_in` within `d_out`.
     ///
     /// # Errors
-    /// Those of the map, and of the comparison.
+    /// The errors of the map, and of the comparison.
     fn relates(&self, d_in: &Self::Input, d_out: &Self::Output) -> Result<bool>;
 }
 impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Related for Measurement<DI, MI, MO, TO> {
@@ -197,9 +198,9 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Related for Transformation<
 
 /// Find the parameter nearest to the point where a chain begins to keep `d_in` within `d_out`.
 ///
-/// This solves for a parameter on the map itself, such as the least noise that meets a budget, or
-/// the largest sample. The search is that of [`binary_search`]; a parameter at which construction
-/// fails does not meet the budget.
+/// The search evaluates only maps, not data. Use it to find the least noise that meets a budget, or
+/// the largest sample. It works as [`binary_search`]. If the chain cannot be constructed with a
+/// parameter, this parameter counts as not meeting the budget.
 ///
 /// ```
 /// # use opendp_core::{*, search::binary_search_param};
@@ -213,7 +214,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Related for Transformation<
 /// ```
 ///
 /// # Errors
-/// Those of [`binary_search`].
+/// The errors of [`binary_search`].
 #[doc(alias = "solve")]
 pub fn binary_search_param<T: Bisect, R: Related>(
     make_chain: impl Fn(T) -> Result<R>,
@@ -227,7 +228,7 @@ pub fn binary_search_param<T: Bisect, R: Related>(
 /// Make the chain with the parameter that [`binary_search_param`] finds.
 ///
 /// # Errors
-/// Those of [`binary_search`].
+/// The errors of [`binary_search`].
 #[doc(alias = "solve")]
 pub fn binary_search_chain<T: Bisect, R: Related>(
     make_chain: impl Fn(T) -> Result<R>,

@@ -9,8 +9,8 @@ use crate::{DistanceOn, Domain, Error, Metric, MetricOn, Result};
 
 /// A domain together with a metric on it.
 ///
-/// A space exists only if the two fit: only [`Space::new`] builds one, and it runs the check once.
-/// An erased space comes only from [`Space::erase`].
+/// A space exists only if its domain and metric fit. Only [`Space::new`] builds a space, and it
+/// checks this once. An erased space comes only from [`Space::erase`].
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, ChangeOneDistance, Space, VectorDomain};
@@ -19,7 +19,8 @@ use crate::{DistanceOn, Domain, Error, Metric, MetricOn, Result};
 /// assert!(Space::new(records.with_size(100), ChangeOneDistance).is_ok());
 /// ```
 pub struct Space<D, M> {
-    /// An erased `D`, so code that holds spaces is not compiled for each domain.
+    /// The domain, a `D`, is stored erased, so code that holds spaces is not compiled for each
+    /// domain.
     pub(crate) domain: AnyDomain,
     pub(crate) metric: M,
     domain_type: PhantomData<fn() -> D>,
@@ -62,7 +63,7 @@ impl<D: Domain, M: Metric> Space<D, M> {
     }
     /// Return this space restricted to data sets of `records` records, or `None` when the domain
     /// cannot state its number of records. Use it only with a metric that fits every domain of
-    /// known size; every metric of this crate that depends on the size does.
+    /// known size. This holds for every metric of this crate that depends on the size.
     pub fn with_records(&self, records: usize) -> Option<Self> {
         Some(Space::of(self.domain.with_records(records)?, self.metric.clone()))
     }
@@ -70,7 +71,8 @@ impl<D: Domain, M: Metric> Space<D, M> {
     pub fn to_json(&self) -> Json {
         json!({"domain": self.domain.to_json(), "metric": self.metric.to_json()})
     }
-    /// Check that a step which starts from this space can follow one that ends in `found`.
+    /// Check that `found`, the space in which a step ends, equals this space, from which the next
+    /// step starts.
     ///
     /// # Errors
     /// `DomainMismatch` or `MetricMismatch`, with both sides as documents write them.

@@ -106,14 +106,15 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     /// Decide whether `d_in`-close inputs have `d_out`-close outputs: `map(d_in) <= d_out`.
     ///
     /// # Errors
-    /// Those of the map; `InvalidDistance` when the distances cannot be compared.
+    /// The errors of the map; `InvalidDistance` when the distances cannot be compared.
     pub fn check(&self, d_in: &MI::Distance, d_out: &MO::Distance) -> Result<bool> {
         self.map(d_in)?.at_most(d_out)
     }
     /// Continue with the step that `next` builds on the output space.
     ///
     /// # Errors
-    /// Those of `next`; `DomainMismatch` or `MetricMismatch` when the spaces in the middle differ.
+    /// The errors of `next`; `DomainMismatch` or `MetricMismatch` when the spaces in the middle
+    /// differ.
     pub fn then<N: After<Self>>(
         &self,
         next: impl FnOnce(Space<DO, MO>) -> Result<N>,
@@ -133,8 +134,8 @@ pub trait After<First> {
     fn after(&self, first: &First) -> Result<Self::Chained>;
 }
 
-/// Functions compose forward and so do maps: if `x`, `x'` are `d_in`-close then the middle values
-/// are `map_0(d_in)`-close members of the middle space, so the outputs are
+/// Both the functions and the maps are composed in order. If `x`, `x'` are `d_in`-close, the middle
+/// values are `map_0(d_in)`-close members of the middle space. So the outputs are
 /// `map_1(map_0(d_in))`-close.
 impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, DO: Domain, MO: Metric>
     After<Transformation<DI, MI, DX, MX>> for Transformation<DX, MX, DO, MO>
@@ -150,7 +151,7 @@ impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, DO: Domain, MO: Metric>
         })
     }
 }
-/// A measurement after a transformation, by the same argument.
+/// Chain a measurement after a transformation. The proof for two transformations applies here too.
 impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, MO: Measure, TO: Carrier>
     After<Transformation<DI, MI, DX, MX>> for Measurement<DX, MX, MO, TO>
 {

@@ -13,8 +13,9 @@ const MAX_LENGTH: usize = 4096;
 
 /// The name of a type in a signature, such as `VectorDomain<AtomDomain<i32>>`.
 ///
-/// Names are declared with [`named!`](crate::named), never taken from the compiler, because the
-/// compiler's names change when a type moves. A name is structured: it prints, parses and compares.
+/// Names are declared with [`named!`](crate::named). They are never taken from the compiler,
+/// because its names change when a type moves to another module. A name has a structure: it can be
+/// printed, parsed and compared.
 ///
 /// ```
 /// # use opendp_core::TypeName;

@@ -1,9 +1,9 @@
 //! Big integers must compute the same results as another implementation.
 //!
-//! Every map, and every sampler that floats cannot decide, relies on big integers. A lost sign in
-//! one of their divisions has biased samplers before (OpenDP #2638). So results are compared with
-//! those of another library, on numbers that carry, borrow and cross the sizes at which the
-//! algorithms change.
+//! Every map relies on big integers, and so does every sampler when floats are too imprecise. A
+//! wrong sign in a division of big integers has biased samplers before (OpenDP #2638). So results
+//! are compared with the results of another library. The numbers cause carries and borrows, and
+//! have the sizes at which the algorithms change.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")]
 
 use std::cmp::Ordering;
@@ -28,7 +28,7 @@ fn words(source: &mut Seeded, most: u64) -> Vec<u64> {
             _ => draw(u64::MAX),
         })
         .collect();
-    // Close to a power of two, or of another length in bits.
+    // Make the number close to a power of two, or give it another length in bits.
     if let Some(last) = words.last_mut() {
         *last >>= draw(64);
     }
@@ -180,7 +180,7 @@ fn an_operation_that_loses_a_sign_or_a_carry_is_found() {
 }
 #[test]
 fn a_negative_fraction_keeps_its_sign_when_it_is_divided() {
-    // -2/3 / 4 is -1/6, for either part with the sign, in lowest terms and compared crosswise.
+    // -2/3 / 4 is -1/6. Either part may have the sign. Compare in lowest terms, and crosswise.
     for (numerator, denominator, divisor) in [(-2, 3, 4), (2, -3, 4), (2, 3, -4), (-2, -3, -4)] {
         let numerator = IBig::from(numerator);
         let denominator = IBig::from(denominator) * IBig::from(divisor);

@@ -21,9 +21,8 @@ fn draw() -> u64 {
 /// Fork a child that sends its next word back.
 fn draw_in_child(draw: impl FnOnce() -> u64) -> u64 {
     let mut ends = [0; 2];
-    // SAFETY: `ends` has room for the two descriptors. The child calls only code that needs no lock
-    // that another thread could hold (the tests of this binary run one at a time), and leaves by
-    // _exit.
+    // SAFETY: `ends` has room for the two descriptors. The child needs no lock that another thread
+    // could hold, because the tests of this binary run one at a time. It ends with _exit.
     unsafe {
         assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
         let child = libc::fork();
@@ -42,7 +41,7 @@ fn draw_in_child(draw: impl FnOnce() -> u64) -> u64 {
     }
 }
 
-/// A fork copies locks in the state that other threads left them in: run one test at a time.
+/// A fork copies locks that other threads may hold. So run one test at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
 #[test]

@@ -73,8 +73,8 @@ fn a_check_apart_from_its_charge_is_found_out() {
         assert!(spent <= 2, "overspent");
     });
 }
-/// Let one thread ask a child while another begins its sibling. Return whether the child answered
-/// after that.
+/// Let one thread ask a child queryable while another thread opens a sibling of it. Return whether
+/// the child still answered afterwards.
 fn siblings(
     ask: impl Fn(&turn::Turn, &AtomicBool) -> Result<bool> + Send + Sync + 'static,
 ) -> bool {

@@ -1,4 +1,4 @@
 //! One set of features for the dependencies that the packages of the workspace share.
 //!
-//! There is no code here: the manifest says what it is for.
+//! There is no code here. The comments in the manifest state the purpose.
 #![forbid(unsafe_code)]

@@ -12,8 +12,8 @@ use crate::{Error, Result};
 /// Conversion to the nearest value of a type on a chosen side.
 ///
 /// Implemented for all pairs of primitive integers and floats. A conversion between integers is
-/// exact, one from a float to an integer is a ceiling or floor, and one into a float is the
-/// tightest bound; a zero result is `+0.0`.
+/// exact. A conversion from a float to an integer is a ceiling or floor. A conversion into a float
+/// is the tightest bound. A zero result is `+0.0`.
 ///
 /// # Errors
 /// `FailedCast` when the result is not a finite value of the type, and on infinities and NaN, even
@@ -96,7 +96,8 @@ macro_rules! integer_to_integer {
     };
 }
 
-// Every bound below is zero or a power of two, so it is exact; MAX itself might not be. NaN fails.
+// Every bound below is zero or a power of two, so it is an exact float. MAX itself may not be one.
+// NaN fails the comparison.
 macro_rules! float_to_integer {
     ($value:ident, $round:ident => $to:ty) => {{
         let integral = f64::from($value).$round();
@@ -112,7 +113,7 @@ macro_rules! float_to_integer {
 // side of the rounding direction.
 macro_rules! integer_to_float {
     ($value:ident, $up:literal => $to:ident) => {{
-        // Lints reject a comparison operator for unsigned types.
+        // Lints reject `$value < 0` for unsigned types, so `cmp` is used.
         let negative = $value.cmp(&0).is_lt();
         let magnitude = if negative { ($value as i128).unsigned_abs() } else { $value as u128 };
         let length = u128::BITS - magnitude.leading_zeros();
@@ -138,7 +139,7 @@ macro_rules! float_to_float {
         let nearest = $value as $to;
         let wrong = f64::from(nearest) $wrong f64::from($value);
         let float = if wrong { nearest.$next() } else { nearest };
-        // Otherwise an infinite operand could step back to a finite bound.
+        // Without this line, an infinite operand could be rounded to a finite bound.
         let float = if $value.is_finite() { float } else { $to::NAN };
         finite(float, || failed_cast::<_, $to>($value, "a finite number in range"))
     }};

@@ -113,7 +113,8 @@ mod tests {
                 expect(a.inf_mul(b), Some(x * y));
                 expect(a.neg_inf_mul(b), Some(x * y));
                 let quotient = x as f64 / y as f64;
-                // No quotient of 8-bit integers is so close to an integer that the float misses it.
+                // A quotient of 8-bit integers is an integer, or is so far from one that its float
+                // is on the same side.
                 expect(a.inf_div(b), (y != 0).then_some(quotient.ceil() as i32));
                 expect(a.neg_inf_div(b), (y != 0).then_some(quotient.floor() as i32));
             }

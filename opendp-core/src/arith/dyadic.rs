@@ -12,7 +12,7 @@ pub enum Rounding {
     Down,
     /// The neighbour nearer to zero.
     TowardZero,
-    /// The nearer neighbour, and on a tie the one with an even mantissa.
+    /// The nearer neighbour; if both are equally near, the neighbour with an even mantissa.
     Nearest,
 }
 
@@ -40,9 +40,10 @@ impl Format {
 
     /// Round `mantissa * 2^exponent` once to this format, subnormals included.
     ///
-    /// A magnitude beyond the largest finite value gives an infinity or that finite value,
-    /// according to the direction; `Nearest` overflows from half a unit above it. Zero gives
-    /// `+0.0`, and so does a nonzero number that rounds to zero.
+    /// If the magnitude exceeds the largest finite value, the result is an infinity or the largest
+    /// finite value, according to the direction. `Nearest` gives an infinity from half a unit above
+    /// the largest finite value on. Zero gives `+0.0`, and so does a nonzero number that rounds to
+    /// zero.
     pub fn round(self, mantissa: &IBig, exponent: i64, rounding: Rounding) -> f64 {
         let (sign, magnitude) = (mantissa.sign(), mantissa.as_sign_words().1);
         let magnitude = UBig::from_words(magnitude);
@@ -86,7 +87,7 @@ impl Format {
             };
             kept + u64::from(grow)
         };
-        // kept <= 2^precision, so its conversion is exact, and so is the product unless it
+        // kept <= 2^precision, so its conversion is exact. The product is exact too, unless it
         // reaches 2^max_power.
         let rounded = scale(kept as f64, unit);
         if rounded >= two_to_or_infinity(self.max_power) {

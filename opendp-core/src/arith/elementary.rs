@@ -10,9 +10,9 @@ use crate::{Error, Result};
 ///
 /// As in [`Directed`], `inf_*` returns an upper and `neg_inf_*` a lower bound, and a zero result is
 /// `+0.0`. Results are exact at the points where a function is exact. Square roots are the tightest
-/// possible. The other functions are too, with one exception: a bound is one float wider if an
-/// enclosure 32 times as precise as usual does not show on which side of a float the result lies;
-/// no such argument is known.
+/// possible. The other functions are too, with one exception. Their enclosures are refined up to 32
+/// times the usual precision. If it is still unclear on which side of a float the result lies, the
+/// bound is one float wider. No such argument is known.
 ///
 /// # Errors
 /// `Overflow` on arguments that are not finite or outside the domain, and when the rounded result
@@ -73,7 +73,7 @@ macro_rules! impl_elementary {
             let small = self < $safe;
             let radicand = if small { self * ($scale * $scale) } else { self };
             let nearest = radicand.sqrt();
-            // The sign of this residual, which is exact, tells on which side the exact root lies.
+            // This residual is exact. Its sign shows whether the exact root is above or below.
             let residual = nearest.mul_add(-nearest, radicand);
             let root = if residual $side 0.0 { nearest.$next() } else { nearest };
             finite(if small { root / $scale } else { root }, || overflow("sqrt", self.into()))
@@ -238,7 +238,7 @@ mod tests {
             let square = |x: f64| dyadic(x).map(|(m, e)| (&m * &m, 2 * e as i64)).unwrap();
             let x = f64::from_bits(bits);
             let (up, down) = (x.inf_sqrt().unwrap(), x.neg_inf_sqrt().unwrap());
-            // Rounding x's neighbours in square space: up^2 >= x > (up - ulp)^2, exactly.
+            // Check up^2 >= x > (up - ulp)^2, with exact squares.
             let compare = |root: f64| {
                 let ((a, e), (b, f)) = (square(root), dyadic(x).unwrap());
                 let low = e.min(f.into());

@@ -1,8 +1,8 @@
 //! Directed arithmetic of floats by error-free transformations.
 //!
-//! The nearest result is computed first; the sign of its exact error then tells whether the next
-//! float is the answer. Where the error itself may be inexact (results near the underflow or
-//! overflow thresholds), an exact integer computation is used instead.
+//! The nearest result is computed first. The sign of its exact error then decides between it and
+//! the next float. Where the error itself may be inexact (results near the underflow or overflow
+//! thresholds), an exact integer computation is used instead.
 
 use dashu_int::{IBig, UBig};
 

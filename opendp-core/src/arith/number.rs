@@ -34,7 +34,7 @@ pub trait Number:
 
 /// A primitive integer.
 pub trait Integer: Number + Ord + Eq + Hash {
-    /// Convert to `i128`, or return `None` when the value is too large; only a `u128` can be.
+    /// Convert to `i128`. Return `None` when the value is too large, which happens only for `u128`.
     fn to_i128(self) -> Option<i128>;
 
     /// Convert from `i128`, saturating at the ends of the range.
@@ -159,7 +159,8 @@ macro_rules! impl_float {
                     return nearest + 0.0;
                 }
                 let cast = if value > 0.0 { $t::neg_inf_cast(value) } else { $t::inf_cast(value) };
-                // Toward zero, only infinities and NaN fail, and they exist in every format.
+                // A cast toward zero fails only for infinities and NaN. Every format has these
+                // values, so `nearest` is exact for them.
                 cast.unwrap_or(nearest)
             }
             fn from_dyadic(mantissa: &IBig, exponent: i64, rounding: Rounding) -> Self {

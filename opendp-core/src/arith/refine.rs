@@ -108,11 +108,13 @@ pub(super) fn powi(x: f64, power: i32, format: Format, rounding: Rounding) -> f6
     }
 }
 
-/// The largest argument for which the tangent decides all bounds, far below any precision.
+/// Up to this magnitude, the tangent at zero determines all bounds: its error is far below any
+/// precision.
 const TINY: f64 = 1.0 / (1u64 << 60) as f64;
 
 fn ln_of(mantissa: &UBig, exponent: i32, format: Format, rounding: Rounding) -> f64 {
-    // The argument may be as close to 1 as a float can be, and its logarithm just as small.
+    // The argument may be the float next to 1. Its logarithm is then as small as the spacing of
+    // floats.
     converge(2 * format.precision_bits() + 24, format, rounding, |bits| {
         let (lo, hi) = fixed::ln(mantissa, exponent.into(), bits);
         (lo, hi, -(bits as i64))
@@ -141,7 +143,8 @@ fn enclose_power(base: u64, power: u32, bits: usize) -> (UBig, UBig, i64) {
     (lo, hi, scale)
 }
 
-/// Replace huge finite arguments by smaller ones whose exponentials are outside of the formats too.
+/// Replace a huge finite argument by a smaller one whose exponential is also outside of the range
+/// of the formats.
 fn clamp(x: f64) -> f64 {
     if x.is_finite() { x.clamp(-2000.0, 2000.0) } else { f64::NAN }
 }

@@ -7,8 +7,9 @@ use crate::{BitVector, Domain, Result, TheDomain, named};
 
 /// The set of all vectors of bits, optionally of one length and with a limit on the number of ones.
 ///
-/// It prints as, and is read from, `{"bitvector_domain": {"max_weight": 4, "size": 24}}`. A release
-/// with as many bits as its input reveals the length, so such mechanisms require a public length.
+/// It prints as, and is read from, `{"bitvector_domain": {"max_weight": 4, "size": 24}}`. If a
+/// release has the same number of bits as its input, it reveals the length. So such mechanisms
+/// require a public length.
 ///
 /// ```
 /// # use opendp_core::{BitVector, BitVectorDomain, Domain};

@@ -143,9 +143,9 @@ impl Argument for Vec<ColumnDomain> {
 /// The set of all frames, or of those with a given schema: the names of the columns and the domains
 /// of their cells. The number of rows may be known.
 ///
-/// Without a schema any frame is a member, so a constructor that asks for a column cannot know that
-/// it exists. It then treats a row without that column as its documentation states, and never fails
-/// because of the data. With a schema, a missing column is an error of construction.
+/// Without a schema any frame is a member. A constructor that needs a column then cannot check that
+/// the column exists. Its documentation states what it does with a row that lacks the column. It
+/// never fails because of the data. With a schema, a missing column is an error of construction.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, Column, ColumnDomain, DataFrame, DataFrameDomain, Domain};

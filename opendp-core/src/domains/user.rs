@@ -89,9 +89,9 @@ pub(crate) fn described(function: &str, identifier: &str, described: &Json) -> J
 /// * `descriptor` - more information that distinguishes domains with the same identifier
 ///
 /// # Trust
-/// Everything about it: that the function always gives the same answer, that distances are those of
-/// the metric that is paired with it, and that domains of one identifier and descriptor are the
-/// same.
+/// Nothing is checked. The caller promises three things: the function always gives the same answer;
+/// the metric paired with this domain measures its members; domains with the same identifier and
+/// descriptor are the same.
 ///
 /// # Errors
 /// None.

@@ -82,7 +82,7 @@ impl Codec for AnyDistance {
         self.0.json()
     }
     /// The JSON of an erased distance does not contain its type. The result is not a distance yet:
-    /// the metric or the measure [settles](crate::Metric::settle) it.
+    /// the metric or the measure [reads](crate::Metric::read_distance) it.
     fn from_json(json: &Json) -> Result<Self> {
         Ok(AnyDistance::new(Written(json.clone())))
     }
@@ -93,18 +93,18 @@ impl Codec for AnyDistance {
 struct Written(Json);
 
 #[cold]
-fn unsettled<T>() -> Result<T> {
+fn unread<T>() -> Result<T> {
     Err(Error::FailedCast(
         "JSON does not state the type of a distance; decode it by the metric or the measure".into(),
     ))
 }
-/// Everything fails, so this is never used as a distance.
+/// Every method fails, so this is never used as a distance.
 impl Distance for Written {
     fn at_most(&self, _: &Self) -> Result<bool> {
-        unsettled()
+        unread()
     }
     fn check(&self) -> Result<()> {
-        unsettled()
+        unread()
     }
     fn show(&self) -> String {
         self.0.to_string()
@@ -115,7 +115,7 @@ impl Codec for Written {
         self.0.clone()
     }
     fn from_json(_: &Json) -> Result<Self> {
-        unsettled()
+        unread()
     }
 }
 impl Named for Written {

@@ -233,7 +233,7 @@ impl Constructed {
     ///
     /// # Errors
     /// `FailedCast` when `d_in` is not a distance in the input metric; `NotImplemented` when the
-    /// object has no map; those of the map.
+    /// object has no map; the errors of the map.
     pub fn map(&self, d_in: &Json) -> Result<Json> {
         match self {
             Constructed::Transformation(t) => Ok(t.map(&decode_in(t.input(), d_in)?)?.to_json()),
@@ -254,7 +254,8 @@ impl Constructed {
             other => Err(no_map(other)),
         }
     }
-    /// Check that the map can relate two distances, without checking that it does.
+    /// Check that the map can be evaluated at `d_in` and compared with `d_out`. The result of the
+    /// comparison is ignored.
     ///
     /// # Errors
     /// `FailedCast` when one of them does not decode; `FailedMap` when `d_in` is negative or NaN;
@@ -272,8 +273,8 @@ impl Constructed {
     /// Decide whether the map meets a bound, with distances as JSON.
     ///
     /// # Errors
-    /// Those of [`map`](Constructed::map), and `FailedCast` when `d_out` is not a distance in the
-    /// output metric or measure.
+    /// The errors of [`map`](Constructed::map), and `FailedCast` when `d_out` is not a distance in
+    /// the output metric or measure.
     pub fn check(&self, d_in: &Json, d_out: &Json) -> Result<bool> {
         let at = |error: Error| error.at("d_out");
         match self {

@@ -126,8 +126,8 @@ macro_rules! any {
         #[derive(Clone)]
         pub struct $any(Arc<dyn $erased>);
         impl $any {
-            /// Erase the type. Only this crate can, so a space stays checked. Erasing an erased
-            /// object changes nothing.
+            /// Erase the type. Only this crate can do this, so a space stays checked. Erasing an
+            /// erased object changes nothing.
             pub(crate) fn new<T: $bound>(inner: T) -> Self {
                 let any: &dyn Any = &inner;
                 match any.downcast_ref::<Self>() {
@@ -263,7 +263,7 @@ impl Metric for AnyMetric {
     fn to_json(&self) -> Json {
         self.0.json()
     }
-    fn settle(&self, distance: AnyDistance) -> Result<AnyDistance> {
+    fn read_distance(&self, distance: AnyDistance) -> Result<AnyDistance> {
         distance.written().map_or(Ok(distance.clone()), |json| self.decode(json))
     }
     fn erased(&self) -> AnyMetric {
@@ -278,7 +278,7 @@ impl Measure for AnyMeasure {
     fn to_json(&self) -> Json {
         self.0.json()
     }
-    fn settle(&self, loss: AnyDistance) -> Result<AnyDistance> {
+    fn read_loss(&self, loss: AnyDistance) -> Result<AnyDistance> {
         loss.written().map_or(Ok(loss.clone()), |json| self.decode(json))
     }
     fn compose(&self, losses: &[AnyDistance]) -> Result<AnyDistance> {

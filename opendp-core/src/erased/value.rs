@@ -238,7 +238,8 @@ impl<'a> AnyRef<'a> {
     }
 }
 
-/// A run of rows of a value of a type known only at run time, or a borrow of the whole value.
+/// A borrowed run of rows, or a borrow of a whole value. The type of the value is known only at run
+/// time.
 #[derive(Clone, Copy)]
 pub struct AnyChunk<'a> {
     /// `None` for the untyped buffer at the start of a run of stages.

@@ -7,15 +7,15 @@ use serde_json::value::RawValue;
 
 use super::label::Label;
 use super::rows::{RowsStage, Run};
-use super::{Stage, absorb};
+use super::stage::{Stage, absorb};
 use crate::erased::{AnyChunk, AnyValue};
 use crate::{Carrier, Error, Result};
 
 /// The definition of a fold: how rows become a value through a state.
 ///
-/// Merging must be exact and independent of order and grouping: however the rows are divided, the
-/// same multiset of rows gives the same bits. (A fold of floats therefore rounds each row on its
-/// own, and adds integers.) A fold that depends on the order of rows declares it; see
+/// Merging must be exact and independent of order and grouping. The same multiset of rows must give
+/// the same bits, however it is divided. (A fold of floats therefore rounds each row on its own,
+/// and adds integers.) A fold that depends on the order of rows declares it; see
 /// [`in_order`](Fold::in_order).
 pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// The state after some rows.
@@ -36,14 +36,14 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
     /// Add the rows that another state has absorbed.
     ///
     /// # Errors
-    /// When the other state is not one of this fold.
+    /// When the other state belongs to another fold.
     fn merge(&self, state: &mut Self::State, other: Self::State) -> Result<()>;
     /// Return the value of the absorbed rows.
     ///
     /// # Errors
     /// None that depends on the data.
     fn finish(&self, state: Self::State) -> Result<O>;
-    /// Whether absorbing any rows gives the same bits as absorbing their
+    /// Whether this fold gives the same bits for any rows as for their
     /// [`projection`](crate::Function::projection) to a set. If so, the stage before is skipped.
     ///
     /// The answer must also hold for rows outside of the fold's domain.
@@ -51,9 +51,9 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
         let _ = set;
         false
     }
-    /// Whether the order of the rows matters. If so, rows are absorbed one chunk after the other,
-    /// from a slice as from a stream, and no partial results are given out, since they could be
-    /// merged in another order.
+    /// Whether the order of the rows matters. If so, the chunks are absorbed one after the other,
+    /// both from a slice and from a stream. There are no partial results then, because they could
+    /// be merged in another order.
     fn in_order(&self) -> bool {
         false
     }
@@ -106,7 +106,7 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     /// Add a chunk of rows.
     ///
     /// # Errors
-    /// Those of the stages.
+    /// The errors of the stages.
     pub fn absorb(&mut self, rows: &I) -> Result<()> {
         absorb(&*self.fold, &mut *self.state, AnyChunk::of(rows))
     }
@@ -130,7 +130,7 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     /// Return the value of the absorbed rows.
     ///
     /// # Errors
-    /// Those of the stages.
+    /// The errors of the stages.
     pub fn finish(self) -> Result<O> {
         self.fold.finish(self.state)?.downcast()
     }
@@ -300,7 +300,7 @@ impl FoldStage for AfterRows {
     }
 }
 
-/// A fold, then any function of its value. Its states are those of the fold.
+/// A fold, then any function of its value. It has the states of the fold.
 pub(crate) struct ThenStage(pub(crate) Arc<dyn FoldStage>, pub(crate) Stage);
 impl FoldStage for ThenStage {
     fn label(&self) -> String {

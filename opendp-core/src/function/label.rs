@@ -91,7 +91,7 @@ impl Label {
     /// Whether two are the same.
     ///
     /// # Errors
-    /// Those of [`text`](Label::text).
+    /// The errors of [`text`](Label::text).
     pub(crate) fn same(&self, other: &Label) -> Result<bool> {
         Ok(Arc::ptr_eq(&self.0, &other.0) || self.text()? == other.text()?)
     }

@@ -2,7 +2,7 @@
 
 use std::{marker::PhantomData, sync::Arc};
 
-use super::Stage;
+use super::stage::Stage;
 use crate::erased::AnyValue;
 use crate::{Carrier, Result};
 

@@ -13,7 +13,7 @@ pub(crate) trait RowsStage: Send + Sync {
         None
     }
 }
-/// A last stage that moves each row to the nearest of a set.
+/// A last stage that moves each row to the nearest member of a set.
 pub(crate) struct Projection<'a> {
     pub(crate) set: &'a (dyn Any + Send + Sync),
     /// The stages before it, if there are any.
@@ -133,7 +133,8 @@ mod tests {
     use super::*;
     use crate::{Fold, Function, erased::AnyValue};
 
-    /// The sum of rows, each clamped to at most `limit`. It claims to project to all up to `set`.
+    /// The sum of rows, each clamped to at most `limit`. It claims to project rows to the numbers
+    /// up to `set`.
     struct Sum {
         limit: i32,
         set: Option<i32>,
@@ -161,7 +162,7 @@ mod tests {
             self.set.is_some() && set.downcast_ref() == self.set.as_ref()
         }
     }
-    /// A projection to all up to ten, and whether it has run.
+    /// A projection to the numbers up to ten, and whether it has run.
     fn up_to_ten() -> (Function<Vec<i32>, Vec<i32>>, Arc<AtomicBool>) {
         let ran = Arc::new(AtomicBool::new(false));
         let note = ran.clone();

@@ -13,16 +13,16 @@ use crate::{Distance, Error, Measure, Result};
 /// # What is added
 /// A loss is added as [`PrivacyMap::eval_exact`](crate::PrivacyMap::eval_exact) gives it: the exact
 /// bound if the mechanism states one, such as the fraction `d_in / scale`, and otherwise the exact
-/// value of the rounded float. A rounded bound is never read as the decimal number that it prints
-/// as, because that may be smaller. So if the exact bound of query `i` in a part is `b_i`, the
-/// added number is at least `b_i`. [`plus_term`](Exact::plus_term) never rounds down, so the total
-/// is at least `sum_i b_i`.
+/// value of the rounded float. A rounded bound is never replaced by its printed decimal number,
+/// because that may be smaller. So if the exact bound of query `i` in a part is `b_i`, the added
+/// number is at least `b_i`. [`plus_term`](Exact::plus_term) never rounds down, so the total is at
+/// least `sum_i b_i`.
 ///
 /// # What a budget is
-/// A person [writes](Exact::written) a budget: it is the larger of the float and its shortest
-/// decimal number, which exceeds the float by less than half of the distance of floats there.
-/// [`budget`](Ledger::budget) returns the corresponding loss, rounded up: a privacy filter promises
-/// this loss.
+/// A budget is read as [written by a person](Exact::written): it is the larger of the float and its
+/// shortest decimal number. The decimal number exceeds the float by less than half of the spacing
+/// of floats there. [`budget`](Ledger::budget) returns the corresponding loss, rounded up: a
+/// privacy filter promises this loss.
 #[derive(Clone)]
 pub struct Ledger<MO: Measure> {
     measure: MO,
@@ -75,7 +75,7 @@ impl<MO: Measure> Ledger<MO> {
     /// Return the total, rounded up.
     ///
     /// # Errors
-    /// Those of [`Measure::join`].
+    /// The errors of [`Measure::join`].
     pub fn total(&self) -> Result<MO::Distance> {
         self.up(&self.totals)
     }
@@ -234,7 +234,7 @@ mod tests {
         refuses(&mut account, &loss(0.5));
         let mut steep = loss(0.125);
         *steep.last_mut().unwrap() = Exact::from_f64(33.0).unwrap();
-        refuses(&mut account, &steep); // above the budget at the last order alone
+        refuses(&mut account, &steep); // above the budget only at the last order
         let total = account.total().unwrap();
         assert_eq!(total.epsilon(2.0).unwrap(), 1.5);
         assert_eq!(total.epsilon(2.2).unwrap(), 0.75 * 2.5, "the nearest larger order");

@@ -20,7 +20,8 @@ impl<S> Lock<S> {
     /// Run with the state.
     pub(crate) fn with<R>(&self, run: impl FnOnce(&mut S) -> Result<R>) -> Result<R> {
         let here = thread::current().id();
-        // Only this thread enters its own id, and it never runs twice at the same time.
+        // Only this thread stores its own id here, so no other thread can change the result of this
+        // test.
         if *self.holder.lock().map_err(poisoned)? == Some(here) {
             return Err(Error::FailedFunction(
                 "a queryable answers one query at a time; a query may not ask its own queryable"

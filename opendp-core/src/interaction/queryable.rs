@@ -119,7 +119,7 @@ mod tests {
             Ok(*count)
         })
     }
-    /// Release a queryable in a turn, as a member of a sequence does.
+    /// Release a queryable in a turn, as a measurement in a sequential composition does.
     fn release<A: Codec>(turns: &Turns, value: A) -> A {
         turns.begin(|| Ok(()), |turn| Ok(value.bound_to(&turn))).unwrap()
     }

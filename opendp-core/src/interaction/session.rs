@@ -27,7 +27,7 @@ pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
     /// Bound the loss of all questions so far between data that are `d_in`-close.
     ///
     /// # Errors
-    /// Those of the maps; `FailedMap` when no bound is known at `d_in`.
+    /// The errors of the maps; `FailedMap` when no bound is known at `d_in`.
     fn loss(&self, d_in: &MI::Distance) -> Result<MO::Distance>;
     /// Return the remaining budget, rounded down.
     ///
@@ -39,10 +39,10 @@ pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
 /// A conversation about one data set, in which each question is a measurement.
 ///
 /// Clones share one conversation. Any number of threads may ask at the same time; a question is
-/// charged before it is answered, and charges are made one at a time. If the measure composes
-/// interactive mechanisms only [one after the other](Interaction::Sequential), questions are also
-/// answered one at a time. Each question then closes the queryables and sessions that earlier
-/// answers have opened, and all that were opened through them.
+/// charged before it is answered, and charges are made one at a time. Some measures compose
+/// interactive mechanisms only [one after the other](Interaction::Sequential). Then questions are
+/// also answered one at a time, and each question closes all queryables and sessions that earlier
+/// answers have opened, directly or indirectly.
 pub struct Session<DI: Domain, MI: Metric, MO: Measure> {
     inner: Option<Arc<Inner<DI, MI, MO>>>,
     bindings: Bindings,
@@ -101,15 +101,15 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
     /// Ask a question whose types are erased.
     ///
     /// # Errors
-    /// Those of [`ask`](Session::ask); `FailedCast` when the types differ from those of this
-    /// session.
+    /// The errors of [`ask`](Session::ask); `FailedCast` when the types differ from the types of
+    /// this session.
     pub fn ask_erased(&self, question: &AnyMeasurement) -> Result<AnyValue> {
         self.ask(&question.typed::<DI, MI, MO, AnyValue>()?)
     }
     /// Bound the loss of all questions so far between data that are `d_in`-close.
     ///
     /// # Errors
-    /// Those of [`Allowance::loss`].
+    /// The errors of [`Allowance::loss`].
     pub fn loss(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         self.inner()?.allowance.loss(d_in)
     }

@@ -33,7 +33,7 @@ impl Turns {
     /// Earlier turns then end, even if `run` fails. If `admit` fails, nothing changes.
     ///
     /// # Errors
-    /// Those of `admit` and of `run`; `FailedFunction` when called from inside a turn of the
+    /// The errors of `admit` and of `run`; `FailedFunction` when called from inside a turn of the
     /// sequence, or after a panic in a turn.
     pub fn begin<R>(
         &self,

@@ -14,9 +14,9 @@ use crate::{
 
 /// Spaces whose members can be drawn and whose distances can be computed, by their types.
 ///
-/// They make it possible to test a transformation that is known only by its name and signature:
-/// members and neighbours are drawn, the transformation is run on them, and the distance of its
-/// outputs is compared with its map. A crate adds the spaces of its own domains and metrics with
+/// With them, a transformation can be tested if only its name and signature are known. Members and
+/// neighbours are drawn, the transformation is run on them, and the distance of its outputs is
+/// compared with its map. A crate adds the spaces of its own domains and metrics with
 /// [`with`](Grounds::with).
 ///
 /// ```
@@ -55,9 +55,9 @@ pub struct Tried {
     pub pairs: usize,
     /// Inputs that gave the same output when they were divided into chunks.
     pub divided: usize,
-    /// Whether some input gave different outputs when it was run again. On such an input the map is
-    /// a claim about distributions, which no pair of outputs can refute, so pairs with it are
-    /// skipped.
+    /// Whether some input gave different outputs when it was run again. For such an input the map
+    /// is a claim about distributions. No pair of outputs can refute it, so pairs with this input
+    /// are skipped.
     pub random: bool,
 }
 
@@ -168,11 +168,11 @@ impl Grounds {
     /// Test a transformation on all small inputs over a drawn alphabet, on a few larger ones, and
     /// on variations of them.
     ///
-    /// This checks that it gives no error on a member, which would reveal information about the
-    /// data; that outputs are members of the output domain; that the outputs of any two inputs are
-    /// at most as far apart as the map claims; and that dividing the input into chunks changes
-    /// nothing. A pair at which the map gives an error is skipped, since the map makes no claim
-    /// there.
+    /// This checks four properties. The transformation gives no error on a member, because an error
+    /// would reveal information about the data. Outputs are members of the output domain. The
+    /// outputs of any two inputs are at most as far apart as the map claims. Dividing the input
+    /// into chunks changes nothing. A pair at which the map gives an error is skipped, since the
+    /// map makes no claim there.
     ///
     /// # Errors
     /// Describes the first case that breaks a law, or the unknown space.
@@ -203,7 +203,8 @@ impl Grounds {
         tried.random = cases.iter().any(|case| case.random);
         Ok(tried)
     }
-    /// Compare the outputs with those of divided inputs, and with each other, unless they vary.
+    /// Unless the outputs are random, compare them with each other, and with the outputs of divided
+    /// inputs.
     fn compare(
         &self,
         transformation: &AnyTransformation,
@@ -234,8 +235,8 @@ impl Grounds {
         }
         Ok(())
     }
-    /// Check that two outputs are at most as far apart as the map claims. Return 0 where it claims
-    /// nothing.
+    /// Check that two outputs are at most as far apart as the map claims. Return 0 where the map
+    /// makes no claim.
     fn close(
         &self,
         transformation: &AnyTransformation,

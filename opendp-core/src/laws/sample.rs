@@ -35,8 +35,8 @@ impl Draw {
 /// transformation that starts from it.
 pub trait Sample: Domain {
     /// Draw a few members that are likely to break a transformation: the ends of types and of
-    /// bounds, signed zeros, subnormals, infinities, NaN, missing values, empty and repeated data;
-    /// for small data, all members over an alphabet.
+    /// bounds, signed zeros, subnormals, infinities, NaN, missing values, empty and repeated data.
+    /// For small data, draw all members over an alphabet.
     fn few(&self, draw: &mut Draw) -> Vec<Self::Carrier>;
     /// Draw a larger member.
     fn one(&self, draw: &mut Draw) -> Option<Self::Carrier> {
@@ -141,7 +141,7 @@ impl Sample for BitVectorDomain {
         let of = |length: usize| {
             let bits =
                 move |bit: fn(usize, usize) -> bool| (0..length).map(|i| bit(i, length)).collect();
-            // No bit, all bits, every other bit, the first, the last, and the middle ones.
+            // No bit, all bits, every other bit, the first bit, the last bit, and the middle bits.
             [
                 bits(|_, _| false),
                 bits(|_, _| true),

@@ -37,9 +37,9 @@ impl<M: Measure> Measure for Approximate<M> {
     /// of both are a filter (Rogers, Roth, Ullman, Vadhan 2016), even when the mechanisms are
     /// interactive and concurrent (Haney and others 2023). For zero-concentrated differential
     /// privacy with a delta, sums of both are a filter too (Whitehouse, Ramdas, Rogers, Wu 2023):
-    /// condition on the event that no query meets its exceptional event. This event has probability
-    /// at least 1 minus the sum of the deltas, and conditioned on it the filter of the inner
-    /// measure applies.
+    /// condition on the event that none of the exceptional events of the queries occurs. This event
+    /// has probability at least 1 minus the sum of the deltas, and conditioned on it the filter of
+    /// the inner measure applies.
     fn parts(&self) -> Result<usize> {
         Ok(self.0.parts()? + 1)
     }

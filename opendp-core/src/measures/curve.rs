@@ -34,21 +34,21 @@ pub trait ComposableLoss: Any + Send + Sync {
     /// # Errors
     /// Errors of the computation.
     fn delta(&self, epsilon: f64) -> Result<f64>;
-    /// Bound from above the smallest epsilon at which delta is at most the given value.
+    /// Return an upper bound on the smallest epsilon at which delta is at most the given value.
     ///
     /// # Errors
     /// Errors of the computation.
     fn epsilon(&self, delta: f64) -> Result<f64>;
-    /// Bound delta at an epsilon from below, to show how much of [`delta`](Self::delta) is not due
-    /// to the computation. Defaults to the trivial bound.
+    /// Bound delta at an epsilon from below. The difference to [`delta`](Self::delta) bounds the
+    /// error of the computation. Defaults to the trivial bound.
     ///
     /// # Errors
     /// Errors of the computation.
     fn delta_below(&self, _epsilon: f64) -> Result<f64> {
         Ok(0.0)
     }
-    /// Compose profiles, at least one of which carries a loss of this type. Others may carry
-    /// another loss, or no loss.
+    /// Compose profiles. At least one of them carries a loss of this type. The others may carry a
+    /// loss of another type, or no loss.
     ///
     /// # Errors
     /// Errors of the computation.
@@ -65,7 +65,8 @@ const GRID: [f64; 9] = [0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
 const ORDERS: [f64; 8] = [1.25, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
 impl PrivacyProfile {
-    /// Make a profile from a function that does not increase. The caller vouches for both.
+    /// Make a profile from a function. The caller vouches that it bounds delta and does not
+    /// increase.
     pub fn new(delta: impl Fn(f64) -> Result<f64> + Send + Sync + 'static) -> Self {
         PrivacyProfile { delta: Arc::new(delta), epsilon: None, loss: None, tighter: false }
     }
@@ -95,9 +96,9 @@ impl PrivacyProfile {
     }
     /// Bound the profile of releases with these profiles on the same data.
     ///
-    /// A profile that carries its loss composes them all. If none does, use basic composition: `k`
-    /// mechanisms that are `(epsilon / k, delta_i)`-private are `(epsilon, sum_i delta_i)`-private
-    /// (Dwork, Roth 2014, on basic composition).
+    /// If a profile carries its loss, this loss composes all profiles. If no profile carries its
+    /// loss, use basic composition: `k` mechanisms that are `(epsilon / k, delta_i)`-private are
+    /// `(epsilon, sum_i delta_i)`-private (Dwork, Roth 2014, on basic composition).
     ///
     /// # Errors
     /// Errors of the loss.
@@ -122,8 +123,8 @@ impl PrivacyProfile {
     }
     /// Make the profile of a mechanism that is known to be (epsilon, delta)-DP at these points.
     ///
-    /// Between the points, delta is the one at the nearest smaller epsilon, which is sound because
-    /// a profile does not increase; before the first point it is 1.
+    /// Between two points, use delta at the lower point. This is sound because a profile does not
+    /// increase. Before the first point, delta is 1.
     pub fn from_points(points: Vec<(f64, f64)>) -> Self {
         PrivacyProfile::new(move |epsilon| {
             let known = points.iter().filter(|(e, _)| *e <= epsilon).map(|(_, delta)| *delta);
@@ -188,8 +189,8 @@ impl RenyiCurve {
     }
     /// Make the curve of a mechanism whose divergence is bounded at these orders.
     ///
-    /// Between the points, the bound is the one at the nearest larger order, which is sound because
-    /// Renyi divergence does not decrease with its order; beyond the last point it is infinite.
+    /// Between two points, use the bound at the higher order. This is sound because Renyi
+    /// divergence does not decrease with its order. Beyond the last point, the bound is infinite.
     pub fn from_points(points: Vec<(f64, f64)>) -> Self {
         RenyiCurve::new(move |alpha| {
             let known = points.iter().filter(|(a, _)| alpha <= *a).map(|(_, epsilon)| *epsilon);
@@ -221,7 +222,7 @@ fn grid(xs: &[f64], curve: impl Fn(f64) -> Result<f64>) -> Json {
     xs.iter().filter_map(|x| Some(json!([x.to_json(), curve(*x).ok()?.to_json()]))).collect()
 }
 
-/// Write a curve, unless it fails at every point. Its points are below `key`, from `first` on.
+/// Write a curve. If it has no points under `key`, return the error of evaluating it at `first`.
 fn written(
     curve: &impl Codec,
     key: &str,

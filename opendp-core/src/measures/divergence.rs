@@ -18,7 +18,7 @@ pub struct MaxDivergence;
 /// Approximate differential privacy at every epsilon at once.
 ///
 /// The loss is a [`PrivacyProfile`]: the mechanism is (epsilon, delta(epsilon))-DP for all epsilon.
-/// Profiles compose through the distributions of their losses, if they carry them.
+/// If profiles carry the distributions of their losses, composition uses these distributions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SmoothedMaxDivergence;
 
@@ -49,8 +49,9 @@ impl Measure for MaxDivergence {
     fn interaction(&self) -> Interaction {
         Interaction::Concurrent
     }
-    /// Epsilon itself: its sum is a filter (Rogers, Roth, Ullman, Vadhan 2016), even when the
-    /// mechanisms are interactive and concurrent (Haney and others 2023).
+    /// The only part is epsilon. The sum of epsilons is a privacy filter (Rogers, Roth, Ullman,
+    /// Vadhan 2016), even when the mechanisms are interactive and concurrent (Haney and others
+    /// 2023).
     fn parts(&self) -> Result<usize> {
         Ok(1)
     }
@@ -77,9 +78,9 @@ impl Measure for ZeroConcentratedDivergence {
     fn interaction(&self) -> Interaction {
         Interaction::Concurrent
     }
-    /// Rho itself: at each order alpha, `alpha` times its sum is a filter of Renyi divergence
-    /// (Feldman, Zrnic 2021), even when the mechanisms are interactive and concurrent (Haney and
-    /// others 2023).
+    /// The only part is rho. At each order `alpha`, `alpha` times the sum is a privacy filter for
+    /// Renyi divergence (Feldman, Zrnic 2021), even when the mechanisms are interactive and
+    /// concurrent (Haney and others 2023).
     fn parts(&self) -> Result<usize> {
         Ok(1)
     }
@@ -95,7 +96,7 @@ impl Measure for SmoothedMaxDivergence {
     fn to_json(&self) -> Json {
         descriptor("smoothed_max_divergence", [])
     }
-    /// As tight as the losses that the profiles carry allow: see [`PrivacyProfile::compose`].
+    /// The result is tight if the profiles carry their losses: see [`PrivacyProfile::compose`].
     fn compose(&self, losses: &[PrivacyProfile]) -> Result<PrivacyProfile> {
         PrivacyProfile::compose(losses)
     }

@@ -10,9 +10,9 @@ use crate::{Measure, PrivacyProfile, Result, TheMeasure, named};
 /// The loss in `M` for a population, when the data is a simple random sample of it without
 /// replacement, and the sample is secret.
 ///
-/// It is a loss in `M` like any other, except that such losses do not compose: two releases from
-/// the *same* sample share its secret, and their loss for the population may exceed the sum of
-/// both. So compose all releases from a sample first, and then amplify once.
+/// Such losses do not compose: two releases from the *same* sample share its secret, and their loss
+/// for the population may exceed the sum of both losses. In all other respects, such a loss is a
+/// loss in `M`. So compose all releases from a sample first, and then amplify once.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sampled<M>(pub M);
 

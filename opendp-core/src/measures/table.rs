@@ -7,7 +7,7 @@ use crate::{Error, Result};
 impl PrivacyProfile {
     /// Make the profile of a mechanism that is known to be (epsilon, delta)-DP at these points.
     ///
-    /// As a function of `e^epsilon` a profile is convex: it is the largest of the lines
+    /// As a function of `e^epsilon` a profile is convex: it is the maximum of the lines
     /// `P(S) - e^epsilon Q(S)` over all events `S` and neighbours. So between two points it is not
     /// above the chord in `(e^epsilon, delta)`, and this function uses that chord. Beyond the last
     /// point delta stays constant, because a profile does not increase. Before the first point,
@@ -73,7 +73,7 @@ fn joined(points: &[(f64, f64)], epsilon: f64) -> Result<f64> {
 fn gap(x: f64, y: f64) -> Result<f64> {
     Ok(-x.neg_inf_sub(y)?.neg_inf_exp_m1()?)
 }
-/// Move from one delta toward a larger one by a fraction of the way, rounded up.
+/// Interpolate linearly between a delta and a larger one, rounded up.
 fn raised(delta: f64, above: f64, share: f64) -> Result<f64> {
     Ok(above.inf_sub(delta)?.inf_mul(share)?.inf_add(delta)?.min(above))
 }

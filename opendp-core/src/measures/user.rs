@@ -46,8 +46,8 @@ named!(UserDivergence as "UserDivergence");
 /// * `descriptor` - more information that distinguishes measures with the same identifier
 ///
 /// # Trust
-/// Everything about it. Losses do not compose, so only its user's own measurements state a loss in
-/// it.
+/// Nothing is checked. Losses do not compose, so only measurements of the same user state a loss in
+/// this measure.
 ///
 /// # Errors
 /// None.

@@ -10,9 +10,9 @@ use crate::{DatasetMetric, Domain, Metric, MetricOn, Result, named};
 
 /// One of the four metrics on data sets, chosen at run time.
 ///
-/// It stands for them in registrations: a constructor that is generic over dataset metrics is
-/// compiled once for all of them, with this type. When erased, it becomes the metric that it stands
-/// for, so an erased object never shows it.
+/// Registrations use this type in place of the four metrics, so a constructor that is generic over
+/// dataset metrics is compiled only once. When a value is erased, it becomes the metric that it
+/// stands for. So an erased object never has this type.
 ///
 /// ```
 /// # use opendp_core::{AnyDatasetMetric, AtomDomain, Space, SymmetricDistance, VectorDomain};

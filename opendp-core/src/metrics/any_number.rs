@@ -19,10 +19,10 @@ pub enum AnyNumber {
 }
 named!(AnyNumber as "AnyNumber");
 
-/// A metric such as `M`, whose distances are numbers of a type that is chosen at run time.
+/// A metric like `M`. The number type of its distances is chosen at run time.
 ///
-/// It stands for these metrics in registrations, so a constructor is compiled once for all of them.
-/// When erased, it becomes the metric that it stands for.
+/// Registrations use this type in place of these metrics, so a constructor is compiled only once.
+/// When a value is erased, it becomes the metric that it stands for.
 ///
 /// ```
 /// # use opendp_core::{AbsoluteDistance, AtomDomain, OfAnyNumber, Space};
@@ -42,7 +42,8 @@ impl<M> OfAnyNumber<M> {
     }
 }
 
-/// A family of metrics with one for each numeric type; this is the one for `f64`.
+/// A family of metrics, with one metric for each numeric type. The family is named by its metric
+/// for `f64`.
 pub trait NumberMetric: Metric + Default {
     /// The metric for `i128`.
     type OfIntegers: Metric;
@@ -79,8 +80,8 @@ impl<M: NumberMetric> Metric for OfAnyNumber<M> {
     fn to_json(&self) -> Json {
         self.metric.to_json()
     }
-    fn settle(&self, distance: AnyDistance) -> Result<AnyDistance> {
-        self.metric.settle(distance)
+    fn read_distance(&self, distance: AnyDistance) -> Result<AnyDistance> {
+        self.metric.read_distance(distance)
     }
     fn erased(&self) -> AnyMetric {
         self.metric.clone()

@@ -25,8 +25,8 @@ pub struct LInfDistance<Q> {
 /// The range of the changes of the scores,
 /// `d(x, x') = max_ij |(x_i - x'_i) - (x_j - x'_j)|`, as a number of type `Q`.
 ///
-/// Adding one number to all scores does not change it. It is at most twice [`LInfDistance`], and at
-/// most that distance itself when all scores move in the same direction.
+/// Adding the same number to all scores does not change this distance. It is at most twice
+/// [`LInfDistance`]. It is at most [`LInfDistance`] when all scores change in the same direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RangeDistance<Q>(PhantomData<fn() -> Q>);
 
@@ -93,7 +93,8 @@ where
         if left.len() != right.len() {
             return Ok(None);
         }
-        // The largest change minus the smallest, where a fall is a negative rise.
+        // The largest change minus the smallest. An increase is a positive change, a decrease a
+        // negative one.
         let change = |(x, y): (&T, &T)| -> Result<(bool, Q)> { Ok((x < y, difference(*x, *y)?)) };
         let mut changes = left.iter().zip(right).map(change);
         let Some(first) = changes.next().transpose()? else { return Ok(Some(Q::zero())) };

@@ -119,7 +119,7 @@ where
 {
     match Q::neg_inf_cast(small) {
         Ok(small) => Q::inf_cast(large)?.inf_sub(small),
-        // A negative end does not fit an unsigned `Q`; its magnitude, less 1, fits `T`.
+        // A negative end does not fit an unsigned `Q`. Its magnitude minus 1 fits `T`.
         Err(_) => {
             let rest = Q::inf_cast(small.inf_add(T::one())?.total_abs()?)?;
             Q::inf_cast(large)?.inf_add(rest)?.inf_add(Q::one())
@@ -133,7 +133,7 @@ where
     use crate::arith::{Directed, DirectedFloat};
     let mut total = Q::zero();
     if P == 1 {
-        // Smallest first, so that rounding floats up adds as little as possible.
+        // Add the smallest numbers first, so that rounding up adds as little as possible.
         let mut differences = differences.to_vec();
         differences.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
         for d in differences {

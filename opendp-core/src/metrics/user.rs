@@ -45,7 +45,7 @@ impl Metric for UserDistance {
 impl<D: Domain> MetricOn<D> for UserDistance {}
 named!(UserDistance as "UserDistance");
 
-/// Any metric measures a user's domain, on trust.
+/// Any metric is accepted for a domain that a user defined, without a check.
 macro_rules! measures_user_domains {
     ($($metric:ty)*) => {
         $(impl MetricOn<UserDomain> for $metric {})*
@@ -73,7 +73,8 @@ impl<const P: usize, M: Metric> MetricOn<UserDomain> for L0PInfDistance<P, M> wh
 /// * `descriptor` - more information that distinguishes metrics with the same identifier
 ///
 /// # Trust
-/// Everything about it: it measures any domain, and its stability maps are not checked.
+/// Nothing is checked: the metric is accepted for any domain, and its stability maps are not
+/// tested.
 ///
 /// # Errors
 /// None.

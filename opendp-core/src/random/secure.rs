@@ -8,18 +8,19 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// A generator of cryptographically secure words; the only source fit for a release.
 ///
-/// The stream is that of ChaCha20 (Bernstein 2008, "ChaCha, a variant of Salsa20"; RFC 8439) run
-/// in the manner of a fast-key-erasure generator (Bernstein 2017, "Fast-key-erasure random-number
-/// generators"):
+/// The words are the output of ChaCha20 (Bernstein 2008, "ChaCha, a variant of Salsa20"; RFC 8439)
+/// run in the manner of a fast-key-erasure generator (Bernstein 2017, "Fast-key-erasure
+/// random-number generators"):
 ///
 /// * each refill makes 4 more words than the buffer holds, and these become the next key. The key
 ///   of the buffer is zeroed at once and every word is zeroed when it is drawn, so a later reader
 ///   of memory learns nothing about words already drawn;
-/// * after 1 MiB of output the next key is XORed with 32 fresh bytes of the operating system: the
-///   new key is unpredictable if *either* part is, so the stream also recovers from a past leak;
+/// * after 1 MiB of output the next key is XORed with 32 fresh bytes of the operating system. The
+///   new key is unpredictable if *either* part is unpredictable, so the stream also recovers from a
+///   past leak;
 /// * all secrets are zeroed on drop, and `Debug` shows none;
 /// * the words are only computationally uniform: an adversary who cannot break ChaCha20 cannot
-///   distinguish them from ideal ones. This is the one inexact step of the framework.
+///   distinguish them from ideal ones. This is the only inexact step of the framework.
 ///
 /// Cost: about 6 ns per word; a reseed is one system call per 2^17 words.
 pub struct SecureSource {
@@ -228,7 +229,7 @@ mod tests {
         let mut source = SecureSource::new().unwrap();
         let count = 2 * BUFFER * REFILLS_PER_SEED;
         let words: HashSet<u64> = (0..count).map(|_| source.word().unwrap()).collect();
-        // 2^18 words collide with probability below 2^-29.
+        // Two of 2^18 words are equal with probability below 2^-29.
         assert_eq!(words.len(), count);
     }
 

@@ -7,8 +7,8 @@ use super::{NoEntropy, RandomSource, uniform_below};
 /// # Proof
 ///
 /// This is the shuffle of Fisher and Yates (Durstenfeld 1964, "Algorithm 235: Random permutation").
-/// From the last place to the second, the item at place `i` is swapped with the one at place `j`,
-/// which [`uniform_below`] draws uniformly from `0..=i`, independently of all earlier draws.
+/// For each place `i` from the last to the second, [`uniform_below`] draws a place `j` uniformly
+/// from `0..=i`, independently of all earlier draws, and the items at `i` and `j` are swapped.
 ///
 /// The sequence of these draws has `n (n - 1) ... 2 = n!` values, all equally likely. Different
 /// sequences give different orders. The first draw decides which item ends at the last place,
@@ -76,7 +76,8 @@ mod tests {
     }
     #[test]
     fn the_enumeration_notices_the_usual_mistakes() {
-        // Every item is swapped with any place: n^n sequences cannot spread evenly over n! orders.
+        // Every item is swapped with any place. There are n^n sequences of draws, and they cannot
+        // give each of the n! orders equally often.
         let naive: Shuffle = |items, source| {
             for place in 0..items.len() {
                 let other = uniform_below(items.len() as u64, source)? as usize;

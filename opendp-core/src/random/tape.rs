@@ -6,8 +6,8 @@ use rand::{Rng, SeedableRng};
 
 /// A fixed list of words of `B` bits, replayed once; further draws fail.
 ///
-/// Running a sampler over all `2^(nB)` tapes of `n` words gives its exact output probabilities as
-/// integers, up to the mass of the tapes that end too early. For tests only.
+/// A test runs a sampler on all `2^(nB)` tapes of `n` words. The counts of the outputs are exact
+/// probabilities, except for the share of the tapes that end too early. For tests only.
 #[derive(Clone, Debug)]
 pub struct Tape<const B: u32> {
     words: Vec<u64>,
@@ -47,8 +47,8 @@ impl<const B: u32> RandomSource for Tape<B> {
 
 /// A reproducible stream of words of `B` bits from a seed.
 ///
-/// The words are those of ChaCha20, so they pass any statistical test, but the seed reveals the
-/// noise. For tests and simulations only, **never for a release**.
+/// The words come from ChaCha20, so they pass any statistical test, but the seed reveals the noise.
+/// For tests and simulations only, **never for a release**.
 #[derive(Debug)]
 pub struct Seeded<const B: u32 = 64> {
     stream: ChaCha20Rng,
@@ -79,7 +79,8 @@ impl<const B: u32> RandomSource for Seeded<B> {
 
 /// A source that fails at every draw, and counts the attempts.
 ///
-/// It shows that a sampler passes the error on, or (with a count of 0) that it draws nothing.
+/// A test uses it to show that a sampler returns the error, or that it draws nothing (a count of
+/// 0).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Failing {
     attempts: usize,

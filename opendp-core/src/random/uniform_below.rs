@@ -1,4 +1,4 @@
-//! An exactly uniform index, or an integer of any length.
+//! Exactly uniform indices, and exactly uniform integers of any length.
 
 use dashu_int::{UBig, ops::BitTest};
 
@@ -41,8 +41,8 @@ pub fn uniform_below<S: RandomSource>(bound: u64, source: &mut S) -> Result<u64,
 
 /// Draw an integer of any length that is exactly uniform on `[0, bound)`.
 ///
-/// The proof of [`uniform_below`] applies: draw as many bits as hold `bound - 1`, and draw again
-/// until the number is below the bound. A bound of 0 counts as 1.
+/// The proof of [`uniform_below`] applies: draw the number of bits that `bound - 1` has, and repeat
+/// until the result is below the bound. A bound of 0 counts as 1.
 ///
 /// # Errors
 ///
@@ -86,7 +86,7 @@ mod tests {
                 }
                 assert!(counts.iter().all(|count| *count == counts[0]), "{bound}: {counts:?}");
                 assert_eq!(counts[0] * bound + open, 1 << n);
-                // A tape stays open only if all of its whole attempts failed.
+                // A tape gives no result only if all attempts that fit on it failed.
                 let bits = u64::from(u64::BITS - (bound - 1).leading_zeros());
                 let attempts = (u64::from(n) / bits) as u32;
                 assert_eq!(open, ((1 << bits) - bound).pow(attempts) << (u64::from(n) % bits));
@@ -125,7 +125,7 @@ mod tests {
         let bound = (UBig::ONE << 130) + UBig::ONE;
         let mut tape =
             Tape::<64>::new(vec![u64::MAX; 3].into_iter().chain([0, 0, 1 << 63]).collect());
-        // 131 bits of three words; all ones are not below the bound.
+        // 131 bits of three words. If all bits are 1, the number is not below the bound.
         assert_eq!(big_uniform_below(&bound, &mut tape), Ok(UBig::from(4_u8)));
         assert_eq!(tape.used(), 6);
         assert_eq!(big_uniform_below(&bound, &mut tape), Err(NoEntropy));

@@ -1,0 +1,118 @@
+//! Spaces as arguments.
+
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::{Arg, Argument, wrong};
+use crate::erased::{AnyDomain, AnyMetric};
+use crate::{
+    ArgumentType, Domain, Error, Metric, MetricOn, Named, Registration, Result, Space, TypeName,
+    UserDistance, UserDomain,
+};
+
+impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
+    fn type_name() -> TypeName {
+        TypeName::applied("Space", &[D::type_name, M::type_name])
+    }
+    fn accepts(arg: &Arg) -> bool {
+        pair_on(arg, TypeId::of::<D>()).is_some_and(|pair| views::<M>(pair.metric))
+    }
+    fn from_arg(arg: &Arg) -> Result<Self> {
+        if let Some(pair) = pair_on(arg, TypeId::of::<D>())
+            && let Some(metric) = M::view(pair.metric)
+        {
+            let space = Space::of(pair.domain.clone(), metric);
+            return if pair.checked { Ok(space) } else { checked_space(space) };
+        }
+        Err(no_space(<Self as Argument>::type_name, arg))
+    }
+    const STOOD_FOR: fn(&Arg) -> Option<TypeName> = if M::STANDS { stood_for } else { |_| None };
+}
+fn stood_for(arg: &Arg) -> Option<TypeName> {
+    let pair = arg.space()?;
+    Some(TypeName::generic("Space", [pair.domain.inner_type(), pair.metric.inner_type()]))
+}
+fn pair_on(arg: &Arg, domain: TypeId) -> Option<Pair<'_>> {
+    arg.space().filter(|pair| pair.domain.inner_id() == domain)
+}
+fn views<M: Metric>(metric: &AnyMetric) -> bool {
+    M::view(metric).is_some()
+}
+fn checked_space<D: Domain, M: MetricOn<D>>(space: Space<D, M>) -> Result<Space<D, M>> {
+    match space.metric.check(space.domain()) {
+        Ok(()) => Ok(space),
+        Err(error) => Err(error),
+    }
+}
+#[cold]
+fn no_space(expected: fn() -> TypeName, found: &Arg) -> Error {
+    wrong(&expected(), found)
+}
+/// The space that an argument describes.
+struct Pair<'a> {
+    domain: &'a AnyDomain,
+    metric: &'a AnyMetric,
+    /// Whether the domain and the metric were already checked to form a space.
+    checked: bool,
+}
+impl Arg {
+    /// The domain and the metric of a space.
+    fn space(&self) -> Option<Pair<'_>> {
+        match self {
+            Arg::Space(Space { domain, metric, .. }) => {
+                Some(Pair { domain, metric, checked: true })
+            }
+            Arg::Pair(domain, metric) => Some(Pair { domain, metric, checked: false }),
+            _ => None,
+        }
+    }
+}
+
+/// A space of any types. A pair from a document is unchecked, and only code that knows its types
+/// can check it. So the pair is tried with each type of space that a registered function takes.
+impl Argument for Space<AnyDomain, AnyMetric> {
+    fn type_name() -> TypeName {
+        TypeName::generic("Space", [AnyDomain::type_name(), AnyMetric::type_name()])
+    }
+    fn accepts(arg: &Arg) -> bool {
+        match arg {
+            Arg::Space(_) | Arg::Pair(..) => true,
+            Arg::Value(value) => value.is::<Self>(),
+            _ => false,
+        }
+    }
+    fn from_arg(arg: &Arg) -> Result<Self> {
+        match arg {
+            Arg::Space(space) => Ok(space.clone()),
+            Arg::Pair(domain, metric) => checked(domain, metric),
+            Arg::Value(value) => value
+                .downcast_ref()
+                .cloned()
+                .ok_or_else(|| wrong(&<Self as Argument>::type_name(), arg)),
+            _ => Err(wrong(&<Self as Argument>::type_name(), arg)),
+        }
+    }
+}
+/// Make a space from a pair whose types this code does not know.
+fn checked(domain: &AnyDomain, metric: &AnyMetric) -> Result<Space<AnyDomain, AnyMetric>> {
+    // A metric or domain that a user defined is not checked: it fits every partner.
+    if !(domain.is::<UserDomain>() || metric.is::<UserDistance>()) {
+        let name = TypeName::generic("Space", [domain.inner_type(), metric.inner_type()]);
+        let Some(check) = SPACES.get(&name) else {
+            return Err(Error::MetricSpace(format!(
+                "no registered function takes a {name}, so its metric is not known to measure its \
+                 domain; make the space in Rust"
+            )));
+        };
+        check.decode(&Arg::Pair(domain.clone(), metric.clone()))?;
+    }
+    Ok(Space::of(domain.clone(), metric.clone()))
+}
+/// All spaces that registered functions take.
+static SPACES: LazyLock<HashMap<TypeName, ArgumentType>> = LazyLock::new(|| {
+    let signatures = Registration::all().flat_map(Registration::signatures);
+    let parameters = signatures.flat_map(|signature| signature.parameters);
+    let spaces = parameters.filter(|parameter| parameter.type_name.head() == "Space");
+    spaces.map(|parameter| (parameter.type_name.clone(), parameter.argument())).collect()
+});

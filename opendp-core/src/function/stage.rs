@@ -1,0 +1,188 @@
+//! The stages of a function, how they are fused, and their runs over chunks.
+
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::fold::{AfterRows, AnyState, Fold, FoldStage, ThenStage, leaf};
+use super::label::Label;
+use super::map::{Last, MapStage};
+use super::rows::{Projection, RowsLeaf, RowsStage, Run, Sequence};
+use crate::erased::space::ErasedSpace;
+use crate::erased::{AnyChunk, AnyRef, AnyValue};
+use crate::{CHUNK_ROWS, Carrier, Chunk, Error, Result};
+
+/// Data sets of at least this many rows are folded on all cores.
+const PARALLEL_ROWS: usize = 1 << 17;
+
+#[derive(Clone)]
+pub(crate) enum Stage {
+    Rows(Arc<dyn RowsStage>, Label),
+    Fold(Arc<dyn FoldStage>, Label),
+    Map(Arc<dyn MapStage>),
+}
+
+impl Stage {
+    pub(super) fn label(&mut self, new: Label) {
+        if let Stage::Rows(_, label) | Stage::Fold(_, label) = self {
+            *label = new;
+        }
+    }
+    pub(super) fn within(&mut self, space: &dyn ErasedSpace) {
+        if let Stage::Rows(_, label) | Stage::Fold(_, label) = self {
+            *label = label.within(space.erased());
+        }
+    }
+    pub(super) fn rows(leaf: RowsLeaf) -> Self {
+        Stage::Rows(Arc::new(leaf), Label::unlabelled())
+    }
+    /// Append a stage in one pass, if that is possible.
+    pub(super) fn then(&self, next: &Stage) -> Option<Stage> {
+        match (self, next) {
+            (Stage::Rows(first, label), Stage::Rows(second, more)) => {
+                let both = Arc::new(Sequence(first.clone(), second.clone()));
+                Some(Stage::Rows(both, label.then(more)))
+            }
+            (Stage::Rows(rows, label), Stage::Fold(fold, more)) => {
+                Some(Stage::Fold(fold_after(rows, fold), label.then(more)))
+            }
+            (Stage::Fold(fold, label), _) => {
+                Some(Stage::Fold(fold_then(fold.clone(), next.clone()), label.clone()))
+            }
+            _ => None,
+        }
+    }
+    /// Run on a typed value.
+    pub(super) fn eval<I: Carrier, O: Carrier>(&self, input: &I) -> Result<O> {
+        AnyValue::downcast_result(self.run(AnyRef::of(input)))
+    }
+    /// Run on an erased value, without copying it or erasing it again.
+    pub(super) fn eval_erased(&self, input: &AnyValue) -> Result<AnyValue> {
+        match self {
+            Stage::Map(map) => map.call_on(input),
+            _ => self.pass(input.chunk()),
+        }
+    }
+    pub(super) fn run(&self, input: AnyRef<'_>) -> Result<AnyValue> {
+        match self {
+            Stage::Map(map) => map.call(&mut input.to_value()),
+            _ => self.pass(input.chunk()),
+        }
+    }
+    /// Run on an erased value that is not used afterwards.
+    pub(super) fn call(&self, mut input: AnyValue) -> Result<AnyValue> {
+        match self {
+            Stage::Map(map) => map.call(&mut input),
+            _ => self.pass(input.chunk()),
+        }
+    }
+    /// Run over all rows of a value.
+    pub(super) fn pass(&self, all: AnyChunk<'_>) -> Result<AnyValue> {
+        let mut sink = self.open()?;
+        sink.add(all)?;
+        sink.close()
+    }
+    /// Begin a run over chunks.
+    pub(super) fn open(&self) -> Result<Sink<'_>> {
+        match self {
+            Stage::Map(_) => Err(whole_only()),
+            Stage::Rows(rows, _) => {
+                let (mut out, mut run) = (AnyValue::buffer(), rows.start());
+                run.begin(&mut out)?;
+                Ok(Sink::Rows(run, out))
+            }
+            Stage::Fold(fold, _) => Ok(Sink::Fold(&**fold, fold.start())),
+        }
+    }
+}
+/// A run over chunks, with its result so far.
+pub(super) enum Sink<'a> {
+    Rows(Box<dyn Run>, AnyValue),
+    Fold(&'a dyn FoldStage, AnyState),
+}
+impl Sink<'_> {
+    pub(super) fn add(&mut self, chunk: AnyChunk<'_>) -> Result<()> {
+        match self {
+            Sink::Rows(run, out) => ranges(chunk.rows(), CHUNK_ROWS)
+                .try_for_each(|range| run.append(chunk.narrow(range), out)),
+            Sink::Fold(fold, state) => absorb(*fold, &mut **state, chunk),
+        }
+    }
+    pub(super) fn close(self) -> Result<AnyValue> {
+        match self {
+            Sink::Rows(_, out) => Ok(out),
+            Sink::Fold(fold, state) => fold.finish(state),
+        }
+    }
+}
+
+pub(super) fn fold_stage<I: Carrier, X: Carrier>(fold: impl Fold<I, X>) -> Stage {
+    let fold = leaf(fold);
+    let label = Label::fold::<I, X>(&fold);
+    Stage::Fold(fold, label)
+}
+pub(super) fn fold_last(fold: Stage, last: &dyn Last) -> Stage {
+    match fold {
+        Stage::Fold(fold, label) => Stage::Fold(fold_then(fold, last.stage()), label),
+        other => other,
+    }
+}
+pub(super) fn fold_then(fold: Arc<dyn FoldStage>, last: Stage) -> Arc<dyn FoldStage> {
+    Arc::new(ThenStage(fold, last))
+}
+/// Fuse functions of rows with a fold. If the last of them is a projection that the fold does
+/// itself, drop it.
+pub(super) fn fold_after(
+    rows: &Arc<dyn RowsStage>,
+    fold: &Arc<dyn FoldStage>,
+) -> Arc<dyn FoldStage> {
+    match rows.projection().filter(|projection| fold.projects(projection.set)) {
+        // A projection alone does not change the type of the rows.
+        Some(Projection { before: None, .. }) => fold.clone(),
+        Some(Projection { before: Some(before), .. }) => Arc::new(AfterRows(before, fold.clone())),
+        None => Arc::new(AfterRows(rows.clone(), fold.clone())),
+    }
+}
+
+/// Feed all rows of a chunk to a state, on all cores if there are many and their order is
+/// irrelevant.
+///
+/// Merging is exact and independent of order, so the result does not depend on the division.
+pub(super) fn absorb(fold: &dyn FoldStage, state: &mut dyn Any, all: AnyChunk<'_>) -> Result<()> {
+    let (rows, threads) = (all.rows(), rayon::current_num_threads());
+    if rows < PARALLEL_ROWS || threads == 1 || fold.in_order() {
+        return ranges(rows, CHUNK_ROWS)
+            .try_for_each(|range| fold.absorb(state, all.narrow(range)));
+    }
+    // Several parts per thread, so other threads can take over work from a slow one.
+    let parts: Vec<_> = ranges(rows, rows.div_ceil(threads * 4).max(CHUNK_ROWS)).collect();
+    let states = parts.into_par_iter().map(|part| {
+        let (part, mut state) = (all.narrow(part), fold.start());
+        ranges(part.rows(), CHUNK_ROWS)
+            .try_for_each(|range| fold.absorb(&mut *state, part.narrow(range)))?;
+        Ok(state)
+    });
+    for other in states.collect::<Result<Vec<_>>>()? {
+        fold.merge(state, other)?;
+    }
+    Ok(())
+}
+pub(super) fn ranges(rows: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..rows.div_ceil(size)).map(move |i| i * size..((i + 1) * size).min(rows))
+}
+#[cold]
+pub(super) fn in_order_only() -> Error {
+    Error::NotImplemented(
+        "the result depends on the order of the rows, so there are no partial results; invoke the \
+         function on a slice or on a stream of chunks"
+            .into(),
+    )
+}
+#[cold]
+pub(super) fn whole_only() -> Error {
+    Error::NotImplemented(
+        "this function needs the whole data set at once; invoke it on a slice".into(),
+    )
+}

@@ -1,0 +1,101 @@
+//! Bounds of a probability from the number of times that an event occurred.
+
+use crate::Result;
+use crate::arith::DirectedFloat;
+
+/// The rounding errors of a tail are below one part in this many.
+const ERRORS: f64 = 1e3;
+/// A probability is bisected this often.
+const STEPS: usize = 50;
+
+/// Bounds of a probability after a number of independent draws (Clopper, Pearson 1934). Each is
+/// wrong with probability at most `wrong`.
+#[derive(Debug)]
+pub(super) struct Binomial {
+    draws: u32,
+    wrong: f64,
+    /// The logarithms of the factorials.
+    factorials: Vec<f64>,
+}
+impl Binomial {
+    pub(super) fn new(draws: u32, wrong: f64) -> Result<Self> {
+        let mut factorials = vec![0.0];
+        let mut sum = 0.0;
+        for factor in 1..=draws {
+            sum += f64::from(factor).inf_ln()?;
+            factorials.push(sum);
+        }
+        Ok(Binomial { draws, wrong, factorials })
+    }
+    /// The largest `p` at which `count` or more of the draws have probability at most `wrong`.
+    pub(super) fn at_least(&self, count: u32) -> Result<f64> {
+        if count == 0 {
+            return Ok(0.0);
+        }
+        let (mut low, mut high) = (0.0, f64::from(count) / f64::from(self.draws));
+        for _ in 0..STEPS {
+            let middle = low + (high - low) / 2.0;
+            let fits = self.tail(count, middle)? * (1.0 + 1.0 / ERRORS) <= self.wrong;
+            if fits { low = middle } else { high = middle }
+        }
+        Ok(low)
+    }
+    /// The smallest `p` at which `count` or fewer of the draws have probability at most `wrong`.
+    pub(super) fn at_most(&self, count: u32) -> Result<f64> {
+        Ok(1.0 - self.at_least(self.draws.saturating_sub(count))?)
+    }
+    /// The probability that an event of probability `p` occurs `count` times or more, where `count`
+    /// is at least `p` times the number of draws.
+    fn tail(&self, count: u32, p: f64) -> Result<f64> {
+        if !(0.0 < p && p < 1.0) {
+            return Ok(if p <= 0.0 { 0.0 } else { 1.0 });
+        }
+        let n = self.draws;
+        let of = |number: u32| self.factorials.get(number as usize).copied().unwrap_or(0.0);
+        let choices = of(n) - of(count) - of(n - count);
+        let hits = f64::from(count) * p.inf_ln()?;
+        let misses = f64::from(n - count) * (-p).inf_ln_1p()?;
+        let mut term = (choices + hits + misses).inf_exp()?;
+        let mut sum = term;
+        for hits in count..n {
+            // The next term is smaller, and so are all after it.
+            term *= f64::from(n - hits) / f64::from(hits + 1) * (p / (1.0 - p));
+            sum += term;
+            if term < sum * 1e-12 {
+                break;
+            }
+        }
+        Ok(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bounds_are_those_of_the_tails() {
+        let ten = Binomial::new(10, 0.001).unwrap();
+        // All ten of ten: p^10 = 0.001.
+        assert!((ten.at_least(10).unwrap() - 0.001_f64.powf(0.1)).abs() < 1e-4);
+        assert_eq!((ten.at_least(0).unwrap(), ten.at_most(10).unwrap()), (0.0, 1.0));
+        // The tables of Clopper and Pearson: 5 of 10 at 2.5 % on each side.
+        let five = Binomial::new(10, 0.025).unwrap();
+        assert!((five.at_least(5).unwrap() - 0.1871).abs() < 1e-3);
+        assert!((five.at_most(5).unwrap() - 0.8129).abs() < 1e-3);
+    }
+    #[test]
+    fn a_tail_of_many_draws_is_that_of_a_normal_law() {
+        let many = Binomial::new(100_000, 1.0).unwrap();
+        // Three standard deviations above the mean; the correction for steps is half a count.
+        let tail = many.tail(50_475, 0.5).unwrap();
+        assert!((tail / 1.350e-3 - 1.0).abs() < 0.02, "{tail}");
+    }
+    #[test]
+    fn a_tail_is_a_sum_of_exact_terms() {
+        let four = Binomial::new(4, 1.0).unwrap();
+        for (count, p, tail) in [(4, 0.5, 0.0625), (3, 0.5, 0.3125), (2, 0.25, 67.0 / 256.0)] {
+            assert!((four.tail(count, p).unwrap() - tail).abs() < 1e-12, "{count} {p}");
+        }
+    }
+}

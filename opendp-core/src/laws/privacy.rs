@@ -1,0 +1,297 @@
+//! Checks of measurements: whether the releases of two neighbours are as close as a map claims.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+
+use super::binomial::Binomial;
+use crate::arith::{DirectedFloat, Exact};
+use crate::laws::Broken;
+use crate::random::{NoEntropy, Tape};
+use crate::{Carrier, Codec, DistanceOn, Domain, Error, Measure, Measurement, Metric, Result};
+
+/// The epsilons at which a profile is compared.
+const EPSILONS: [f64; 5] = [0.0, 0.5, 1.0, 2.0, 4.0];
+/// The most tapes that are enumerated, as a power of two.
+const MOST_BITS: u32 = 26;
+
+/// A claim about the releases of two neighbours `x` and `y`, for some pairs of epsilon and delta:
+/// for every set `S` of releases, `P[x in S] <= exp(epsilon) P[y in S] + delta`, and the same with
+/// `x` and `y` exchanged.
+///
+/// Two checks try to refute it. [`exactly`](Claim::exactly) computes all probabilities, by running
+/// the mechanism on every random tape. [`by_draws`](Claim::by_draws) and
+/// [`by_releases`](Claim::by_releases) draw releases, and raise a false alarm with at most a stated
+/// probability. A claim that passes is not proved.
+///
+/// ```
+/// use opendp_core::arith::DirectedFloat;
+/// use opendp_core::laws::{Chances, Claim};
+/// use opendp_core::random::RandomSource;
+/// // Report a bit, and the wrong one with probability 1/4.
+/// let report = |bit| Chances::of::<2>(1, |source| Ok(bit == (source.word()? != 0)));
+/// let (x, y) = (report(true)?, report(false)?);
+/// assert!(Claim::epsilon(3.0.inf_ln()?).exactly(&x, &y).is_ok());
+/// assert!(Claim::epsilon(1.0).exactly(&x, &y).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    points: Vec<(f64, f64)>,
+}
+impl Claim {
+    /// Claim a pure loss.
+    pub fn epsilon(epsilon: f64) -> Self {
+        Claim::epsilon_delta(epsilon, 0.0)
+    }
+    /// Claim a loss of epsilon, except with a probability delta.
+    pub fn epsilon_delta(epsilon: f64, delta: f64) -> Self {
+        Claim { points: vec![(epsilon, delta)] }
+    }
+    /// Take what the map of a measurement claims for neighbours at a distance: epsilon at a delta
+    /// of 0, if it is finite, and delta at some epsilons. The measure must have a profile; convert
+    /// the measurement first if it has none.
+    ///
+    /// # Errors
+    /// The errors of the map and of the profile; `FailedMap` when the map claims nothing.
+    pub fn of<DI: Domain, MI: Metric, MO: Measure, TO: Carrier>(
+        measurement: &Measurement<DI, MI, MO, TO>,
+        d_in: &MI::Distance,
+    ) -> Result<Self> {
+        let profile = measurement.measure().profile(&measurement.map(d_in)?)?;
+        let pure = profile.epsilon(0.0).ok().filter(|epsilon| *epsilon < f64::INFINITY);
+        let mut points: Vec<(f64, f64)> = pure.map(|epsilon| (epsilon, 0.0)).into_iter().collect();
+        for epsilon in EPSILONS.into_iter().filter(|at| pure.is_none_or(|pure| *at < pure)) {
+            points.push((epsilon, profile.delta(epsilon)?));
+        }
+        points.retain(|(_, delta)| *delta < 1.0);
+        match points.is_empty() {
+            true => Err(Error::FailedMap("the map claims nothing: every delta is 1".into())),
+            false => Ok(Claim { points }),
+        }
+    }
+
+    /// Compare exact probabilities. The check refutes only what is false. Where a tape ended too
+    /// early, its mass may belong to any release.
+    ///
+    /// # Errors
+    /// Describes the first pair of epsilon and delta that is refuted, or says that more than half
+    /// of the tapes ended too early.
+    pub fn exactly<R: Eq + Hash>(&self, x: &Chances<R>, y: &Chances<R>) -> Result<usize, Broken> {
+        for chances in [x, y] {
+            if chances.tapes < 2 * chances.cut {
+                return Err("more than half of the tapes end too early: take longer ones".into());
+            }
+        }
+        for (epsilon, delta) in &self.points {
+            let factor = Exact::from_f64(epsilon.inf_exp().map_err(tell)?).map_err(tell)?;
+            let delta_exact = Exact::from_f64(*delta).map_err(tell)?;
+            for (names, one, two) in [("x and y", x, y), ("y and x", y, x)] {
+                let above = one.counts.keys().fold(Exact::ZERO, |sum, release| {
+                    let less = factor.times(&two.chance(two.count(release)));
+                    sum.plus(&one.chance(one.count(release)).minus(&less))
+                });
+                let allowed = delta_exact.plus(&factor.times(&two.chance(two.cut)));
+                if allowed < above {
+                    return Err(format!(
+                        "{names}: the chances exceed exp({epsilon}) times the others by {}, and \
+                         only {delta} is claimed",
+                        above.to_f64_down()
+                    ));
+                }
+            }
+        }
+        Ok(self.points.len() * (x.counts.len() + y.counts.len()))
+    }
+    /// Draw releases of both, and count how often each event occurs.
+    ///
+    /// The chance of an event is bounded from both sides by the exact tails of the binomial
+    /// distribution (Clopper, Pearson 1934). The claim is refuted if it is false at all chances
+    /// within these bounds. So a true claim is refuted with probability at most
+    /// [`false_alarm`](Trial), over all events and pairs together. For the same result each time,
+    /// draw from [`Seeded`](crate::random::Seeded).
+    ///
+    /// # Errors
+    /// Describes the first event that refutes the claim, or the error of a draw.
+    pub fn by_draws<R>(
+        &self,
+        trial: Trial,
+        mut x: impl FnMut() -> Result<R>,
+        mut y: impl FnMut() -> Result<R>,
+        events: &[&dyn Fn(&R) -> bool],
+    ) -> Result<Drawn, Broken> {
+        let comparisons = 2 * events.len() * self.points.len();
+        // A comparison is wrong only if one of its two bounds is.
+        let each = trial.false_alarm / (2 * comparisons.max(1)) as f64;
+        let bounds = Binomial::new(trial.draws, each).map_err(tell)?;
+        let (of_x, of_y) =
+            (count(trial.draws, &mut x, events)?, count(trial.draws, &mut y, events)?);
+        let mut drawn = Drawn { comparisons, epsilon: 0.0 };
+        for (place, (kx, ky)) in of_x.into_iter().zip(of_y).enumerate() {
+            for (names, many, few) in [("x", kx, ky), ("y", ky, kx)] {
+                let low = bounds.at_least(many).map_err(tell)?;
+                let high = bounds.at_most(few).map_err(tell)?;
+                for (epsilon, delta) in &self.points {
+                    if epsilon.inf_exp().map_err(tell)? * high + delta < low {
+                        let draws = trial.draws;
+                        return Err(format!(
+                            "event {place} occurs in {many} of {draws} releases of {names} and in \
+                             {few} of the other: a chance of at least {low}, and at most {high}, \
+                             which is more than epsilon {epsilon} and delta {delta} allow"
+                        ));
+                    }
+                }
+                let ratio = low / high;
+                if 1.0 < ratio {
+                    drawn.epsilon = drawn.epsilon.max(ratio.neg_inf_ln().map_err(tell)?);
+                }
+            }
+        }
+        Ok(drawn)
+    }
+    /// Draw releases that take few values, and find the events from the draws: the first half of
+    /// them shows which releases are too likely for the claim, and the second half tests these.
+    ///
+    /// # Errors
+    /// The errors of [`by_draws`](Claim::by_draws).
+    pub fn by_releases<R: Codec>(
+        &self,
+        trial: Trial,
+        mut x: impl FnMut() -> Result<R>,
+        mut y: impl FnMut() -> Result<R>,
+    ) -> Result<Drawn, Broken> {
+        let half = Trial { draws: trial.draws / 2, ..trial };
+        let name = |release: &R| release.to_json().to_string();
+        let mut tally: HashMap<String, (f64, f64)> = HashMap::new();
+        for _ in 0..half.draws {
+            tally.entry(name(&x().map_err(tell)?)).or_default().0 += 1.0;
+            tally.entry(name(&y().map_err(tell)?)).or_default().1 += 1.0;
+        }
+        let mut sets: Vec<HashSet<&str>> = Vec::new();
+        // At epsilon 0 the event is the one that tells the inputs apart best.
+        for epsilon in self.points.iter().map(|(epsilon, _)| *epsilon).chain([0.0]) {
+            let factor = epsilon.inf_exp().map_err(tell)?;
+            let likely = |much: &dyn Fn(&(f64, f64)) -> bool| {
+                let kept = tally.iter().filter(|(_, counts)| much(counts));
+                kept.map(|(name, _)| name.as_str()).collect::<HashSet<&str>>()
+            };
+            sets.push(likely(&|(x, y)| factor * y < *x));
+            sets.push(likely(&|(x, y)| factor * x < *y));
+        }
+        let tests: Vec<_> =
+            sets.iter().map(|set| move |release: &R| set.contains(&*name(release))).collect();
+        let events: Vec<&dyn Fn(&R) -> bool> =
+            tests.iter().map(|test| test as &dyn Fn(&R) -> bool).collect();
+        self.by_draws(half, x, y, &events)
+    }
+}
+
+/// Check a measurement whose releases take few values on two inputs: draw from both, and compare
+/// with the map at their distance, as [`Claim::by_releases`] does. The draws are those of the
+/// secure source.
+///
+/// # Errors
+/// Describes what refutes the map, or why it claims nothing for this pair.
+pub fn private<DI, MI, MO, TO>(
+    measurement: &Measurement<DI, MI, MO, TO>,
+    (x, y): (&DI::Carrier, &DI::Carrier),
+    trial: Trial,
+) -> Result<Drawn, Broken>
+where
+    DI: Domain,
+    MI: DistanceOn<DI>,
+    MO: Measure,
+    TO: Carrier,
+{
+    let input = measurement.input();
+    if !(input.domain().member(x) && input.domain().member(y)) {
+        return Err("expected two members of the input domain".into());
+    }
+    let distance = input.metric().distance(x, y).map_err(tell)?;
+    let d_in = distance.ok_or("no number is large enough for the distance of these inputs")?;
+    let claim = Claim::of(measurement, &d_in).map_err(tell)?;
+    claim.by_releases(trial, || measurement.invoke(x), || measurement.invoke(y))
+}
+
+/// How often to draw, and how often a true claim may be refuted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trial {
+    /// The number of releases of each input.
+    pub draws: u32,
+    /// The largest probability that a true claim is refuted.
+    pub false_alarm: f64,
+}
+/// Draw 100,000 releases, with a false alarm in a billion trials.
+impl Default for Trial {
+    fn default() -> Self {
+        Trial { draws: 100_000, false_alarm: 1e-9 }
+    }
+}
+/// What draws could not refute.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drawn {
+    /// The number of comparisons.
+    pub comparisons: usize,
+    /// A lower bound of the true epsilon at a delta of 0, wrong with probability at most
+    /// [`false_alarm`](Trial).
+    pub epsilon: f64,
+}
+
+/// The exact chances of the releases of one input.
+#[derive(Clone, Debug)]
+pub struct Chances<R> {
+    counts: HashMap<R, u64>,
+    /// The tapes that ended too early.
+    cut: u64,
+    tapes: u64,
+}
+impl<R: Eq + Hash> Chances<R> {
+    /// Run a mechanism on all tapes of some words of `B` bits.
+    ///
+    /// # Errors
+    /// Says so if there are more than 2^26 tapes.
+    pub fn of<const B: u32>(
+        words: u32,
+        mut run: impl FnMut(&mut Tape<B>) -> Result<R, NoEntropy>,
+    ) -> Result<Self, Broken> {
+        let bits = words.checked_mul(B).filter(|bits| *bits <= MOST_BITS);
+        let bits = bits.ok_or_else(|| format!("expected at most 2^{MOST_BITS} tapes"))?;
+        let mut chances = Chances { counts: HashMap::new(), cut: 0, tapes: 1 << bits };
+        for number in 0..chances.tapes {
+            match run(&mut Tape::from_bits(number, words)) {
+                Ok(release) => *chances.counts.entry(release).or_default() += 1,
+                Err(NoEntropy) => chances.cut += 1,
+            }
+        }
+        Ok(chances)
+    }
+    /// Count the tapes that give a release.
+    pub fn count(&self, release: &R) -> u64 {
+        self.counts.get(release).copied().unwrap_or_default()
+    }
+    fn chance(&self, count: u64) -> Exact {
+        // Both numbers are below 2^53.
+        let exact = |number: u64| Exact::from_f64(number as f64).unwrap_or(Exact::INFINITY);
+        exact(count).over(&exact(self.tapes))
+    }
+}
+
+fn count<R>(
+    draws: u32,
+    draw: &mut impl FnMut() -> Result<R>,
+    events: &[&dyn Fn(&R) -> bool],
+) -> Result<Vec<u32>, Broken> {
+    let mut counts = vec![0; events.len()];
+    for _ in 0..draws {
+        let release = draw().map_err(tell)?;
+        for (count, event) in counts.iter_mut().zip(events) {
+            *count += u32::from(event(&release));
+        }
+    }
+    Ok(counts)
+}
+fn tell(error: Error) -> Broken {
+    error.to_string()
+}
+
+#[cfg(test)]
+mod tests;
