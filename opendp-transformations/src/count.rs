@@ -41,10 +41,10 @@ pub use tally::Tally;
 /// `d_out = d_in`, cast to `TO` and rounded up.
 ///
 /// # Proof
-/// One record added or removed changes the number of records by one, and no other change of the
-/// data does. Taking the minimum with a constant does not increase the distance of two numbers. The
-/// symmetric distance `d` of two data sets therefore bounds the difference of their counts. (A
-/// known size is not used: the count is computed, with the same sensitivity.)
+/// Adding or removing one record changes the number of records by one. No other change of the data
+/// affects it. Taking the minimum with a constant does not increase the distance of two numbers.
+/// The symmetric distance `d` of two data sets therefore bounds the difference of their counts. (A
+/// known size makes no difference: the records are counted, and the map is the same.)
 ///
 /// # Errors
 /// The map gives `FailedCast` when `d_in` does not fit `TO`.

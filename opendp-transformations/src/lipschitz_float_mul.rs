@@ -104,7 +104,8 @@ fn rounding<T: Float>(factor: T, lower: T, upper: T) -> Result<T> {
     }
     // Both are finite, so the only possible failure is an infinite product.
     let largest = factor.inf_mul(magnitude).unwrap_or(T::FINITE_MAX);
-    // The float below: every float of the type is also an `f64`.
+    // Take the next float toward zero in the type of the data. Every float of that type is also an
+    // `f64`.
     largest.inf_sub(T::from_f64_toward_zero(largest.to_f64().next_down()))
 }
 /// Whether a positive factor is a power of two of at least 1.

@@ -64,7 +64,7 @@ pub use variance::make_variance;
 /// A record added or removed changes the exact sum by at most `max(|L|, |U|)`. Two data sets of the
 /// same size differ by `floor(d / 2)` replaced records, each of which changes it by at most
 /// `U - L`. Saturation at the ends of `T` does not increase the distance of two integers. The
-/// source files `float_sum.rs` and `settle.rs` prove that the map covers the rounding of floats.
+/// source files `float_sum.rs` and `rounding.rs` prove that the map covers the rounding of floats.
 ///
 /// # Errors
 /// `MakeTransformation` when the records have no bounds or may be NaN, when a bound is infinite,

@@ -86,7 +86,8 @@ pub(crate) fn orders<T: Clone>(items: &[T]) -> Vec<Vec<T>> {
 /// distribution in which they are always as close as the map says. `outputs` lists them, all
 /// equally likely.
 ///
-/// Such a distribution exists exactly if the lists, repeated to a common length, can be matched.
+/// Such a distribution exists if and only if the two lists, repeated to a common length, have a
+/// perfect matching of close outputs.
 pub(crate) fn couples<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[DI::Carrier],

@@ -24,8 +24,7 @@ use opendp_core::{Domain, Function, Metric, Result, Space, StabilityMap, Transfo
 /// # Trust
 /// Nothing here can be proved. The author of the two functions promises the precondition, and that
 /// outputs of `d_in`-close members are at most `stability_map(d_in)` apart. If a promise is broken,
-/// a privacy loss that relies on it is not a bound. [`laws`](opendp_core::laws) tests such
-/// promises.
+/// a privacy loss that relies on it is wrong. [`laws`](opendp_core::laws) tests such promises.
 ///
 /// # Errors
 /// None, except the errors of the function and the map.

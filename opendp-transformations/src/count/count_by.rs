@@ -27,7 +27,7 @@ use crate::{Key, Tally};
 ///
 /// # Map
 /// `d_out = (d_in, d_in, d_in)`: the number of counts that change, the sum of their changes, and
-/// the largest of them; the last two are cast to `TV` and rounded up.
+/// the largest change. The last two are cast to `TV` and rounded up.
 ///
 /// # Proof
 /// Adding or removing a record changes the count of its value by one and no other count; a value

@@ -21,10 +21,10 @@ use crate::{Key, Tally};
 /// No category occurs twice. `MO` is a norm, `L1Distance` or `L2Distance`.
 ///
 /// # Postcondition
-/// The output holds the count of each category, in the order given, and then the count of all other
-/// records if `null_category` is set. Let `m` be the largest number up to which `TOA` holds every
-/// integer: a count above `m` is given as `m`. The number of cells is part of the output domain: it
-/// is public, since it depends only on the arguments.
+/// The output holds the count of each category, in the order of the argument, and then the count of
+/// all other records if `null_category` is set. Let `m` be the largest number up to which `TOA`
+/// holds every integer: a count above `m` is given as `m`. The number of cells is part of the
+/// output domain: it is public, since it depends only on the arguments.
 ///
 /// # Map
 /// `d_out = d_in` in both norms, cast to the type of the distance and rounded up.

@@ -31,8 +31,8 @@ use crate::{Key, count::table};
 /// at most one; neither affects any other value. Two data sets at symmetric distance `d` are `d`
 /// such steps apart, so their numbers of values differ by at most `d`. Taking the minimum with a
 /// constant does not increase the distance of two numbers. (When the size is known, `d` is even and
-/// `d / 2` records are replaced; replacing a record can still change the count only by one, but the
-/// map does not rely on the size. See `make_count`.)
+/// `d / 2` records are replaced. Replacing one record changes the count by at most one, so a
+/// smaller bound would hold. The map does not use the size; see `make_count`.)
 ///
 /// # Errors
 /// The map gives `FailedCast` when `d_in` does not fit `TO`.

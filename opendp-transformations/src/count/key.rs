@@ -106,7 +106,7 @@ fn halves(bytes: &[u8]) -> Option<(u64, u64)> {
         return Some((u64::from_le_bytes(*first), last | number));
     }
     let low = if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        // Bytes in both halves overlap in one place.
+        // A byte that is in both parts has the same place in both, so `|` keeps it.
         let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
         u64::from(first) | u64::from(last) << (8 * (length - 4))
     } else {

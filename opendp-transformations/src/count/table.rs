@@ -143,7 +143,7 @@ impl Word for u128 {
     const ZERO: Self = 0;
     #[inline]
     fn mixed(self, seed: u64) -> u64 {
-        // Mix one half before the other is added: a plain combination would be equal for many keys.
+        // Mix one half before adding the other. A plain sum would be the same for many keys.
         mixed(self as u64, seed ^ mixed((self >> 64) as u64, seed))
     }
 }

@@ -18,11 +18,11 @@ use crate::rows::each::call;
 /// The input is any space of frames. If its schema is known, it has the column, of type `TIA`.
 ///
 /// # Postcondition
-/// The output has one row for each row, in order. The column is replaced by one of type `TOA`: the
-/// cast of each cell as in [`RoundCast`], or the default value of `TOA` when the cast has no
-/// result. If the schema is not known, a row without the column, or with one of another type, gets
-/// the default value of `TOA`. The other columns and the size do not change. Facts about the cells
-/// of the column, such as their bounds, are dropped from the domain.
+/// The output has one row for each row of the input, in order. The column is replaced by one of
+/// type `TOA`: the cast of each cell as in [`RoundCast`], or the default value of `TOA` when the
+/// cast has no result. If the schema is not known, a row without the column, or with one of another
+/// type, gets the default value of `TOA`. The other columns and the size do not change. Facts about
+/// the cells of the column, such as their bounds, are dropped from the domain.
 ///
 /// # Map
 /// `d_out = d_in`.

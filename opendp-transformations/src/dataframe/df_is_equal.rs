@@ -19,9 +19,9 @@ use crate::rows::each::call;
 /// equals nothing, not even NaN.
 ///
 /// # Postcondition
-/// The output has one row for each row, in order. The column is replaced by one of truth values. If
-/// the schema is not known, a row without the column, or with one of another type, gets `false`.
-/// The other columns and the size do not change.
+/// The output has one row for each row of the input, in order. The column is replaced by one of
+/// truth values. If the schema is not known, a row without the column, or with one of another type,
+/// gets `false`. The other columns and the size do not change.
 ///
 /// # Map
 /// `d_out = d_in`.

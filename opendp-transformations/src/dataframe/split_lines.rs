@@ -17,8 +17,8 @@ pub(crate) type Texts = VectorDomain<AtomDomain<String>>;
 ///
 /// # Precondition
 /// The input is a text, under the metric that counts lines added or removed: one line is one
-/// record. If the record of one person can contain an end of line, split the text before, or count
-/// that person as one record per line.
+/// record. The record of one person must not contain an end of line. Otherwise, split the text into
+/// records yourself, or state a distance that counts each line of a person as one record.
 ///
 /// # Postcondition
 /// The output has one record for each line, in order. A line ends with `\n` or `\r\n`, which is not

@@ -21,7 +21,8 @@ pub(crate) type Fields = VectorDomain<Texts>;
 ///
 /// # Postcondition
 /// The output has one list of fields for each record, in order, without the space around each
-/// field. Quotes have no meaning here: a separator within them separates. The size does not change.
+/// field. Quotes have no meaning here: a separator within quotes also separates fields. The size
+/// does not change.
 ///
 /// # Map
 /// `d_out = d_in`.

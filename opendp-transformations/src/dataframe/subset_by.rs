@@ -20,9 +20,10 @@ use crate::rows::each::call;
 ///
 /// # Postcondition
 /// The output has the rows whose cell in the indicator is true, in order, with the kept columns
-/// only. If the schema is not known, a row without an indicator, or with one of another type, is
-/// left out; a kept column that a row does not have is not in the output, and a row that has none
-/// of them is left out. The size is unknown, even if the size of the input is known.
+/// only. If the schema is not known, rows may lack columns. A row without an indicator, or with one
+/// of another type, is left out. So is a row that has none of the kept columns. If a row has only
+/// some of them, its output has only these. The size is unknown, even if the size of the input is
+/// known.
 ///
 /// # Map
 /// `d_out = d_in`.
@@ -32,9 +33,9 @@ use crate::rows::each::call;
 /// [`make_filter`](crate::make_filter).
 ///
 /// # Errors
-/// `MakeTransformation` when no column is to be kept, or the schema is known and does not have one
-/// of the columns or has an indicator of another type; `MetricSpace` when the metric requires a
-/// known size.
+/// `MakeTransformation` when there are no columns to keep. `MakeTransformation` also when the
+/// schema is known, and lacks one of the columns or has an indicator of another type. `MetricSpace`
+/// when the metric requires a known size.
 ///
 /// ```
 /// # use opendp_core::*;

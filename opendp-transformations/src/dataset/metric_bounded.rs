@@ -7,8 +7,8 @@ use opendp_core::{
 
 use crate::rows::identity::copy;
 
-/// A metric of data sets of any size. Between data sets of the same size, every two of its changes
-/// are one replaced record.
+/// A metric of data sets of any size. It counts a replaced record as two changes. So for two data
+/// sets of the same size, the distance is twice the number of replaced records.
 ///
 /// `InsertDeleteDistance` is not such a metric: a record deleted at one end and one inserted at the
 /// other shift all records between them.
@@ -36,10 +36,10 @@ impl UnboundedMetric for SymmetricDistance {
 /// `d_out = floor(d_in / 2)`.
 ///
 /// # Proof
-/// Let `x` and `x'` have the same number of records. Count with multiplicity the records of `x`
-/// that `x'` lacks, and the records of `x'` that `x` lacks. The two counts are equal. Each is half
-/// of the symmetric distance, which is therefore even, and replacing the former records by the
-/// latter turns `x` into `x'`.
+/// Let `x` and `x'` have the same number of records. Consider the records of `x` that `x'` lacks,
+/// and the records of `x'` that `x` lacks, both with multiplicity. The two numbers of records are
+/// equal. Each is half of the symmetric distance, which is therefore even. Replacing the former
+/// records by the latter turns `x` into `x'`.
 ///
 /// # Errors
 /// `MetricSpace` when the size is not known.

@@ -37,18 +37,19 @@ impl UnorderedMetric for ChangeOneDistance {
 /// `d_out = d_in`, between outputs of coupled draws.
 ///
 /// # Proof
-/// The output is random, so the claim is about distributions: for close inputs there are orders
-/// `(o, o')`, each uniform by itself, such that the outputs are close for every draw. The loss that
-/// is proved for a mechanism on close data sets then also holds for their mixtures: the divergences
-/// are jointly quasi-convex (van Erven and Harremoes 2014, "Renyi Divergence and Kullback-Leibler
-/// Divergence", Theorem 13, for all orders; and `P(E) - e^eps * Q(E)` is linear in the pair, so its
-/// supremum over events `E` is convex).
+/// The output is random, so the claim is about distributions: for close inputs there is a joint
+/// distribution of two orders `(o, o')` such that each order is uniform, and the outputs are close
+/// for every draw. A mechanism has a proved loss for each pair of close data sets. The same bound
+/// then holds for mixtures of such pairs, because the divergences are jointly quasi-convex (van
+/// Erven and Harremoes 2014, "Renyi Divergence and Kullback-Leibler Divergence", Theorem 13, for
+/// all orders; and `P(E) - e^eps * Q(E)` is linear in the pair, so its supremum over events `E` is
+/// convex).
 ///
-/// One record added: put the others in a uniform order, then insert the record at a uniform place.
-/// The result is uniform over all orders of the larger data set, and one insertion away. One record
-/// replaced: match the records of the data sets so that all but one pair are equal, and use the
-/// same order for both; they differ at one position. For larger distances, change one record at a
-/// time.
+/// If one record is added: put the other records in a uniform order, then insert the record at a
+/// uniform place. The result is uniform over all orders of the larger data set, and it differs from
+/// the order of the other records by one insertion. If one record is replaced: match the records of
+/// the data sets so that all but one pair are equal, and use the same order for both. The two
+/// orders differ at one position. For larger distances, change one record at a time.
 ///
 /// # Errors
 /// A run gives `NoEntropy` when the operating system gives no random bits.

@@ -24,16 +24,17 @@ use crate::dataset::resize::sample::Sample;
 /// # Function
 /// If there are too few records, copies of `constant` are appended. If there are too many, the
 /// first `size` are kept. If the metric of the input counts the order of the records, nothing is
-/// random. If it ignores the order, the records may first be put in a uniformly random order. This
-/// is done if some are dropped, so all have the same chance; and always, with the copies of
-/// `constant` among them, if the metric of the output counts the order.
+/// random. If it ignores the order, the records are put in a uniformly random order in two cases.
+/// In the first case some records are dropped. Then the random order gives each record the same
+/// probability of being kept. In the second case the metric of the output counts the order of the
+/// records. Then the copies of `constant` are shuffled too.
 ///
-/// If the metric of the input ignores the order, the data may come in chunks and on all cores, and
-/// each core holds at most `size` records: of `n > size` records a uniform choice is kept (see
-/// `sample.rs`), and put in a uniform order at the end. This has the same distribution as the first
-/// `size` in a uniform order, which the proof uses. If the metric counts the order, the data may
-/// come in chunks, in order, and the first `size` records are held. There are no partial results,
-/// because partial results are merged in any order.
+/// If the metric of the input ignores the order, the data may come in chunks and on all cores. Each
+/// core holds at most `size` records: if there are more, it keeps a uniform choice of them (see
+/// `sample.rs`). At the end, the choice is put in a uniform order. This has the same distribution
+/// as the first `size` records in a uniform order, which the proof uses. If the metric counts the
+/// order, the data may come in chunks, in order, and the first `size` records are kept. There are
+/// no partial results, because partial results are merged in any order.
 ///
 /// # Postcondition
 /// The output has `size` records, each one of the input or `constant`, in the element domain of the
@@ -62,8 +63,8 @@ use crate::dataset::resize::sample::Sample;
 /// is replaced. In the second, couple as before; if `n = size`, the smaller data set is kept whole,
 /// which is the set of its first `size` records in every order.
 ///
-/// Larger distances are covered one record at a time: couplings of successive data sets can be
-/// joined, and distances add up.
+/// For larger distances, change one record at a time. The couplings of successive data sets combine
+/// into one, and distances add up.
 ///
 /// # Errors
 /// `MakeTransformation` when `size` is 0, when `constant` is not a member of the element domain, or

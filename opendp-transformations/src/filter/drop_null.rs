@@ -25,9 +25,9 @@ use crate::rows::each::call;
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// Each record is kept or dropped, which depends only on that record. A record added, inserted,
-/// removed or deleted in the input thus changes at most one record of the output in the same way,
-/// at the same place among those that are kept.
+/// Whether a record is kept depends only on that record. So if a record is added, inserted, removed
+/// or deleted in the input, then either the output does not change, or the same happens to one
+/// record of the output, at the corresponding place.
 ///
 /// # Errors
 /// `MetricSpace` when the metric requires a known size.

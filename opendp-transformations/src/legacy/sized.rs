@@ -30,7 +30,7 @@ use crate::{
 ///
 /// # Errors
 /// `MakeTransformation` when the size is known, when there are no bounds, or when `bounds` differ
-/// from those of the input; `FailedFunction` when a record may be NaN; and the errors of
+/// from the bounds of the input; `FailedFunction` when a record may be NaN; and the errors of
 /// `make_sum`.
 pub fn make_bounded_sum<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
@@ -77,8 +77,8 @@ register! {
 ///
 /// # Errors
 /// `MakeTransformation` when the size is not known, when there are no bounds, or when `size` or
-/// `bounds` differ from those of the input; `FailedFunction` when a record may be NaN; and the
-/// errors of `make_sum`.
+/// `bounds` differ from the size or the bounds of the input; `FailedFunction` when a record may be
+/// NaN; and the errors of `make_sum`.
 pub fn make_sized_bounded_sum<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     size: Option<usize>,
@@ -122,8 +122,8 @@ register! {
 ///
 /// # Errors
 /// `MakeTransformation` when the size is not known, when there are no bounds, or when `size` or
-/// `bounds` differ from those of the input; `FailedFunction` when a record may be NaN; and the
-/// errors of `make_mean`.
+/// `bounds` differ from the size or the bounds of the input; `FailedFunction` when a record may be
+/// NaN; and the errors of `make_mean`.
 pub fn make_sized_bounded_mean<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     size: Option<usize>,
@@ -161,8 +161,8 @@ register! {
 ///
 /// # Errors
 /// `MakeTransformation` when the size is not known, when there are no bounds, or when `size` or
-/// `bounds` differ from those of the input; `FailedFunction` when a record may be NaN; and the
-/// errors of `make_variance`.
+/// `bounds` differ from the size or the bounds of the input; `FailedFunction` when a record may be
+/// NaN; and the errors of `make_variance`.
 pub fn make_sized_bounded_variance<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     size: Option<usize>,
@@ -174,7 +174,7 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
 {
     known_size(input.domain(), size, "use `make_resize` first")?;
-    within_bounds(input, bounds, |input| make_variance::<_, _, Pairwise<T>>(input, ddof))
+    within_bounds(input, bounds, |input| make_variance(input, ddof))
 }
 register! {
     "sized.rs": make_sized_bounded_variance(input, size = null, bounds = null, ddof = 1)
@@ -218,7 +218,7 @@ where
 {
     let pairs = PairDomain::new(AtomDomain::bounded(bounds_0), AtomDomain::bounded(bounds_1));
     let domain = VectorDomain::new(pairs).with_size(size);
-    make_covariance::<_, _, S>(Space::new(domain, SymmetricDistance)?, ddof)
+    make_covariance(Space::new(domain, SymmetricDistance)?, ddof)
 }
 register! {
     "sized.rs": make_sized_bounded_covariance(size, bounds_0, bounds_1, ddof = 1)
@@ -263,8 +263,8 @@ register! {
             MO in [RangeDistance<u64>, LInfDistance<u64>] = RangeDistance<u64>;
 }
 
-/// Continue from records within the stated bounds, which are those of the domain or are set by a
-/// clamp.
+/// Continue from records within the stated bounds. These are the bounds of the domain, or a clamp
+/// sets them.
 fn within_bounds<T, M, DO, MO>(
     input: Space<Records<T>, M>,
     stated: Option<Bounds<T>>,

@@ -1,7 +1,8 @@
 //! Sums under the names of older strategies, on an input space that they build themselves.
 //!
-//! [`make_sum`] adds exactly and rounds once, so all strategies are one: the order of the records
-//! does not matter, and a sum of integers beyond the range of their type is the nearest of them.
+//! [`make_sum`] adds exactly and rounds once, so all strategies give the same result. The order of
+//! the records does not matter. A sum of integers beyond the range of their type is the nearest
+//! integer of that type.
 
 use opendp_core::arith::{Directed, InfCast, Integer};
 use opendp_core::{

@@ -26,7 +26,7 @@ impl Alpha {
     /// Take a number.
     ///
     /// # Errors
-    /// `MakeTransformation` when it is not from zero to one, or NaN.
+    /// `MakeTransformation` when the number is NaN, or is not from zero to one.
     pub fn new(alpha: f64) -> Result<Self> {
         if (0.0..=1.0).contains(&alpha) {
             return Ok(Alpha(Kind::Number(alpha)));

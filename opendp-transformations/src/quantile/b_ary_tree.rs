@@ -28,18 +28,18 @@ use opendp_core::{
 /// node is the exact sum of the leaves below it, or the nearest value of the type of the counts.
 ///
 /// # Postcondition
-/// The output holds the layers from the root down, each from left to right, without the leaves
-/// after the last one given. Its length depends only on the length of the input, and is public when
-/// that length is public.
+/// The output holds the layers from the root down, each from left to right. It ends with the last
+/// leaf of the input. Its length depends only on the length of the input, and is public when that
+/// length is public.
 ///
 /// # Map
 /// For `L1Distance` `d_out = layers * d_in`; for `L2Distance`
 /// `d_out = sqrt((b^layers - 1) / (b - 1)) * d_in`, rounded up.
 ///
 /// # Proof
-/// Vectors at a finite distance have the same length, and so have their trees. Let `v` be the
-/// difference of the leaves, zero where there are none; dropping leaves does not increase the
-/// distance of two vectors. Without saturation, the difference of the layer whose nodes have
+/// Vectors at a finite distance have the same length, so their trees have the same length. Let `v`
+/// be the difference of the leaves, zero where there are none; dropping leaves does not increase
+/// the distance of two vectors. Without saturation, the difference of the layer whose nodes have
 /// `k = b^j` leaves each is `w = S v`, where each leaf is counted in one node. In L1, `|w| <= |v|`:
 /// a sum is at most the sum of the absolute values. There are `layers` layers. In L2,
 /// `|w|^2 <= k |v|^2`: by Cauchy and Schwarz `(v_1 + ... + v_k)^2 <= k (v_1^2 + ... + v_k^2)`. The
@@ -204,7 +204,8 @@ impl Shape {
         nodes.try_reserve_exact(size).map_err(|_| no_memory(size))?;
         nodes.resize(self.inner, T::zero());
         nodes.extend_from_slice(leaves);
-        // Layer by layer upward. All nodes to the right of those above the last leaf are zero.
+        // Go upward layer by layer. All nodes to the right of the ancestors of the last leaf are
+        // zero.
         let (mut start, mut width) = (self.inner, self.width);
         let mut sums: Option<Vec<i128>> = None;
         while 1 < width {
@@ -360,7 +361,7 @@ mod tests {
             assert_eq!(error.kind(), "MakeTransformation");
             assert!(error.to_string().contains(&format!("leaf_count: a tree of {leaf_count}")));
         }
-        // Places for leaves that are not there are no nodes.
+        // Places of missing leaves are not nodes.
         assert_eq!(
             tree::<i32, L1Distance<i32>>(4, 1 << 40).unwrap().invoke(&vec![1]).unwrap(),
             [1, 1]

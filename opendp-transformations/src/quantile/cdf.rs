@@ -12,11 +12,11 @@ use opendp_core::{Atom, Function, Result};
 /// The input is a release, or a function of one: it needs no further protection.
 ///
 /// # Postcondition
-/// The output has, for each bin, the sum of the counts up to that bin divided by the sum of all. If
-/// that quotient is undefined, because the counts add up to zero or to infinity, or one is NaN,
-/// nothing is known of the distribution, and the output is the same as for equal counts. Noisy
-/// counts may be negative, so the output may decrease, and may leave the interval from 0 to 1.
-/// Without bins the output is empty.
+/// The output has, for each bin, the sum of the counts up to that bin divided by the sum of all.
+/// That quotient is undefined if the counts add up to zero or to infinity, or if one is NaN. The
+/// distribution is then unknown, and the output is the same as for equal counts. Noisy counts may
+/// be negative, so the output may decrease, and may leave the interval from 0 to 1. Without bins
+/// the output is empty.
 ///
 /// # Map
 /// This is post-processing: the loss does not change.
@@ -46,8 +46,8 @@ register! {
     "cdf.rs": make_cdf() for TA in [f32, f64] = f64;
 }
 
-/// Return the cumulative sums divided by the total, or those of equal counts if a quotient is
-/// undefined.
+/// Return the cumulative sums divided by the total. If a quotient is undefined, treat all counts as
+/// equal.
 pub(crate) fn cumulative(counts: &[f64]) -> Vec<f64> {
     let mut total = 0.0;
     let sums = counts.iter().map(|count| {

@@ -11,10 +11,10 @@ use spread::{Kind, Spread};
 /// Finds the place of a number among strictly increasing numbers.
 ///
 /// Numbers are mapped to buckets by a map that never decreases: if `a` is in a lower bucket than
-/// `b` then `a < b`. So a number is compared only with those in its own bucket, whose place is
-/// looked up. The map needs no other property, so it may round in any way. It is chosen among a few
-/// as the one that spreads the numbers best; see [`Spread`]. If no map spreads them well, a bucket
-/// holds many numbers, and the search takes about as many steps as a search without buckets.
+/// `b` then `a < b`. So a number is compared only with the numbers in its own bucket, which a table
+/// finds. The map needs no other property, so it may round in any way. Of a few maps, the one that
+/// spreads the numbers best is chosen; see [`Spread`]. If no map spreads them well, a bucket holds
+/// many numbers, and the search takes about as many steps as a search without buckets.
 ///
 /// A row costs the computation of its bucket, one access to a table with 16 bytes per bucket, two
 /// comparisons, and one increment.
@@ -24,9 +24,9 @@ pub(crate) struct Finder<T> {
 }
 /// How the search continues in a bucket.
 enum Search<T> {
-    /// No bucket holds two numbers. Each bucket has a number to compare with: its own, or that of
-    /// the next bucket with a number, or the last number. It also has the cell of rows below that
-    /// number. The number of buckets is a power of two.
+    /// No bucket holds two numbers. Each bucket has a number to compare with: its own number, or
+    /// the number of the next bucket that has one, or the last number. It also has the cell of rows
+    /// below that number. The number of buckets is a power of two.
     One(Vec<(T, u32)>),
     Some {
         /// The numbers, and then the last one repeated.
@@ -43,8 +43,9 @@ enum Search<T> {
 /// Rows that are searched together, so that their memory accesses overlap.
 pub(crate) const LANES: usize = 64;
 
-/// There are one to four times as many buckets as numbers, or this many if this helps, and at most
-/// `MOST_BUCKETS`: the table should fit the nearest cache.
+/// The number of buckets is one to four times the number of numbers. It may also be this number, if
+/// then fewer numbers share a bucket. It is at most `MOST_BUCKETS`, because the table should fit
+/// the nearest cache.
 const BUCKETS: usize = 1 << 12;
 const MOST_BUCKETS: usize = 1 << 18;
 /// Up to this many buckets, rows are counted in the nearest cache, in runs of this many groups.
@@ -172,8 +173,9 @@ impl<T: Number> Finder<T> {
     }
     /// Find the cells of up to [`LANES`] rows.
     ///
-    /// The search of a bucket continues into the next buckets, which hold larger numbers, and
-    /// beyond the end into repetitions of the last number, which only count for rows above it.
+    /// The search may read beyond the bucket, into the next buckets and then into repetitions of
+    /// the last number. This is correct: the next buckets hold larger numbers, and repetitions
+    /// count only for rows above the last number.
     #[inline(always)]
     fn cells<'a>(&self, rows: &[T], cells: &'a mut [usize; LANES]) -> &'a [usize] {
         let count = rows.len().min(LANES);

@@ -66,8 +66,8 @@ use crate::symmetric::Records;
 /// the score is `b * #(x < c)`. An added record moves each score by 0 or `b`. A replacement by a
 /// greater record moves each score by 0 or `-b`. The inverse steps move the scores in the other
 /// direction. In each step all changes have one sign, also after saturation, so two changes differ
-/// by at most `b`. The range of changes obeys the triangle inequality along the steps. If `a = b`
-/// then the score is `b * #(x > c)`, and the same holds mirrored.
+/// by at most `b`. The range of changes satisfies the triangle inequality, so the ranges of the
+/// steps add up. If `a = b` then the score is `b * #(x > c)`, and the same holds mirrored.
 ///
 /// For `alpha` between 0 and 1 and enough records, the bounds are attained.
 ///

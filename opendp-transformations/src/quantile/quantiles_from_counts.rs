@@ -42,14 +42,14 @@ named!(Interpolation as "Interpolation");
 ///
 /// # Precondition
 /// The input is a release, or a function of one: it needs no further protection. It has a count for
-/// each pair of adjacent edges. Optionally it also has a first and a last count, of the records
-/// outside all edges; these are not used.
+/// each pair of adjacent edges. Optionally it also has a first and a last count, for the records
+/// below and above all edges; these are not used.
 ///
 /// # Postcondition
 /// The output has, for each share, the point where the cumulative distribution of the counts (see
 /// [`make_cdf`](crate::make_cdf)) first reaches it; a bin without records gives its lower edge. The
-/// point lies within the edges for all counts: counts that add up to zero are treated as equal
-/// counts, and a share that the distribution never reaches, because counts are negative, gives the
+/// point is within the edges for all counts. Counts that add up to zero are treated as equal
+/// counts. If counts are negative, the distribution may never reach a share; the point is then the
 /// last edge. For integers the point is rounded toward zero.
 ///
 /// # Map

@@ -17,8 +17,8 @@ use crate::rows::each::{call, each};
 /// No record is NaN: the element domain of the input excludes it.
 ///
 /// # Postcondition
-/// Each record of the output is within `bounds`, and the size and the metric are those of the
-/// input.
+/// Each record of the output is within `bounds`. The input and the output have the same size and
+/// metric.
 ///
 /// # Map
 /// `d_out = d_in`.
@@ -26,8 +26,8 @@ use crate::rows::each::{call, each};
 /// # Proof
 /// A record that is not NaN is either below `lower`, above `upper`, or between them, and becomes
 /// `lower`, `upper`, or itself, all of which are in the output domain. The output of a record
-/// depends only on that record, so each record added, removed or replaced in the input is at most
-/// one added, removed or replaced, at the same place, in the output.
+/// depends only on that record. So if a record is added, removed or replaced in the input, at most
+/// one record is added, removed or replaced in the output, at the same place.
 ///
 /// # Errors
 /// `FailedFunction` when a record may be NaN. (The type `Bounds` excludes reversed and NaN bounds.)
@@ -64,7 +64,8 @@ fn clamp<T: Atom + Number>(bounds: Bounds<T>) -> Function<Vec<T>, Vec<T>> {
     let (lower, upper) = (bounds.lower(), bounds.upper());
     let label = call("clamp", [bounds.to_json()]);
     let clamp = move |rows: &[T], out: &mut Vec<T>| {
-        // Two selections in a row, unlike nested ones, become a maximum and a minimum of vectors.
+        // The compiler turns two selections in a row into a maximum and a minimum of vectors. It
+        // does not do so for nested selections.
         out.extend(rows.iter().map(|row| {
             let raised = if *row < lower { lower } else { *row };
             if upper < raised { upper } else { raised }

@@ -6,8 +6,8 @@ use opendp_core::{
 };
 use serde_json::Value as Json;
 
-/// Make the label of a function of rows, which distinguishes its partial results from those of
-/// other functions. It is the name of the constructor and the exact arguments.
+/// Make the label of a function of rows, which distinguishes its partial results from the partial
+/// results of other functions. It is the name of the constructor and the exact arguments.
 pub(crate) fn call<const N: usize>(
     name: &'static str,
     arguments: [Json; N],
@@ -41,8 +41,8 @@ where
         Err(error) => Err(error),
     }
 }
-/// Return the space of the same number of records of another domain, and the map of a function of
-/// each record.
+/// Return the output space and the map of a function that acts on each record alone. The output has
+/// the same number of records, from another element domain.
 fn alike<E, M>(
     element: E,
     size: Option<usize>,

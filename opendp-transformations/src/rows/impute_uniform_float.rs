@@ -37,9 +37,10 @@ use crate::rows::impute_uniform_float::uniform::Uniform;
 /// # Proof
 /// The output is random, so the claim is about distributions; see
 /// [`make_ordered_random`](crate::make_ordered_random). The output of a record depends only on that
-/// record and on its own draws. Match the common records of two inputs as in a shortest sequence of
-/// changes, and let matched records share their draws: their outputs are equal. The other records
-/// are added, inserted, removed, deleted or replaced at the same place as in the input.
+/// record and on its own draws. Take a shortest sequence of changes between two inputs. It leaves
+/// some records unchanged. Let each unchanged record use the same draws in both inputs: then its
+/// outputs are equal. The other records are added, inserted, removed, deleted or replaced at the
+/// same place as in the input.
 ///
 /// # Errors
 /// `MakeTransformation` when a bound is infinite or the bounds are equal. A run gives `NoEntropy`
@@ -65,8 +66,8 @@ where
     let label = call("impute_uniform_float", [bounds.to_json()]);
     let uniform = Uniform::new(bounds)?;
     let function = Function::rows(move |records: &[T], out: &mut Vec<T>| {
-        // The source is opened for every chunk, so a lack of entropy reveals nothing about the
-        // data.
+        // The source is opened for every chunk, even if it has no NaN. So a lack of entropy reveals
+        // nothing about the data.
         with_secure(|source| {
             for record in records {
                 out.push(if record.is_null() { uniform.draw(source)? } else { *record });

@@ -53,7 +53,7 @@ where
     each(input, AtomDomain::default(), rows(look).labelled(label))
 }
 
-// If the type argument is absent, the type is the one as which the categories parse.
+// If the type argument is absent, the type is inferred from the JSON of the categories.
 register! {
     "index.rs": make_index(input, categories, null)
         for M in dataset_metrics,

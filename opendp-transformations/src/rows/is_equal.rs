@@ -15,18 +15,18 @@ use crate::rows::each::{call, each, rows};
 /// The input is any space of data sets. NaN equals nothing, not even NaN.
 ///
 /// # Postcondition
-/// The output has one truth value for each record, in order. Its metric, and its size if known, are
-/// those of the input.
+/// The output has one truth value for each record, in order. The input and the output have the same
+/// metric and, if it is known, the same size.
 ///
 /// # Map
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The output of a record depends only on that record. Adding, inserting, removing, deleting or
-/// replacing a record of the input therefore does the same, at the same place, to one record of the
-/// output, or nothing if a record is replaced by one with the same output. In each dataset metric,
-/// a shortest sequence of changes from one input to another therefore gives a sequence of changes
-/// between the outputs that is at most as long.
+/// The output of a record depends only on that record. So if a record of the input is added,
+/// inserted, removed, deleted or replaced, the same happens to one record of the output, at the
+/// same place. If the new record has the same output as the old one, nothing changes. In each
+/// dataset metric, a shortest sequence of changes from one input to another therefore gives a
+/// sequence of changes between the outputs that is at most as long.
 ///
 /// # Errors
 /// `MetricSpace` when the metric does not fit the output. Every dataset metric of this project

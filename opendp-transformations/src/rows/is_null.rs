@@ -36,8 +36,8 @@ impl<T: Atom> Nullable for OptionDomain<AtomDomain<T>> {
 /// The input is any space of data sets whose records may be null or NaN.
 ///
 /// # Postcondition
-/// The output has one truth value for each record, in order. Its metric, and its size if known, are
-/// those of the input.
+/// The output has one truth value for each record, in order. The input and the output have the same
+/// metric and, if it is known, the same size.
 ///
 /// # Map
 /// `d_out = d_in`.

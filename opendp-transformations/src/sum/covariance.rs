@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::sum::exact::grid::{Exact, Grid};
 use crate::sum::exact::offset::{Offset, Wide};
-use crate::{Pairwise, Sequential, Summation};
+use crate::{Pairwise, Sequential};
 
 /// Compute the covariance of a known number of bounded pairs.
 ///
@@ -52,10 +52,10 @@ use crate::{Pairwise, Sequential, Summation};
 /// `(R - m)(R' - m')`, the negative ones `-m (R' - m')` and `-(R - m) m'`. The difference of a
 /// positive and a negative one is `m R'`, `(R - m) R'`, `R m'` or `R (R' - m')`, so at most `R R'`.
 /// Replacing `k` records changes `C` by at most `k (n - 1) / n * R R'`. By Cauchy and Schwarz `C^2`
-/// is at most the product of the two sums of squared deviations, each of which is at most
-/// `floor(n / 2) ceil(n / 2) / n` times the square of its range (`deviations.rs`), so the distance
-/// of two values of `C` is at most twice that times `R R'`. `grid.rs` proves that if a multiple of
-/// `g` bounds the difference of two results, it still bounds it after rounding.
+/// is at most the product of the two sums of squared deviations. Each of these sums is at most
+/// `floor(n / 2) ceil(n / 2) / n` times the square of its range (`deviations.rs`). So the distance
+/// of two values of `C` is at most `2 floor(n / 2) ceil(n / 2) / n * R R'`. `grid.rs` proves that
+/// if a multiple of `g` bounds the difference of two results, it still bounds it after rounding.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown, or not above `ddof`, when a part has no bounds or
@@ -64,16 +64,16 @@ use crate::{Pairwise, Sequential, Summation};
 ///
 /// ```
 /// # use opendp_core::*;
-/// # use opendp_transformations::{Pairwise, make_covariance};
+/// # use opendp_transformations::make_covariance;
 /// let unit = AtomDomain::bounded(Bounds::new(0.0, 1.0)?);
 /// let points = VectorDomain::new(PairDomain::new(unit.clone(), unit)).with_size(4);
 /// let input = Space::new(points, SymmetricDistance)?;
-/// let covariance = make_covariance::<_, _, Pairwise<f64>>(input, 0)?;
+/// let covariance = make_covariance(input, 0)?;
 /// assert_eq!(covariance.invoke(&vec![(0.0, 0.0), (0.0, 0.0), (1.0, 1.0), (1.0, 1.0)])?, 0.25);
 /// assert_eq!(covariance.map(&2)?, 0.1875);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn make_covariance<T, M, S>(
+pub fn make_covariance<T, M>(
     input: Space<VectorDomain<PairDomain<AtomDomain<T>, AtomDomain<T>>>, M>,
     ddof: usize,
 ) -> Result<
@@ -87,7 +87,6 @@ pub fn make_covariance<T, M, S>(
 where
     T: Atom + Float + Distance + Into<f64>,
     M: DatasetMetric + MetricOn<VectorDomain<PairDomain<AtomDomain<T>, AtomDomain<T>>>>,
-    S: Summation<Item = T>,
 {
     let domain = input.domain();
     let Some(size) = domain.size() else {
@@ -115,14 +114,35 @@ where
     Ok(Transformation::new(input, output, Function::fold(fold), map))
 }
 
+/// The same constructor, with the type argument `S` that documents may state: the name of a
+/// summation algorithm. The sum is exact, so it has no effect.
+#[allow(clippy::extra_unused_type_parameters, reason = "documents state it")]
+fn covariance_at<T, M, S>(
+    input: Space<VectorDomain<PairDomain<AtomDomain<T>, AtomDomain<T>>>, M>,
+    ddof: usize,
+) -> Result<
+    Transformation<
+        VectorDomain<PairDomain<AtomDomain<T>, AtomDomain<T>>>,
+        M,
+        AtomDomain<T>,
+        AbsoluteDistance<T>,
+    >,
+>
+where
+    T: Atom + Float + Distance + Into<f64>,
+    M: DatasetMetric + MetricOn<VectorDomain<PairDomain<AtomDomain<T>, AtomDomain<T>>>>,
+{
+    make_covariance(input, ddof)
+}
+
 register! {
-    "covariance.rs": make_covariance(input, ddof = 1)
+    "covariance.rs": make_covariance via covariance_at as ["make_covariance"](input, ddof = 1)
         for T in [f64],
             M in dataset_metrics,
             S in [Pairwise<f64>, Sequential<f64>] as Pairwise<f64> = Pairwise<f64>;
 }
 register! {
-    "covariance.rs": make_covariance(input, ddof = 1)
+    "covariance.rs": make_covariance via covariance_at as ["make_covariance"](input, ddof = 1)
         for T in [f32],
             M in dataset_metrics,
             S in [Pairwise<f32>, Sequential<f32>] as Pairwise<f32> = Pairwise<f32>;

@@ -9,4 +9,4 @@ pub(crate) mod integer_sum;
 pub(crate) mod grid;
 pub(crate) mod lattice;
 pub(crate) mod offset;
-pub(crate) mod settle;
+pub(crate) mod rounding;

@@ -15,8 +15,8 @@ use crate::symmetric::{Aggregate, Records, through_symmetric};
 
 /// Average a known number of bounded records.
 ///
-/// The sum is computed exactly; its quotient by the number of records is rounded once, so the mean
-/// does not depend on the order of the records or on how they are split into chunks.
+/// The sum is computed exactly, and its quotient by the number of records is rounded once. So the
+/// mean does not depend on the order of the records or on their division into chunks.
 ///
 /// # Arguments
 /// None.
@@ -44,8 +44,8 @@ use crate::symmetric::{Aggregate, Records, through_symmetric};
 /// `a >= b` differ by at most `floor(d / 2) * (U - L) / n`. Rounding toward zero to multiples of
 /// `g` moves numbers of different signs closer. For numbers of the same sign it increases `a - b`
 /// to at most the next multiple of `g`. The rounded bounds are at most `2^p * g`, for a mantissa of
-/// `p` bits, so each rounded quotient is a float, or beyond the largest float, which then replaces
-/// it; this does not increase the distance of two quotients.
+/// `p` bits. So each rounded quotient is a float, unless it exceeds the largest float. The largest
+/// float then replaces it, which does not increase the distance of two quotients.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown or zero, when the records have no bounds or may be
@@ -121,7 +121,8 @@ impl Grid {
         let bits = u64::BITS - lattice.magnitude().saturating_sub(1).leading_zeros();
         let lattice = i64::from(lattice.exponent());
         let exponent = (lattice + i64::from(bits) - i64::from(T::MANTISSA_BITS)).max(lowest);
-        // At most three bits up, and, unless all records are zero, at most 64 bits down.
+        // A shift is at most three bits up. It is at most 64 bits down, unless all records are
+        // zero.
         let divisor = u128::try_from(size).unwrap_or(u128::MAX);
         let divisor = divisor.saturating_mul(power(exponent - lattice));
         Ok(Grid { exponent, factor: power(lattice - exponent), divisor })

@@ -8,7 +8,7 @@ use opendp_core::{
 
 use crate::sum::exact::deviations::deviations;
 use crate::symmetric::through_symmetric;
-use crate::{Pairwise, Sequential, Summation};
+use crate::{Pairwise, Sequential};
 
 /// Add up the squared deviations of the records from their mean.
 ///
@@ -40,10 +40,10 @@ use crate::{Pairwise, Sequential, Summation};
 ///
 /// # Proof
 /// Two data sets of the same size at symmetric distance `d` differ in at most `k` replaced records.
-/// The source `deviations.rs` proves that the results for the multiples then differ by at most
-/// `a (n - a) / n` times the square of their range, which is the width of the bounds rounded up,
-/// and that no smaller bound holds; `grid.rs` proves that if a multiple of `g` bounds the
-/// difference of two results, it still bounds it after rounding.
+/// The range of the multiples is the width of the bounds, rounded up. The file `deviations.rs`
+/// proves that the results for the multiples differ by at most `a (n - a) / n` times the square of
+/// this range, and that no smaller bound holds. The file `grid.rs` proves that if a multiple of `g`
+/// bounds the difference of two results, it still bounds it after rounding.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown or zero, when the records have no bounds or may be
@@ -51,33 +51,47 @@ use crate::{Pairwise, Sequential, Summation};
 ///
 /// ```
 /// # use opendp_core::*;
-/// # use opendp_transformations::{Pairwise, make_sum_of_squared_deviations};
+/// # use opendp_transformations::make_sum_of_squared_deviations;
 /// let scores = AtomDomain::bounded(Bounds::new(0.0, 10.0)?);
 /// let input = Space::new(VectorDomain::new(scores).with_size(5), SymmetricDistance)?;
-/// let spread = make_sum_of_squared_deviations::<_, _, Pairwise<f64>>(input)?;
+/// let spread = make_sum_of_squared_deviations(input)?;
 /// assert_eq!(spread.invoke(&vec![1.0, 2.0, 3.0, 4.0, 5.0])?, 10.0);
 /// assert_eq!(spread.map(&2)?, 80.0);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn make_sum_of_squared_deviations<T, M, S>(
+pub fn make_sum_of_squared_deviations<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
 ) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, AtomDomain<T>, AbsoluteDistance<T>>>
 where
     T: Atom + Float + Distance + Into<f64>,
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
-    S: Summation<Item = T>,
 {
     through_symmetric(input, |input| deviations(input, None))
 }
 
+/// The same constructor, with the type argument `S` that documents may state: the name of a
+/// summation algorithm. The sum is exact, so it has no effect.
+#[allow(clippy::extra_unused_type_parameters, reason = "documents state it")]
+fn sum_of_squared_deviations_at<T, M, S>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, AtomDomain<T>, AbsoluteDistance<T>>>
+where
+    T: Atom + Float + Distance + Into<f64>,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+{
+    make_sum_of_squared_deviations(input)
+}
+
 register! {
-    "sum_of_squared_deviations.rs": make_sum_of_squared_deviations(input)
+    "sum_of_squared_deviations.rs": make_sum_of_squared_deviations via sum_of_squared_deviations_at
+            as ["make_sum_of_squared_deviations"](input)
         for T in [f64],
             M in dataset_metrics,
             S in [Pairwise<f64>, Sequential<f64>] as Pairwise<f64> = Pairwise<f64>;
 }
 register! {
-    "sum_of_squared_deviations.rs": make_sum_of_squared_deviations(input)
+    "sum_of_squared_deviations.rs": make_sum_of_squared_deviations via sum_of_squared_deviations_at
+            as ["make_sum_of_squared_deviations"](input)
         for T in [f32],
             M in dataset_metrics,
             S in [Pairwise<f32>, Sequential<f32>] as Pairwise<f32> = Pairwise<f32>;

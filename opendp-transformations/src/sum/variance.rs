@@ -8,7 +8,7 @@ use opendp_core::{
 
 use crate::sum::exact::deviations::deviations;
 use crate::symmetric::through_symmetric;
-use crate::{Pairwise, Sequential, Summation};
+use crate::{Pairwise, Sequential};
 
 /// Compute the variance of a known number of bounded records.
 ///
@@ -43,11 +43,11 @@ use crate::{Pairwise, Sequential, Summation};
 ///
 /// # Proof
 /// Two data sets of the same size at symmetric distance `d` differ in at most `k` replaced records.
-/// The source `deviations.rs` proves that the sums of squared deviations of the multiples then
-/// differ by at most `a (n - a) / n` times the square of their range, which is the width of the
-/// bounds rounded up, and that no smaller bound holds. Dividing by a public number scales both, and
-/// `grid.rs` proves that if a multiple of `g` bounds the difference of two results, it still bounds
-/// it after rounding.
+/// The range of the multiples is the width of the bounds, rounded up. The file `deviations.rs`
+/// proves that the sums of squared deviations of the multiples differ by at most `a (n - a) / n`
+/// times the square of this range, and that no smaller bound holds. Dividing by a public number
+/// scales the sums and the bound. The file `grid.rs` proves that if a multiple of `g` bounds the
+/// difference of two results, it still bounds it after rounding.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown, zero, or not above `ddof`, when the records have
@@ -56,34 +56,47 @@ use crate::{Pairwise, Sequential, Summation};
 ///
 /// ```
 /// # use opendp_core::*;
-/// # use opendp_transformations::{Pairwise, make_variance};
+/// # use opendp_transformations::make_variance;
 /// let scores = AtomDomain::bounded(Bounds::new(0.0, 10.0)?);
 /// let input = Space::new(VectorDomain::new(scores).with_size(5), SymmetricDistance)?;
-/// let variance = make_variance::<_, _, Pairwise<f64>>(input, 1)?;
+/// let variance = make_variance(input, 1)?;
 /// assert_eq!(variance.invoke(&vec![1.0, 2.0, 3.0, 4.0, 5.0])?, 2.5);
 /// assert_eq!(variance.map(&2)?, 20.0);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn make_variance<T, M, S>(
+pub fn make_variance<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     ddof: usize,
 ) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, AtomDomain<T>, AbsoluteDistance<T>>>
 where
     T: Atom + Float + Distance + Into<f64>,
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
-    S: Summation<Item = T>,
 {
     through_symmetric(input, |input| deviations(input, Some(ddof)))
 }
 
+/// The same constructor, with the type argument `S` that documents may state: the name of a
+/// summation algorithm. The sum is exact, so it has no effect.
+#[allow(clippy::extra_unused_type_parameters, reason = "documents state it")]
+fn variance_at<T, M, S>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    ddof: usize,
+) -> Result<Transformation<VectorDomain<AtomDomain<T>>, M, AtomDomain<T>, AbsoluteDistance<T>>>
+where
+    T: Atom + Float + Distance + Into<f64>,
+    M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
+{
+    make_variance(input, ddof)
+}
+
 register! {
-    "variance.rs": make_variance(input, ddof = 1)
+    "variance.rs": make_variance via variance_at as ["make_variance"](input, ddof = 1)
         for T in [f64],
             M in dataset_metrics,
             S in [Pairwise<f64>, Sequential<f64>] as Pairwise<f64> = Pairwise<f64>;
 }
 register! {
-    "variance.rs": make_variance(input, ddof = 1)
+    "variance.rs": make_variance via variance_at as ["make_variance"](input, ddof = 1)
         for T in [f32],
             M in dataset_metrics,
             S in [Pairwise<f32>, Sequential<f32>] as Pairwise<f32> = Pairwise<f32>;

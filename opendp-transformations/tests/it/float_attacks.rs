@@ -125,15 +125,15 @@ fn no_order_and_no_neighbour_moves_a_sum_further_than_its_map_says() {
 #[test]
 fn usual_sums_are_moved_further() {
     let clamped = |(lower, upper): (f64, f64), x: f64| x.clamp(lower, upper);
-    // Add one by one, with the claim of an exact sum.
+    // Add one by one, and claim the map of an exact sum.
     for bounds in [(-BIG, BIG), (-8e307, 8e307), (-BIG, 0.1)] {
         let fold = |rows: &[f64]| rows.iter().map(|x| clamped(bounds, *x)).sum();
         let claim = |d| f64::from(d) * bounds.0.abs().max(bounds.1);
         let found = attack(&data_sets(150, |i| i as usize % 6), fold, claim, false).unwrap_err();
         assert!(found.contains("at distance"), "{found}");
     }
-    // Round once, to the nearest float, with the claim of an exact sum: the sums of two neighbours
-    // may then move apart by half of the spacing.
+    // Round once, to the nearest float, and claim the map of an exact sum. Rounding can increase
+    // the distance of the sums of two neighbours by half of the spacing.
     let bounds = (BIG, BIG + 2.0);
     let nearest = |rows: &[f64]| {
         let total: f64 = rows.iter().map(|x| clamped(bounds, *x) - BIG).sum();
@@ -153,7 +153,8 @@ fn one_large_row_among_many_small_ones_moves_a_sum_no_further() {
         others.insert(0, BIG);
         let (with, without) = (eval(&others), eval(&ones));
         assert!(distance(with, without) <= exact(map(1)));
-        // Added one by one, small numbers are lost after the large one but not before it.
+        // If numbers are added one by one, small numbers are lost after the large number, but not
+        // before it.
         let naive: f64 = others.iter().sum();
         others.reverse();
         assert!(naive == BIG && others.iter().sum::<f64>() > BIG);

@@ -15,9 +15,9 @@ use opendp_core::{
     Transformation, VectorDomain,
 };
 use opendp_transformations::{
-    Alpha, Pairwise, make_clamp, make_count, make_count_by, make_count_by_categories,
-    make_count_distinct, make_mean, make_quantile_score_candidates, make_sum,
-    make_sum_of_squared_deviations, make_variance,
+    Alpha, make_clamp, make_count, make_count_by, make_count_by_categories, make_count_distinct,
+    make_mean, make_quantile_score_candidates, make_sum, make_sum_of_squared_deviations,
+    make_variance,
 };
 
 /// Enough rows to be folded on all cores.
@@ -86,9 +86,9 @@ fn sums_and_means_of_floats() {
     let sized = make_clamp(records(Some(ROWS)), bounds()).unwrap();
     same_bits(&sized.then(make_sum).unwrap(), &floats());
     same_bits(&sized.then(make_mean).unwrap(), &floats());
-    let spread = |input| make_variance::<_, _, Pairwise<f64>>(input, 1);
+    let spread = |input| make_variance(input, 1);
     same_bits(&sized.then(spread).unwrap(), &floats());
-    let spread = make_sum_of_squared_deviations::<_, _, Pairwise<f64>>;
+    let spread = make_sum_of_squared_deviations;
     same_bits(&sized.then(spread).unwrap(), &floats());
 }
 #[test]

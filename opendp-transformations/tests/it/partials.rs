@@ -34,8 +34,8 @@ fn taken<I: Carrier, O: Carrier>(of: &Function<I, O>, by: &Function<I, O>) -> bo
     assert_eq!(resumed.is_ok(), merged.is_ok());
     merged.is_ok()
 }
-/// Check that each function accepts its own partial results, computed again, and rejects those of
-/// the others.
+/// Check that each function accepts its own partial results, computed again, and rejects the
+/// partial results of the others.
 #[track_caller]
 fn all_differ<DI: Domain, MI: Metric, DO: Domain, MO: Metric>(
     make: &[&dyn Fn() -> Transformation<DI, MI, DO, MO>],
@@ -330,7 +330,7 @@ fn no_state_that_was_tampered_with_ends_the_process() {
     withstands(&make_sum(floats(None)).unwrap(), &data);
     withstands(&make_sum(floats(Some(3))).unwrap(), &data);
     withstands(&make_mean(floats(Some(3))).unwrap(), &data);
-    withstands(&make_variance::<_, _, Pairwise<f64>>(floats(Some(3)), 1).unwrap(), &data);
+    withstands(&make_variance(floats(Some(3)), 1).unwrap(), &data);
     let bounded = VectorDomain::new(AtomDomain::bounded(bounds(-5, 9)));
     let bounded = Space::new(bounded, SymmetricDistance).unwrap();
     let numbers = vec![1, 2, 2, 70, -3];

@@ -12,23 +12,23 @@ const FEW: usize = 1 << 13;
 const NEAR: u64 = 1 << 20;
 /// The other words are divided among this many lists.
 const LISTS: usize = 1 << 8;
-/// The initial room of a list, in words.
+/// The initial capacity of a list, in words.
 const FIRST: usize = 1 << 8;
-/// Joined lists drop duplicates when they hold this many times their room.
+/// Joined lists drop duplicates when they hold more words than this multiple of their capacity.
 const JOINED: usize = 4;
 /// From this many words on, counting uses all cores.
 const PARALLEL: usize = 1 << 17;
 
 /// A set of keys.
 ///
-/// The cost of a large set is access to new memory, and access in random order. A few keys are held
-/// in a [`Table`]. Of many keys, those that stand for small numbers are bits of a bit field. The
-/// others are appended to one of several lists, which a seeded function chooses, so equal words are
-/// in the same list. A full list drops its duplicates, using a table that all lists share; if less
-/// than half of its room is then free, the room doubles. So each row is read a few times, always in
-/// the cache, and a list has room for at most twice as many words as it needs, or for its initial
-/// room. Sets with the same seed are joined list by list, without reading the words; counting uses
-/// all cores. The results do not depend on the seed.
+/// A large set is slow because of access to new memory, and of access in random order. A few keys
+/// are held in a [`Table`]. If there are many keys, small numbers are stored as bits of a bit
+/// field. The others are appended to one of several lists, which a seeded function chooses, so
+/// equal words are in the same list. A full list drops its duplicates, using a table that all lists
+/// share. If less than half of its capacity is free afterwards, the capacity is doubled. So each
+/// row is read a few times, always in the cache. The capacity of a list is at most twice what it
+/// needs, or its initial capacity. Sets with the same seed are joined list by list, without reading
+/// the words; counting uses all cores. The results do not depend on the seed.
 pub(crate) struct Set<K> {
     few: Table<K, ()>,
     many: Option<Box<Words>>,
@@ -134,7 +134,7 @@ impl Words {
         // The low bits choose the list, and the high bits the place in the shared table.
         let list = &mut self.far[mixed(word, self.seed) as usize & (LISTS - 1)];
         if list.words.len() == list.free {
-            list.settle(&mut self.shared, self.seed);
+            list.deduplicate(&mut self.shared, self.seed);
         }
         list.words.push(word);
     }
@@ -149,7 +149,7 @@ impl Words {
         self.far.iter_mut().zip(other.far).for_each(|(list, other)| list.join(other));
         let seed = self.seed;
         let crowded = self.far.par_iter_mut().filter(|list| JOINED * list.room < list.len());
-        crowded.for_each_init(Vec::new, |shared, list| list.settle(shared, seed));
+        crowded.for_each_init(Vec::new, |shared, list| list.deduplicate(shared, seed));
     }
     fn count(self) -> usize {
         let near: usize = self.near.iter().map(|bits| bits.count_ones() as usize).sum();
@@ -195,9 +195,9 @@ impl List {
         self.joined.extend(other.joined);
         self.joined.extend(Some(other.words).filter(filled));
     }
-    /// Drop duplicates, and make room.
+    /// Drop duplicates, and reserve memory.
     #[inline(never)]
-    fn settle(&mut self, shared: &mut Vec<u64>, seed: u64) {
+    fn deduplicate(&mut self, shared: &mut Vec<u64>, seed: u64) {
         let mut seen = Seen::new(self.len(), shared, seed);
         self.words.retain(|word| seen.insert(*word));
         for words in std::mem::take(&mut self.joined) {

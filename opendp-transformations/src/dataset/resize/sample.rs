@@ -1,4 +1,4 @@
-//! A uniform choice of rows, made in one pass, that can be merged.
+//! A uniform choice of rows in one pass. Choices can be merged.
 
 use opendp_core::{Codec, Error, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};

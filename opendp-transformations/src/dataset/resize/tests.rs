@@ -30,8 +30,8 @@ where
     let domain = if M::default().sized() { domain.with_size(3) } else { domain };
     make_resize(Space::new(domain, M::default()).unwrap(), size, 9).unwrap()
 }
-/// List the outputs with their multiplicities: one for each order of the data or the output,
-/// whichever is larger.
+/// List the outputs with their multiplicities: one output for each order of the data, or for each
+/// order of the output if the output is larger.
 fn outputs(x: &[i32], size: usize, arrange: Arrange) -> Vec<Vec<i32>> {
     let padded = [x, &vec![9; size.saturating_sub(x.len())]].concat();
     let place = |order: Vec<i32>| {
@@ -77,7 +77,7 @@ fn outputs_of_close_data_couple_under_every_pair_of_metrics() {
 #[test]
 fn a_shuffle_in_one_branch_alone_does_not_couple() {
     use {InsertDeleteDistance as InsDel, SymmetricDistance as Sym};
-    // Sizes n and n + 1 would have unrelated orders.
+    // Data of n and of n + 1 records would have unrelated orders.
     let data = [vec![1, 2, 9], vec![1, 2, 9, 1]];
     assert!(check_on::<Sym, InsDel>(&data, Arrange::between(&Sym, &InsDel)).is_ok());
     assert!(check_on::<Sym, InsDel>(&data, Arrange::ToLeaveSomeOut).is_err());
@@ -137,7 +137,7 @@ fn every_record_has_the_same_chance_to_stay() {
 #[test]
 fn a_stream_is_chosen_from_as_the_whole_is() {
     use {InsertDeleteDistance as InsDel, SymmetricDistance as Sym};
-    // Keep one of three records, in chunks, and one of three, merged from bytes.
+    // Keep one of three records: once from chunks, and once merged from bytes.
     let resize = make::<Sym, Sym>(1);
     let mut kept = [[0; 3]; 2];
     for _ in 0..6000 {
@@ -153,7 +153,7 @@ fn a_stream_is_chosen_from_as_the_whole_is() {
     }
     // Each count has mean 2000 and standard deviation 37.
     assert!(kept.concat().iter().all(|count| (1700..2300).contains(count)), "{kept:?}");
-    // Records and copies of the constant in any order, where the order counts afterwards.
+    // If the output has an order, records and copies of the constant are shuffled together.
     let ordered = make::<Sym, InsDel>(2);
     let first = |_| ordered.invoke_chunks([Ok(vec![5])]).unwrap()[0];
     let fives = (0..6000).map(first).filter(|record| *record == 5).count();
@@ -173,7 +173,7 @@ fn where_the_order_counts_a_stream_gives_the_first_in_its_order() {
     let chunks = [vec![], vec![1], vec![2, 3], vec![4, 5], vec![6]].map(Ok);
     assert_eq!(first.invoke_chunks(chunks).unwrap(), [1, 2, 3, 4]);
     assert_eq!(first.invoke_chunks([Ok(vec![1])]).unwrap(), [1, 9, 9, 9]);
-    // There are enough rows to use all cores, but not in order.
+    // There are enough rows for all cores, but in order only one core is used.
     let (many, data) = (make::<InsertDeleteDistance, InsertDeleteDistance>(200_000), 0..300_000);
     let kept = many.then(|records| crate::make_clamp(records, Bounds::new(0, 150_000)?));
     let kept = kept.unwrap().invoke(&data.collect()).unwrap();

@@ -5,12 +5,12 @@ use opendp_core::arith::Number;
 /// A map from numbers to buckets that never decreases.
 #[derive(Clone, Copy)]
 pub(super) enum Spread {
-    /// Linear in the number as a float, or in the bits of that float, which grow with its
-    /// logarithm.
+    /// A linear function of the number as a float, or of the bits of that float. The bits grow like
+    /// the logarithm of the number.
     Float(Place),
-    /// Linear in the number as an integer, when the numbers are less than `2^51` apart.
+    /// A linear function of the number as an integer, for numbers less than `2^51` apart.
     Near(Near),
-    /// Linear in the number as an integer.
+    /// A linear function of the number as an integer.
     Whole(Whole),
 }
 #[derive(Clone, Copy, Debug)]
@@ -100,14 +100,16 @@ impl Near {
     #[inline(always)]
     fn bucket<T: Number>(self, number: T) -> usize {
         let number = integer_within(number, self.lowest, self.highest);
-        // Below 2^52: the last bits of the float 2^52, which then is that much larger.
+        // A number below 2^52 is placed in the last bits of the float 2^52. The float is then 2^52
+        // plus the number.
         let above = number.wrapping_sub(self.lowest).cast_unsigned();
         let above = f64::from_bits(above | INTEGERS.to_bits()) - INTEGERS;
         last_bits(above * self.factor)
     }
 }
 
-/// Floats from 2^52 to 2^53 are integers: the last bits of the mantissa are those of the integer.
+/// Floats from 2^52 to 2^53 are integers: the last bits of the mantissa are the last bits of the
+/// integer.
 const INTEGERS: f64 = 4_503_599_627_370_496.0;
 /// The integer nearest to a float from zero to less than 2^32.
 #[inline(always)]
@@ -162,8 +164,9 @@ impl Place {
         let factor = last / (places.next_back().unwrap_or(origin) - origin);
         Place { origin, factor: if factor.is_finite() { factor } else { 0.0 }, ..unit }
     }
-    /// Convert to a float that never decreases with the number. Conversion to the nearest float
-    /// never decreases, and the bits of a float, read as a signed integer, increase with it.
+    /// Convert a number to a float. A larger number never gives a smaller float. Conversion to the
+    /// nearest float never decreases, and the bits of a float, read as a signed integer, increase
+    /// with it.
     #[inline(always)]
     fn place<T: Number>(self, number: T) -> f64 {
         // This is never `None`: every number type converts.

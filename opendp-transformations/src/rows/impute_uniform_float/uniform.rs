@@ -76,7 +76,7 @@ mod tests {
     const BITS: u32 = 12;
 
     /// Count the tapes of 12 bits on which each of five adjacent floats is drawn, and check that
-    /// the counts, plus those of the tapes that end early, admit the given eighths.
+    /// the counts, plus the counts of the tapes that end early, admit the given eighths.
     fn check(first: f64, eighths: [u64; 5]) -> Result<(), String> {
         let mut last = first;
         for _ in 0..4 {

@@ -25,7 +25,7 @@ where
     M: DatasetMetric + Default + DistanceOn<Pairs<T>>,
 {
     for (size, ddof) in [(1, 0), (2, 1), (3, 0), (3, 2)] {
-        let made = make_covariance::<_, _, Pairwise<T>>(space::<T, M>(x, y, size), ddof).unwrap();
+        let made = make_covariance(space::<T, M>(x, y, size), ddof).unwrap();
         assert!(laws::all(&made, alphabet, 3).unwrap() > 0);
     }
 }
@@ -63,11 +63,9 @@ fn exact(data: &[(f64, f64)]) -> i64 {
 fn the_map_is_attained_by_one_replacement_and_never_exceeded() {
     let corners = [(0.0, 0.0), (0.0, 2.0), (3.0, 0.0), (3.0, 2.0)];
     for size in 2..=5_usize {
-        let made = make_covariance::<_, _, Pairwise<f64>>(
-            space::<f64, SymmetricDistance>((0.0, 3.0), (0.0, 2.0), size),
-            0,
-        )
-        .unwrap();
+        let made =
+            make_covariance(space::<f64, SymmetricDistance>((0.0, 3.0), (0.0, 2.0), size), 0)
+                .unwrap();
         let all = laws::vectors(&corners, size);
         let ordered = |x: &Vec<(f64, f64)>| x.len() == size && x.is_sorted_by(|a, b| a <= b);
         let data: Vec<_> = all.into_iter().filter(ordered).collect();
@@ -94,11 +92,8 @@ fn the_map_is_attained_by_one_replacement_and_never_exceeded() {
 }
 #[test]
 fn a_map_that_is_too_small_is_refused() {
-    let honest = make_covariance::<_, _, Pairwise<f64>>(
-        space::<f64, SymmetricDistance>((0.0, 1.0), (0.0, 1.0), 2),
-        0,
-    )
-    .unwrap();
+    let honest =
+        make_covariance(space::<f64, SymmetricDistance>((0.0, 1.0), (0.0, 1.0), 2), 0).unwrap();
     let data = laws::vectors(&[(0.0, 0.0), (0.0, 1.0), (1.0, 1.0)], 2);
     let map = StabilityMap::new(|d: &u32| Ok(f64::from(d / 2) * 0.24));
     let (output, function) = (honest.output().clone(), honest.function().clone());
@@ -128,7 +123,7 @@ fn is_the_same_however_the_rows_are_divided() {
 fn says_what_is_missing() {
     let refuse = |domain: Pairs<f64>, ddof: usize, gist: &str| {
         let input = Space::new(domain, SymmetricDistance).unwrap();
-        let error = make_covariance::<_, _, Pairwise<f64>>(input, ddof).unwrap_err();
+        let error = make_covariance(input, ddof).unwrap_err();
         assert!(error.kind() == "MakeTransformation" && error.to_string().contains(gist));
     };
     let bounded = space::<f64, SymmetricDistance>((0.0, 1.0), (0.0, 1.0), 3).domain().clone();

@@ -10,16 +10,16 @@
 //! `R`. **Lemma.** If `y` comes from `x` by replacing at most `k` of them, then
 //! `V(x) - V(y) <= a (n - a) / n * R^2`, where `a = min(k, floor(n / 2))`. *Proof.* Let `z` be the
 //! `n - k` numbers they share, and `u` the `k` others of `x`. If `z` is not empty, then
-//! `V(y) >= V(z)`, since the deviations of `z` from any point are least from its own mean; if `z`
-//! is empty, `V(y) >= 0`, and we let `V(z) = 0` and choose any mean of `z`. The deviations of `x`
-//! split into those within `u`, within `z`, and between both:
+//! `V(y) >= V(z)`, since the squared deviations of `z` from a point have the smallest sum at the
+//! mean of `z`. If `z` is empty, then `V(y) >= 0`; let `V(z) = 0` and choose any number as the mean
+//! of `z`. The deviations of `x` split into those within `u`, within `z`, and between both:
 //! `V(x) = V(u) + V(z) + k (n - k) / n * (mean(u) - mean(z))^2`. So the difference is at most
-//! `V(u) + k (n - k) / n * (mean(u) - mean(z))^2`, convex in each number of `u`, and in `mean(z)`;
-//! it is largest where all of these are `0` or `R`, and, by symmetry, where `mean(z) = 0`. If `j`
-//! of the numbers in `u` are `R` and the others `0`, then it is
-//! `(j (k - j) / k + (n - k) j^2 / (n k)) R^2 = j (n - j) / n * R^2`, which grows with `j` up to
-//! `n / 2`, and `j <= k`. The bound is attained by `z = 0` and `y = 0`, so no smaller bound holds.
-//! The same holds with `x` and `y` exchanged.
+//! `V(u) + k (n - k) / n * (mean(u) - mean(z))^2`. This is convex in each number of `u`, and in
+//! `mean(z)`. So it is largest where all of these are `0` or `R` and, by symmetry, where
+//! `mean(z) = 0`. If `j` of the numbers in `u` are `R` and the others `0`, then it is `(j (k - j) /
+//! k + (n - k) j^2 / (n k)) R^2 = j (n - j) / n * R^2`, which grows with `j` up to `n / 2`, and `j
+//! <= k`. The bound is attained by `z = 0` and `y =
+//! 0`, so no smaller bound holds. The same holds with `x` and `y` exchanged.
 
 use std::marker::PhantomData;
 

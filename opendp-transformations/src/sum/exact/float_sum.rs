@@ -5,14 +5,14 @@
 //! correspond to the integers `L <= U`.
 //!
 //! **Unknown size.** A record added or removed moves `I` by at most `M = max(|L|, |U|)`. Let `B` be
-//! `M` rounded up to a few bits, and let `g` be a power of two that divides `B`. `settle.rs` proves
-//! that the sum rounded by that rule then moves by at most `d * B`, and by at most `d * M + g`, for
-//! a symmetric distance `d` and a sum of any size.
+//! `M` rounded up to a few bits, and let `g` be a power of two that divides `B`. Let `d` be the
+//! symmetric distance. The file `rounding.rs` has a rounding rule for sums of any size. It proves
+//! that the rounded sum moves by at most `d * B`, and also by at most `d * M + g`.
 //!
 //! **Known size `n`.** The sum is at most `n * max(|L|, |U|)` in magnitude, which is public. Let
 //! `g` be the spacing of `f64` there. Replacing `k = floor(d / 2)` records moves `I` by at most
 //! `k * (U - L)`, which is at most `s`, the product rounded up to a multiple of `g`. By the lemma
-//! in `settle.rs` the sum, rounded toward zero to 53 bits, moves by at most `s`.
+//! in `rounding.rs` the sum, rounded toward zero to 53 bits, moves by at most `s`.
 //!
 //! In both cases the result is an integer of at most 53 significant bits times a power of two that
 //! is a float. So the result is a float unless it exceeds the largest float. It is then replaced by
@@ -28,7 +28,7 @@ use opendp_core::{
 };
 
 use crate::sum::exact::lattice::Lattice;
-use crate::sum::exact::settle::{Settle, truncate};
+use crate::sum::exact::rounding::{Rounding, truncate};
 use crate::symmetric::{Aggregate, Records};
 
 /// Bits to which the larger bound is rounded up when the size is unknown. With fewer bits the map
@@ -54,15 +54,15 @@ pub(crate) fn sum<T: Atom + Float + Into<f64>>(
 /// How the exact sum is rounded to a float, and the sensitivity of the result.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
-    Unsized { magnitude: u64, settle: Settle },
+    Unsized { magnitude: u64, rounding: Rounding },
     Sized { range: u64, step: u32 },
 }
 impl Rule {
     fn new(lattice: &Lattice, size: Option<usize>, magnitude: f64) -> Result<Self> {
         let Some(size) = size else {
             let magnitude = lattice.magnitude();
-            let settle = Settle::new(magnitude, BOUND_BITS, MANTISSA);
-            return Ok(Rule::Unsized { magnitude, settle });
+            let rounding = Rounding::new(magnitude, BOUND_BITS, MANTISSA);
+            return Ok(Rule::Unsized { magnitude, rounding });
         };
         if f64::inf_cast(size)?.inf_mul(magnitude).is_err() {
             return Err(Error::MakeTransformation(format!(
@@ -78,7 +78,7 @@ impl Rule {
     fn sensitivity(&self, d_in: u32, lattice: &Lattice) -> Result<f64> {
         // Less than 2^32 * 2^52, rounded up to a spacing of less than 2^63.
         let multiple = match *self {
-            Rule::Unsized { magnitude, settle } => settle.reach(d_in, magnitude),
+            Rule::Unsized { magnitude, rounding } => rounding.reach(d_in, magnitude),
             Rule::Sized { range, step } => {
                 (u128::from(d_in / 2) * u128::from(range)).div_ceil(1 << step) << step
             }
@@ -93,7 +93,7 @@ impl Rule {
     }
     fn finish(&self, sum: i128, lattice: &Lattice) -> f64 {
         let magnitude = match self {
-            Rule::Unsized { settle, .. } => settle.settle(sum.unsigned_abs()),
+            Rule::Unsized { rounding, .. } => rounding.round(sum.unsigned_abs()),
             Rule::Sized { .. } => truncate(sum.unsigned_abs(), MANTISSA),
         };
         // This conversion is exact, or saturates.

@@ -15,14 +15,14 @@ pub(crate) struct Exact {
 
 /// The multiples of a power of two `g`, up to a largest one with as many bits as a mantissa.
 ///
-/// **Lemma.** Let two numbers, within the largest multiple, be at most `s` apart. Rounded toward
-/// zero to multiples, they are at most `s` apart once `s` is rounded up to a multiple. *Proof.* In
-/// units of `g`: rounding brings numbers of different signs closer. For `a >= b >= 0`,
-/// `floor(a) - floor(b)` is an integer below `a + 1 - b <= s + 1`, so at most `s` rounded up to an
-/// integer. Negative numbers follow by symmetry.
+/// **Lemma.** Let two numbers, within the largest multiple, be at most `s` apart. Round both toward
+/// zero to multiples, and round `s` up to a multiple. Then the rounded numbers are at most the
+/// rounded `s` apart. *Proof.* In units of `g`: rounding brings numbers of different signs closer.
+/// For `a >= b >= 0`, `floor(a) - floor(b)` is an integer below `a + 1 - b <= s + 1`, so at most
+/// `s` rounded up to an integer. Negative numbers follow by symmetry.
 ///
-/// Every such multiple is a float, unless it is beyond the largest float, which then replaces it;
-/// this does not increase the distance of two multiples.
+/// Every such multiple is a float, unless it exceeds the largest float. The largest float then
+/// replaces it, which does not increase the distance of two multiples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
     exponent: i64,
@@ -113,7 +113,7 @@ mod tests {
                 attained |= (fx - fy).abs() * 3.0 > x.abs_diff(*y) as f64;
             }
         }
-        // A bound by the exact distance alone would fail.
+        // The control: the exact distance, without rounding, is not a bound.
         assert!(attained);
     }
 }

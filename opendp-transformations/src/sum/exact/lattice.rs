@@ -12,7 +12,7 @@ pub(crate) const BITS: i32 = 51;
 /// `2^LOWEST` is the smallest power of two that is a float.
 pub(crate) const LOWEST: i32 = -1074;
 /// Adding `1.5 * 2^52` to a float of magnitude at most `2^51` rounds it to an integer: the sum has
-/// a spacing of one, and its bit pattern is that of the constant plus the integer.
+/// a spacing of one, and its bit pattern is the bit pattern of the constant plus the integer.
 pub(crate) const MAGIC: f64 = 6_755_399_441_055_744.0;
 /// Rows added within 64 bits: `2^11 * 2^51 < 2^63`.
 pub(crate) const BLOCK: usize = 1 << 11;
@@ -20,8 +20,8 @@ pub(crate) const BLOCK: usize = 1 << 11;
 /// The multiples of `2^exponent` that represent floats within bounds.
 ///
 /// A float `x` maps to `round(x * 2^-exponent)`, computed by one sequence of monotone steps (a
-/// clamp to the bounds, multiplications by positive constants, a rounding to nearest). All floats
-/// within the bounds therefore map to integers between those of the bounds, for any rounding of the
+/// clamp to the bounds, multiplications by positive constants, a rounding to nearest). So floats
+/// within the bounds map to integers between the integers of the bounds, for any rounding of the
 /// steps. `lower` and `upper` enclose these integers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lattice {
@@ -83,7 +83,7 @@ impl Lattice {
         let (first, second) = self.scale;
         let mut total = 0;
         for block in rows.chunks(BLOCK) {
-            // The second factor is one unless all numbers are subnormal or nearly so.
+            // The second factor is one, except if all numbers are subnormal or close to it.
             total += i128::from(if second == 1.0 {
                 widest(
                     #[inline(always)]
@@ -135,9 +135,9 @@ pub(crate) fn power_above(x: f64) -> i32 {
         biased => biased - 1023 + i32::from(x.to_bits() << 12 != 0),
     }
 }
-/// The float `2^p`, for `-1023 <= p <= 1023`.
+/// The float `2^p`, for `-1022 <= p <= 1023`.
 pub(crate) fn power(p: i32) -> f64 {
-    // One bit above the rest, or the subnormal `2^-1023`.
+    // The bits of the exponent, and a mantissa of zero.
     u64::try_from(p + 1023).map_or(0.0, |biased| f64::from_bits(biased << 52))
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Pairwise, Sequential, make_sum_of_squared_deviations, make_variance};
+use crate::{make_sum_of_squared_deviations, make_variance};
 use opendp_core::arith::InfCast;
 use opendp_core::{
     Bounds, ChangeOneDistance, DatasetMetric, DistanceOn, HammingDistance, InsertDeleteDistance,
@@ -18,10 +18,10 @@ fn space<T: Atom, M: DatasetMetric + Default + DistanceOn<Records<T>>>(
     Space::new(domain, M::default()).unwrap()
 }
 fn ssd(lower: f64, upper: f64, size: usize) -> Spread<SymmetricDistance> {
-    make_sum_of_squared_deviations::<_, _, Pairwise<f64>>(space(lower, upper, size)).unwrap()
+    make_sum_of_squared_deviations(space(lower, upper, size)).unwrap()
 }
 fn variance(lower: f64, upper: f64, size: usize, ddof: usize) -> Spread<SymmetricDistance> {
-    make_variance::<_, _, Sequential<f64>>(space(lower, upper, size), ddof).unwrap()
+    make_variance(space(lower, upper, size), ddof).unwrap()
 }
 #[track_caller]
 fn check<T, M>(lower: T, upper: T, alphabet: &[T])
@@ -31,14 +31,14 @@ where
 {
     for size in 1..=4 {
         let input = || space::<T, M>(lower, upper, size);
-        let ssd = make_sum_of_squared_deviations::<_, _, Pairwise<T>>(input()).unwrap();
+        let ssd = make_sum_of_squared_deviations(input()).unwrap();
         let longest = if alphabet.len() < 4 { 4 } else { 3 };
         if size <= longest {
             assert!(laws::all(&ssd, alphabet, longest).unwrap() > 0);
         }
         for ddof in [0, 1] {
             if ddof < size && size <= longest {
-                let spread = make_variance::<_, _, Pairwise<T>>(input(), ddof).unwrap();
+                let spread = make_variance(input(), ddof).unwrap();
                 assert!(laws::all(&spread, alphabet, longest).unwrap() > 0);
             }
         }
@@ -131,7 +131,7 @@ fn the_map_is_the_largest_change_for_every_number_of_replacements() {
             }
             let n = size as f64;
             let claimed = spread.map(&d_in).unwrap() * 16.0 * n;
-            // Attained, except for the rounding of the last digit.
+            // The bound is attained, except for the rounding of the last digit.
             assert!(worst as f64 <= claimed * (1.0 + 1e-15), "{size} {replaced}");
             assert!(claimed <= worst as f64 * (1.0 + 1e-12), "{size} {replaced} {worst} {claimed}");
         }
@@ -141,14 +141,13 @@ fn the_map_is_the_largest_change_for_every_number_of_replacements() {
 fn maps_as_the_catalogue_lists_or_less() {
     let spread = ssd(0.0, 10.0, 10);
     assert_eq!([0, 1, 2, 3].map(|d| spread.map(&d).unwrap()), [0.0, 0.0, 90.0, 90.0]);
-    // Replacing twice as many records less than doubles the bound.
+    // For twice the number of replaced records, the bound is less than doubled.
     assert_eq!(spread.map(&4), Ok(160.0));
     assert_eq!(spread.map(&1000), Ok(250.0));
     let d_out = |ddof| variance(0.0, 10.0, 10, ddof).map(&2).unwrap();
     assert!(10.0 <= d_out(1) && d_out(1) <= 10.0 * (1.0 + 1e-15));
     assert!(9.0 <= d_out(0) && d_out(0) <= 9.0 * (1.0 + 1e-15));
-    let hamming =
-        make_variance::<_, _, Pairwise<f64>>(space::<f64, HammingDistance>(0.0, 10.0, 10), 0);
+    let hamming = make_variance(space::<f64, HammingDistance>(0.0, 10.0, 10), 0);
     assert_eq!(hamming.unwrap().map(&1), Ok(d_out(0)));
 }
 #[test]
@@ -179,7 +178,7 @@ fn a_map_without_the_factor_of_the_mean_or_half_of_it_is_refused() {
 fn says_what_is_missing() {
     let refuse = |domain: Records<f64>, ddof: usize, gist: &str| {
         let input = Space::new(domain, SymmetricDistance).unwrap();
-        let error = make_variance::<_, _, Pairwise<f64>>(input, ddof).unwrap_err();
+        let error = make_variance(input, ddof).unwrap_err();
         assert_eq!(error.kind(), "MakeTransformation");
         assert!(error.to_string().contains(gist), "{error}");
     };

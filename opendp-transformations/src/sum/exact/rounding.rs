@@ -6,9 +6,9 @@
 //!
 //! **Setting.** All numbers are integers, which stand for multiples of the spacing of a lattice.
 //! Let `g` be a power of two, `B` a multiple of `g`, and `s = d * B` for an integer `d >= 1`. `T`
-//! keeps the leading `p` bits of a number, which rounds toward zero; its grid has spacing one up to
-//! `2^p`, then two up to `2^(p+1)`, and so on. Let `R = 2^p * g`, below which the spacing is at
-//! most `g`.
+//! keeps the leading `p` bits of a number, so it rounds toward zero. The grid of `T` has spacing
+//! one up to `2^p`, then two up to `2^(p+1)`, and so on. Let `R = 2^p * g`. Below `R` the spacing
+//! is at most `g`.
 //!
 //! **Lemma.** If `|S|, |S'| <= R` and `|S - S'| <= s`, then `|T(S) - T(S')| <= s`.
 //! *Proof.* Let `S' <= S`. `T` is monotone, so `T(S') <= T(S)`. If `S' < 0 <= S`, then `T` moves
@@ -48,7 +48,7 @@
 
 /// The rounding rule for sums whose records have magnitude at most `bound`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Settle {
+pub(crate) struct Rounding {
     /// `p`: the bits of a mantissa.
     bits: u32,
     /// The logarithm of `g`.
@@ -59,12 +59,12 @@ pub(crate) struct Settle {
     last: u32,
 }
 
-impl Settle {
+impl Rounding {
     /// Choose the rule for records of this magnitude, which is rounded up to a bound of few bits.
     ///
     /// If rounding does not change the magnitude, `g` is the largest power of two that divides it,
     /// so that `R` is as large as possible. Otherwise `g` is the value of the last of these bits,
-    /// so that the term added by [`reach`](Settle::reach) is as small as possible.
+    /// so that the term added by [`reach`](Rounding::reach) is as small as possible.
     ///
     /// No step overflows as long as `magnitude < 2^52`, `bound_bits <= 28` and `bits <= 53`, or
     /// `magnitude` has at most 52 bits itself and is not rounded.
@@ -78,7 +78,7 @@ impl Settle {
         };
         let ratio = u128::from(bound >> step);
         // In later zones the slope is zero; in the last zone it may be zero.
-        Settle { bits, step, ratio, last: ratio.ilog2() }
+        Rounding { bits, step, ratio, last: ratio.ilog2() }
     }
     /// Bound the distance of two rounded sums whose exact sums are at most `d * magnitude` apart,
     /// where `magnitude` was rounded up to the bound of this rule.
@@ -91,7 +91,7 @@ impl Settle {
         (d * (self.ratio << self.step)).min(exact + step)
     }
     /// Round a sum to a number with at most `bits` bits.
-    pub(crate) fn settle(&self, sum: u128) -> u128 {
+    pub(crate) fn round(&self, sum: u128) -> u128 {
         if sum >> self.bits >> self.step == 0 {
             return truncate(sum, self.bits);
         }
@@ -125,23 +125,23 @@ mod tests {
 
     /// Compute the largest excess over `d * bound` of the distance of two rounded sums, whose exact
     /// sums are at most `d * bound` apart.
-    fn excess(bound: u64, bits: u32, d: i64, settle: impl Fn(&Settle, u128) -> u128) -> i64 {
+    fn excess(bound: u64, bits: u32, d: i64, round: impl Fn(&Rounding, u128) -> u128) -> i64 {
         let s = d * i64::try_from(bound).unwrap();
-        furthest(Settle::new(bound, u64::BITS, bits), bits, s, settle) - s
+        furthest(Rounding::new(bound, u64::BITS, bits), bits, s, round) - s
     }
     /// Compute the largest distance of two rounded sums whose exact sums are at most `s` apart.
-    fn furthest(rule: Settle, bits: u32, s: i64, settle: impl Fn(&Settle, u128) -> u128) -> i64 {
+    fn furthest(rule: Rounding, bits: u32, s: i64, round: impl Fn(&Rounding, u128) -> u128) -> i64 {
         let reach = 3 << (bits + rule.last + rule.step);
         let signed = |sum: i64| {
-            let settled = i64::try_from(settle(&rule, sum.unsigned_abs().into())).unwrap();
-            settled * sum.signum()
+            let rounded = i64::try_from(round(&rule, sum.unsigned_abs().into())).unwrap();
+            rounded * sum.signum()
         };
-        let settled: Vec<i64> = (-reach..=reach).map(signed).collect();
+        let rounded: Vec<i64> = (-reach..=reach).map(signed).collect();
         let mut worst = i64::MIN;
-        for (i, right) in settled.iter().enumerate() {
+        for (i, right) in rounded.iter().enumerate() {
             // The rule is monotone, so the sum at the largest distance gives the maximum.
-            assert!(i == 0 || settled[i - 1] <= *right);
-            let left = settled[i.saturating_sub(usize::try_from(s).unwrap())];
+            assert!(i == 0 || rounded[i - 1] <= *right);
+            let left = rounded[i.saturating_sub(usize::try_from(s).unwrap())];
             worst = worst.max(right - left);
         }
         worst
@@ -152,7 +152,7 @@ mod tests {
         for bits in [2, 3, 4, 5] {
             for bound in 1..=100 {
                 for d in 1..=4 {
-                    assert!(excess(bound, bits, d, Settle::settle) <= 0, "{bits} {bound} {d}");
+                    assert!(excess(bound, bits, d, Rounding::round) <= 0, "{bits} {bound} {d}");
                 }
             }
         }
@@ -162,22 +162,22 @@ mod tests {
         let mut attained = 0;
         for bits in [3, 4, 5] {
             for magnitude in 1..=150 {
-                let rule = Settle::new(magnitude, 3, bits);
+                let rule = Rounding::new(magnitude, 3, bits);
                 for d in 1..=4 {
                     let s = i64::from(d) * i64::try_from(magnitude).unwrap();
                     let reach = i64::try_from(rule.reach(d, magnitude)).unwrap();
-                    let found = furthest(rule, bits, s, Settle::settle);
+                    let found = furthest(rule, bits, s, Rounding::round);
                     assert!(found <= reach, "{bits} {magnitude} {d}: {found} > {reach}");
                     attained += u32::from(found > s);
                 }
             }
         }
-        // A bound by the exact distance alone would fail.
+        // The control: the distance `s` of the exact sums is not a bound.
         assert!(attained > 0);
     }
     #[test]
     fn rounding_to_nearest_or_without_contraction_would_move_some() {
-        let nearest = |_: &Settle, sum: u128| {
+        let nearest = |_: &Rounding, sum: u128| {
             let drop = (u128::BITS - sum.leading_zeros()).saturating_sub(4);
             (sum + (1 << drop >> 1)) >> drop << drop
         };
@@ -186,22 +186,22 @@ mod tests {
     }
     #[test]
     fn keeps_what_a_float_holds() {
-        let ten = Settle::new(10 << 47, 28, 53);
+        let ten = Rounding::new(10 << 47, 28, 53);
         for sum in [0, 1, (1 << 53) - 1, 1 << 53, 1_000_000 * (10 << 47), 1 << 100] {
-            assert_eq!(ten.settle(sum), sum);
+            assert_eq!(ten.round(sum), sum);
         }
-        assert_eq!(ten.settle((1 << 53) + 1), 1 << 53);
+        assert_eq!(ten.round((1 << 53) + 1), 1 << 53);
     }
     #[test]
     fn contracts_little_and_saturates_in_the_end() {
-        let third = Settle::new((1 << 50) / 3, 50, 53);
+        let third = Rounding::new((1 << 50) / 3, 50, 53);
         let rows = 1 << 20;
         let sum = u128::from((1_u64 << 50) / 3) * rows;
-        assert!(third.settle(sum) > sum - sum / 1_000_000);
-        let end = third.settle(u128::MAX >> 1);
-        assert_eq!(end, third.settle(u128::MAX));
+        assert!(third.round(sum) > sum - sum / 1_000_000);
+        let end = third.round(u128::MAX >> 1);
+        assert_eq!(end, third.round(u128::MAX));
         assert!(end > 1 << 100);
-        assert_eq!(Settle::new(1, 28, 53).settle(u128::MAX), 1 << 53);
+        assert_eq!(Rounding::new(1, 28, 53).round(u128::MAX), 1 << 53);
     }
     #[test]
     fn rounds_bounds_up_to_few_bits() {
