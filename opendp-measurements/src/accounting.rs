@@ -25,6 +25,10 @@
 //! Laplace noise of a thousand scales, a release with little Gaussian noise is added. It increases
 //! epsilon by about 0.003 %, and makes all high frequencies negligible.
 //!
+//! For 64 or more different pairs this is the first choice, with more noise: epsilon increases by
+//! about 0.01 %. The computation is planned for a few similar pairs. Samples and curves list their
+//! losses, and all waves of such a loss are computed by one Fourier transform.
+//!
 //! Before these steps, discrete Gaussian noise is replaced by the pairs it lies [between](Between):
 //! equal releases by one release, and large scales by continuous noise. All Gaussian noise is
 //! joined into one release. Pairs with a known `rho` only are added up. If every pair has a `rho`,
@@ -35,6 +39,13 @@
 //! `m` equal releases of scale `s` the share is about `0.5 / (m s^2)`, and epsilon grows by at most
 //! this share. So the bound is within 0.1 % where `m s^2` is at least 500. For fewer releases of
 //! vectors at distances above the scale, the better of this bound and of `rho` is reported.
+//!
+//! If an account has equal releases of vectors of integers only, and they are few, delta is also
+//! computed by recursion: each release has the worst shift in view of all losses before it. This is
+//! the exact value, up to 1 % of delta. It may exceed that of continuous noise by more than 0.1 %,
+//! because the losses are on a lattice that the choice of shifts can make finer or coarser: ten
+//! releases of scale 2 at distance 2 have an epsilon of 19.459 at a delta of 1e-6, and continuous
+//! noise has 19.424.
 //!
 //! A pair known only by its profile is evaluated once, at 257 epsilons, and composed on a grid.
 //!
@@ -53,14 +64,17 @@ pub(crate) mod discrete_loss;
 pub(crate) mod elementary;
 mod enclosed_pair;
 mod finite_pair;
+mod gather;
 mod gaussian;
 mod gaussian_pair;
+mod integer_game;
 mod integer_gaussian;
 mod integer_vector_pair;
 mod inversion;
 mod joined;
 mod laplace_pair;
 mod lattice_transform;
+mod listed_transform;
 mod mirror;
 mod noise_profile;
 mod normal;
@@ -68,7 +82,9 @@ pub(crate) mod normal_mass;
 mod pair;
 mod plan;
 mod pot;
+mod product;
 mod profile;
+mod quadrature;
 mod renyi;
 mod renyi_pair;
 mod replaced_pair;
@@ -110,7 +126,7 @@ pub use renyi_pair::RenyiPair;
 pub use replaced_pair::ReplacedPair;
 pub use replaced_profile::profile_of_replaced_sample;
 pub use sampled_pair::{FixedSizePair, SampledPair};
-pub use transform::{Tilted, Wave};
+pub use transform::{Listed, Tilted, Wave};
 
 #[cfg(test)]
 mod tests;

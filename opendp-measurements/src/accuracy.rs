@@ -19,16 +19,18 @@
 //! ```
 //!
 //! # How it computes, and why the bounds hold
-//! All these noises are symmetric, and so are their weighted sums, so `P[|S| > t] = 2 P[S > t]`.
-//! Noise that is cut off is bounded by its positive part on either side, so "at most" holds. Every
-//! noise is rounded *up* to a grid: the sum can only grow. Many noises are instead each rounded to
-//! the nearest place: the sum of the displacements is within Hoeffding's bound except with
-//! probability `alpha / 10000`. (If all noises are integers with rational weights, there is a grid
-//! without rounding, and Gaussian noises on real numbers are merged into one.) The measures on the
-//! grid are convolved by the transforms of the [accounting](crate::accounting): tilted, with every
-//! error of the transform, of the window and of the masses bounded from above and added. Heuristics
-//! choose grid, tilt and window; they affect how tight the bound is but not whether it holds. The
-//! result is never above the sum of the noises' own quantiles at `alpha / n`, the union bound.
+//! All these noises are symmetric. So their weighted sums are symmetric, and
+//! `P[|S| > t] = 2 P[S > t]`. Noise that is cut off is bounded by its positive part on either side;
+//! then the left side is at most the right side. Every noise is rounded *up* to a grid, so the sum
+//! can only grow. If there are many noises, each is rounded to the nearest grid point instead. The
+//! sum of these rounding errors is within Hoeffding's bound except with probability
+//! `alpha / 10000`. (If all noises are integers with rational weights, there is a grid without
+//! rounding, and Gaussian noises on real numbers are merged into one.) The measures on the grid are
+//! convolved by the transforms of the [accounting](crate::accounting). They are tilted first. Every
+//! error of the transform, of the window and of the masses is bounded from above and added.
+//! Heuristics choose grid, tilt and window. They affect how tight the bound is, but not whether it
+//! holds. The result is never above the sum of the noises' own quantiles at `alpha / n`, the union
+//! bound.
 
 // One noise.
 pub(crate) mod confidence_interval;
@@ -51,7 +53,7 @@ pub use weight::Weight;
 
 use opendp_core::{Error, Result};
 
-/// The most bounds to list one by one: a size may come from a document without any data.
+/// The maximum number of bounds to list. A document may state any size, without data.
 const MOST_BOUNDS: usize = 1 << 20;
 
 /// Check that `alpha` is a probability above 0.

@@ -49,24 +49,25 @@ use crate::sparse_vector::rounded;
 /// drawn independently of the data. All answers of the queryable are post-processing. Fix the hash
 /// functions and an outcome of the table.
 ///
-/// Let `t = max(v, 0) scale / alpha`, limited to the number `m` of hash functions, for the value
-/// `v` of a key, 0 for a key that is missing. The key has the level `floor(t)`, or the next one
-/// with probability `t - floor(t)`: a rational number, whose Bernoulli variable is drawn exactly,
-/// from big integers. A key of level `j` sets the bits at its first `j` positions. Then each bit of
+/// Let `v` be the value of a key, or 0 for a missing key. Let `t = max(v, 0) scale / alpha`,
+/// limited to the number `m` of hash functions. The key has the level `floor(t)`, or the next level
+/// with probability `t - floor(t)`. This is a rational number, and the choice is drawn exactly,
+/// with big integers. A key of level `j` sets the bits at its first `j` positions. Then each bit of
 /// the table is flipped with the probability `p`, a float that is at least `1 / (alpha + 2)` and at
 /// most `1 / 2`; so `(1 - p) / p <= alpha + 1`.
 ///
 /// Take this as a mechanism for values that are real numbers, and let one value change while `t` is
 /// between `j` and `j + 1`. Let `A` and `B` be the probabilities of the outcome if the level of
-/// that key is `j` and `j + 1`. For any levels of the other keys, the tables before the flips
-/// differ in one bit at most, so their probabilities of the outcome differ by a factor of at most
-/// `alpha + 1`; averaged over those levels, so do `A` and `B`. The probability of the outcome is
-/// `P = (1 - f) A + f B` with `f = t - j`. Its derivative is `B - A`, and `P >= min(A, B)`, so
-/// `|d ln P / dt| <= |B - A| / min(A, B) <= alpha`. As `t` changes by at most `scale / alpha` for
-/// each unit of `v`, `ln P` changes by at most `scale` for each. To go from one map to another,
-/// change one value after the other: `ln P` changes by at most `scale` times the sum of the
-/// changes, which is at most `scale l1`. (Their theorem on privacy, for `scale = 1`.) This also
-/// holds if keys share positions.
+/// that key is `j` and `j + 1`. Fix any levels of the other keys. Then the two tables before the
+/// flips differ in at most one bit, so their probabilities of the outcome differ by a factor of at
+/// most `alpha + 1`. `A` and `B` are averages of these over the levels of the other keys, so they
+/// differ by at most this factor, too. The probability of the outcome is `P = (1 - f) A + f B` with
+/// `f = t - j`. Its derivative is `B - A`, and `P >= min(A, B)`, so
+/// `|d ln P / dt| <= |B - A| / min(A, B) <= alpha`. For each unit of `v`, `t` changes by at most
+/// `scale / alpha`, so `ln P` changes by at most `scale`. Go from one map to another by changing
+/// one value at a time: `ln P` changes by at most `scale` times the sum of the changes, which is at
+/// most `scale l1`. (Their theorem on privacy, for `scale = 1`.) This also holds if keys share
+/// positions.
 ///
 /// # Errors
 /// * `MakeMeasurement` when an argument is out of range, the table would be too large, or there is

@@ -20,7 +20,7 @@ use opendp_core::{
 /// The function runs the first step and then the second.
 ///
 /// # Map
-/// `d_out = map1(map0(d_in))`; each map rounds up as its step does.
+/// `d_out = map1(map0(d_in))`; each of the two rounds up.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close members of the first input domain. By the claim of the first step
@@ -78,10 +78,10 @@ register! {
 ///
 /// # Postcondition
 /// The function runs the transformation and then the measurement, and its releases are as accurate
-/// as those of the measurement.
+/// as the releases of the measurement.
 ///
 /// # Map
-/// `d_out = map1(map0(d_in))`; each map rounds up as its step does.
+/// `d_out = map1(map0(d_in))`; each of the two rounds up.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close members of the first input domain. By the claim of the
@@ -143,7 +143,7 @@ register! {
 /// unknown.
 ///
 /// # Map
-/// That of the measurement.
+/// The map of the measurement.
 ///
 /// # Proof
 /// The release is a function of the first release, and the loss of a function of a release is at

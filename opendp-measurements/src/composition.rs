@@ -39,31 +39,31 @@ pub use privacy_filter::make_privacy_filter;
 /// accuracy are listed in the same order; each holds for its member alone, except with probability
 /// `alpha`.
 ///
-/// Interactive members may be asked in any order, where that is proved for the
-/// [measure](Measure::interaction); elsewhere only the last one answers.
+/// If concurrent composition is proved for the [measure](Measure::interaction), interactive members
+/// may be asked in any order. Otherwise only the last one answers.
 ///
 /// The function needs all data at once: it runs each member on all of it, one after the other.
 ///
 /// # Map
 /// The members' losses at `d_in`, composed by the measure: for epsilon or rho the exact sum of the
 /// members' bounds, rounded up once. For privacy profiles it is the profile of the convolution of
-/// the members' losses, as tight as their [accounting](crate::accounting); the analyst chooses an
-/// epsilon or a delta at the end.
+/// the members' losses, as tight as the [accounting](crate::accounting) computes it. The analyst
+/// chooses an epsilon or a delta at the end.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close members of the common input domain. By the claim of member `i` its
 /// releases on them are at most `map_i(d_in)` apart, and the members draw independent randomness.
-/// For pure differential privacy the probability, or density, of a list of releases is the product
-/// of those of its parts, so the ratio for `x` and `y` is at most
+/// For pure differential privacy, the probability, or density, of a list of releases is the product
+/// of the probabilities of its parts. So the ratio for `x` and `y` is at most
 /// `prod_i exp(map_i(d_in)) = exp(sum_i map_i(d_in))` (Dwork, McSherry, Nissim, Smith 2006). For
-/// zero-concentrated differential privacy, Renyi divergences of products add (Bun, Steinke 2016,
-/// on composition). The composition of losses is stated at each measure, with its citation.
+/// zero-concentrated differential privacy, Renyi divergences of products add (Bun, Steinke 2016, on
+/// composition). The composition of losses is stated at each measure, with its citation.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no members or the measure does not compose
 /// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when two members differ
-/// * from the function and the map: those of the members, and `Overflow` when the total exceeds all
-///   floats
+/// * from the function and the map: the errors of the members, and `Overflow` when the total
+///   exceeds all floats
 ///
 /// # Example
 /// ```
@@ -146,7 +146,7 @@ where
     })
 }
 
-/// Get the loss of each member; if a member is a copy of the one before it, reuse that loss.
+/// Get the loss of each member. If a member is a copy of the member before it, reuse that loss.
 fn once_each<DI, MI, MO, TO, L>(
     members: &[Measurement<DI, MI, MO, TO>],
     loss: impl Fn(&Measurement<DI, MI, MO, TO>) -> Result<L>,
@@ -171,8 +171,8 @@ where
 
 /// Run the members of a composition one after the other.
 ///
-/// If interactive members may only be used one after the other, the start of each ends those before
-/// it, so that only the last one answers.
+/// If interactive members may only be used one after the other, each member that starts ends all
+/// members before it. So only the last one answers.
 pub(crate) fn in_turn<TO: Carrier>(
     interaction: Interaction,
     members: impl Iterator<Item = impl FnOnce() -> Result<TO>>,
@@ -328,7 +328,7 @@ mod tests {
         };
         let many = make_composition(vec![noise(10.0); 100]).unwrap().map(&1).unwrap();
         let epsilon = many.epsilon(1e-5).unwrap();
-        // Between the necessary lower bound and 0.1 % more; basic composition gives 10.
+        // The value is between a necessary lower bound and 0.1 % more. Basic composition gives 10.
         let loss = many.loss().unwrap();
         assert!(loss.delta_below(epsilon * 0.999).unwrap() > 1e-5);
         assert!(loss.delta(epsilon).unwrap() < 1.001e-5 && epsilon < 5.0);

@@ -31,13 +31,13 @@ pub use path::PathMetric;
 /// discrete.
 ///
 /// # Postcondition
-/// The release and the measure are those of the measurement.
+/// The release and the measure do not change.
 ///
 /// # Map
 /// Let `k` be the smaller of `size` and the number of records that `d_in` counts, and take the loss
-/// of the measurement at `d_in / size`, rounded up to whole records. Where both data sets have the
-/// same public number of records, and the metric counts added and removed records, a step replaces
-/// a record, and has length 2. The loss at `d_in` is
+/// of the measurement at `d_in / size`, rounded up to whole records. If the number of records is
+/// public, and the metric counts added and removed records, a step replaces a record, and has
+/// length 2. The loss at `d_in` is
 ///
 /// | measure | loss of a step | loss of `k` steps |
 /// |---|---|---|
@@ -49,7 +49,7 @@ pub use path::PathMetric;
 ///
 /// rounded up. Exact parts stay exact. A curve in Renyi divergence takes at most 1024 evaluations
 /// for each of its orders: for larger `k`, neighbouring orders are rounded up to one order.
-/// [`Sampled`] losses, which are those of a mechanism on populations, grow as others do.
+/// [`Sampled`] losses are losses of a mechanism on populations, and grow in the same way.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. By the claim of [`PathMetric`] there are members
@@ -62,15 +62,15 @@ pub use path::PathMetric;
 /// `P_0(S) <= e^(k epsilon) P_k(S) + delta (1 + ... + e^((k - 1) epsilon))`.
 ///
 /// *Profiles.* The same holds with another epsilon for each step, which may be negative: the
-/// complement of `S` gives `P_0(S) <= e^-x P_1(S) + 1 - e^-x (1 - delta(x))`. Every choice of them
-/// whose sum is at most epsilon gives a bound. So the search for a good choice affects how tight
-/// the bound is, but not whether it holds. (The least is what the `k`-fold composition of the
-/// trade-off curve gives: Dong, Roth, Su 2022, on group privacy.)
+/// complement of `S` gives `P_0(S) <= e^-x P_1(S) + 1 - e^-x (1 - delta(x))`. Every choice of
+/// epsilons whose sum is at most epsilon gives a bound. So the search for a good choice affects how
+/// tight the bound is, but not whether it holds. (The smallest of these bounds is given by the
+/// `k`-fold composition of the trade-off curve: Dong, Roth, Su 2022, on group privacy.)
 ///
-/// *Renyi.* Let `s_i = k a (a - 1) / (k (a - 1) + i)`, which falls from `s_0 = a` to `s_k = a - 1`,
-/// and write `t_i = s_i - s_(i+1)`, which add up to 1, and `b_i = s_i / t_i`. One computes
+/// *Renyi.* Let `s_i = k a (a - 1) / (k (a - 1) + i)`, which decreases from `s_0 = a` to
+/// `s_k = a - 1`. Let `t_i = s_i - s_(i+1)`; these add up to 1. Let `b_i = s_i / t_i`. One computes
 /// `b_i = k (a - 1) + i + 1` and `t_i (b_i - 1) = s_(i+1)`. So the density of `P_0` to the power
-/// `a`, times that of `P_k` to `1 - a`, is the product over `i < k` of
+/// `a`, times the density of `P_k` to the power `1 - a`, is the product over `i < k` of
 /// `p_i^(b_i t_i) p_(i+1)^((1 - b_i) t_i)`, since for `0 < i < k` the power of `p_i` is
 /// `s_i - s_i = 0`. By Hölder's inequality for the weights `t_i`,
 /// `(a - 1) D_a(P_0 | P_k) <= sum_i t_i (b_i - 1) D_(b_i)(P_i | P_(i+1))`, that is
@@ -84,7 +84,7 @@ pub use path::PathMetric;
 ///
 /// # Errors
 /// * `MakeMeasurement` when `size` is 0, or no paths are known in the space
-/// * from the map: those of the measurement's map at the shorter distance
+/// * from the map: the errors of the measurement's map at the shorter distance
 ///
 /// # Example
 /// ```

@@ -16,8 +16,9 @@ use crate::{Scale, make_noisy_max};
 
 /// Make a measurement that chooses the index of a good score, as [`make_noisy_max`] does.
 ///
-/// The measure is the max-divergence. Despite the name the noise is exponential, which chooses
-/// better. [`make_gumbel_max`](crate::make_gumbel_max) has Gumbel noise at the same loss.
+/// The measure is the max-divergence. Despite the name, the noise is exponential. At the same loss
+/// it finds a good index more often than Gumbel noise does.
+/// [`make_gumbel_max`](crate::make_gumbel_max) has Gumbel noise at the same loss.
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the L-infinity distance or the range distance

@@ -13,7 +13,7 @@
 //! - [`make_gumbel_max`] chooses the index of a good score.
 //! - [`make_noisy_max`] and [`make_noisy_top_k`] choose one or several, under two privacy measures;
 //!   [`make_report_noisy_max_gumbel`] is an older name of the first.
-//! - [`make_sparse_vector`] tells which of many queries exceed a threshold, and costs only for
+//! - [`make_sparse_vector`] tells which of many queries exceed a threshold, and has a loss only for
 //!   those that do; [`make_above_threshold`] does the same for the numbers of a vector.
 //! - [`make_randomized_response_bool`] and [`make_randomized_response`] tell the truth with a known
 //!   probability; [`make_randomized_response_bitvec`] does the same for each bit of a vector.
@@ -22,7 +22,8 @@
 //! - [`make_fully_adaptive_composition`], [`make_privacy_filter`] and [`make_adaptive_composition`]
 //!   answer questions one after the other: without a limit, within a budget, or by a plan.
 //! - [`make_select_private_candidate`] repeats a release until its score is good enough.
-//! - [`make_parallel_composition`] makes a release of each part of a data set, at the cost of one.
+//! - [`make_parallel_composition`] makes a release of each part of a data set. One record is in one
+//!   part, so the loss at one record is the loss of one release.
 //! - [`accounting`] composes losses as tightly as theory allows.
 //! - [`samplers`] draw the noise, with exactly the probabilities that the proofs assume.
 //!
@@ -100,15 +101,15 @@ mod threshold;
 
 // Noise on numbers.
 pub use noise::{
-    ContinuousNumber, GaussianLoss, GaussianMetric, GaussianNumber, GeometricNumber, LaplaceLoss,
-    LaplaceMetric, LaplaceNumber, NoiseMeasure, Numbers, Scale, make_canonical_noise,
+    BigNoiseDistribution, ContinuousGaussian, Gaussian, GeometricNumber, Laplace,
+    NoiseDistribution, NoiseLoss, NoiseMeasure, NoiseNumber, Numbers, Scale, make_canonical_noise,
     make_continuous_gaussian, make_gaussian, make_gaussian_in, make_geometric, make_laplace,
     make_laplace_in, make_noise,
 };
 // Noise on the numbers of a map, and a threshold that hides rare keys.
 pub use threshold::{
-    NoiseThresholdMeasure, ThresholdMeasure, ThresholdNumber, make_gaussian_threshold,
-    make_laplace_threshold, make_noise_threshold,
+    NoiseThresholdMeasure, ThresholdNumber, make_gaussian_threshold, make_laplace_threshold,
+    make_noise_threshold,
 };
 // A noisy map that answers for any key.
 pub use alp_queryable::make_alp_queryable;

@@ -1,13 +1,25 @@
 //! The shared parts of all additive noise mechanisms, and the mechanism that follows the measure.
 
+/// Call a macro with each number type and the types of its distances.
+macro_rules! each_number {
+    ($register:ident) => {
+        $register! {
+            i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64;
+            u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; usize: usize, f64;
+            u128: f64; opendp_core::IBig: f64; f32: f32, f64; f64: f64;
+        }
+    };
+}
+
 // Constructors.
 mod canonical_noise;
 mod continuous_gaussian;
-pub(crate) mod gaussian;
+mod gaussian;
 mod geometric;
-pub(crate) mod laplace;
+mod laplace;
 
-// Losses, arguments and arithmetic of several mechanisms.
+// Distributions, losses, arguments and arithmetic of several mechanisms.
+pub(crate) mod distribution;
 mod loss;
 pub(crate) mod numbers;
 pub(crate) mod quotient;
@@ -15,22 +27,25 @@ mod scale;
 
 use std::sync::OnceLock;
 
-use opendp_core::random::{Failing, NoEntropy, RandomSource, with_secure};
+use opendp_core::random::{Failing, with_secure};
 use opendp_core::{
-    AbsoluteDistance, AtomDomain, Error, Function, IBig, L1Distance, L2Distance, MaxDivergence,
-    Measure, Measurement, MetricOn, OfAnyNumber, PrivacyMap, Result, Space, TheMeasure,
-    VectorDomain, ZeroConcentratedDivergence,
+    AbsoluteDistance, AtomDomain, Error, Function, L1Distance, L2Distance, MaxDivergence, Measure,
+    Measurement, MetricOn, OfAnyNumber, PrivacyMap, Result, Space, TheMeasure, VectorDomain,
+    ZeroConcentratedDivergence,
 };
 
 use crate::accuracy;
 use crate::samplers::{Dyadic, IntegerTable};
 
 pub use canonical_noise::make_canonical_noise;
-pub use continuous_gaussian::{ContinuousNumber, make_continuous_gaussian};
-pub use gaussian::{GaussianNumber, make_gaussian, make_gaussian_in};
+pub use continuous_gaussian::make_continuous_gaussian;
+pub use distribution::{
+    BigNoiseDistribution, ContinuousGaussian, Gaussian, Laplace, NoiseDistribution, NoiseNumber,
+};
+pub use gaussian::{make_gaussian, make_gaussian_in};
 pub use geometric::{GeometricNumber, make_geometric};
-pub use laplace::{LaplaceNumber, make_laplace, make_laplace_in};
-pub use loss::{GaussianLoss, GaussianMetric, LaplaceLoss, LaplaceMetric};
+pub use laplace::{make_laplace, make_laplace_in};
+pub use loss::NoiseLoss;
 pub use numbers::Numbers;
 pub use scale::Scale;
 
@@ -39,7 +54,7 @@ pub trait NoiseMeasure<D: Numbers, M: MetricOn<D>>: Measure {
     /// Make that mechanism.
     ///
     /// # Errors
-    /// Those of its constructor.
+    /// The errors of its constructor.
     fn make(
         input: Space<D, M>,
         scale: Scale,
@@ -51,8 +66,8 @@ pub trait NoiseMeasure<D: Numbers, M: MetricOn<D>>: Measure {
 impl<D, M> NoiseMeasure<D, M> for MaxDivergence
 where
     D: Numbers,
-    D::Number: LaplaceNumber,
-    M: MetricOn<D> + LaplaceMetric<MaxDivergence>,
+    D::Number: NoiseNumber<Laplace>,
+    M: MetricOn<D> + NoiseLoss<Laplace, MaxDivergence>,
 {
     fn make(
         input: Space<D, M>,
@@ -65,8 +80,8 @@ where
 impl<D, M> NoiseMeasure<D, M> for ZeroConcentratedDivergence
 where
     D: Numbers,
-    D::Number: GaussianNumber,
-    M: MetricOn<D> + GaussianMetric<ZeroConcentratedDivergence>,
+    D::Number: NoiseNumber<Gaussian>,
+    M: MetricOn<D> + NoiseLoss<Gaussian, ZeroConcentratedDivergence>,
 {
     fn make(
         input: Space<D, M>,
@@ -88,20 +103,20 @@ where
 /// * `k` - the exponent of the lattice that float releases lie on. Integers accept only null or 0
 ///
 /// # Precondition
-/// That of [`make_laplace`] or [`make_gaussian`].
+/// The precondition of [`make_laplace`] or [`make_gaussian`].
 ///
 /// # Postcondition
 /// The measurement is the one that [`make_laplace`] or [`make_gaussian`] makes of the other
 /// arguments.
 ///
 /// # Map
-/// That of [`make_laplace`] or [`make_gaussian`].
+/// The map of [`make_laplace`] or [`make_gaussian`].
 ///
 /// # Proof
 /// Each measure calls the constructor whose loss it states.
 ///
 /// # Errors
-/// Those of [`make_laplace`] or [`make_gaussian`].
+/// The errors of [`make_laplace`] or [`make_gaussian`].
 ///
 /// # Example
 /// ```
@@ -153,45 +168,50 @@ macro_rules! register_at {
         }
     )+};
 }
-// Each number type, with the types of its distances.
-register_at! {
-    i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64; IBig: f64;
-    u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; u128: f64; usize: usize, f64;
-    f32: f32, f64; f64: f64;
+each_number!(register_at);
+
+/// Build a measurement that adds noise of a distribution to each number, discrete on integers, with
+/// the loss that the metric states.
+pub(crate) fn noise_in<N, D, M, MO>(
+    input: Space<D, M>,
+    scale: Scale,
+    k: Option<i32>,
+) -> Result<Measurement<D, M, MO, D::Carrier>>
+where
+    N: NoiseDistribution,
+    D: Numbers,
+    D::Number: NoiseNumber<N>,
+    M: MetricOn<D> + NoiseLoss<N, MO>,
+    MO: Measure + Default,
+{
+    let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
+    let map = map_of::<N, _, _>(scale, lattice.is_none());
+    Ok(add_noise_of::<N, _, _, _>(input, scale, lattice, map))
 }
-
-/// A family of noise distributions that can be added to a number.
-pub(crate) trait Noise<T> {
-    /// Prepare the noise of a scale, if that is faster.
-    fn prepare(scale: f64) -> Option<IntegerTable>;
-    /// Add exact noise of a scale, prepared or not; scale 0 draws nothing. A float is then rounded
-    /// to the lattice `2^k`.
-    fn add<S: RandomSource>(
-        x: T,
-        prepared: Option<&IntegerTable>,
-        scale: f64,
-        k: i32,
-        source: &mut S,
-    ) -> Result<T, NoEntropy>;
+/// Build the map, which is the same for all integers and the same for all floats.
+pub(crate) fn map_of<N, M, MO>(scale: Scale, integers: bool) -> PrivacyMap<M, MO>
+where
+    N: NoiseDistribution,
+    M: NoiseLoss<N, MO>,
+    MO: Measure + Default,
+{
+    PrivacyMap::new(move |d_in: &M::Distance| match integers {
+        false => M::loss(d_in, scale),
+        true => M::loss_of_integers(d_in, scale),
+    })
+    .with_exact(move |d_in| M::exact_loss(d_in, scale))
 }
-
-/// A bound on noise of a scale, on a lattice or of integers, except with a given probability.
-pub(crate) type Bound = fn(Scale, Option<i32>, f64) -> Result<f64>;
-
-/// Build a measurement that adds independent noise to each number.
-///
-/// The caller proves the map, and that noise of the family exceeds `bound` with probability at most
-/// its last argument.
+/// Build a measurement that adds independent noise to each number. The caller proves the map.
 pub(crate) fn add_noise_of<N, D, M, MO>(
     input: Space<D, M>,
     scale: Scale,
     lattice: Option<i32>,
     map: PrivacyMap<M, MO>,
-    bound: Bound,
 ) -> Measurement<D, M, MO, D::Carrier>
 where
-    N: Noise<D::Number>,
+    N: NoiseDistribution,
     D: Numbers,
+    D::Number: NoiseNumber<N>,
     M: MetricOn<D>,
     MO: Measure + Default,
 {
@@ -199,20 +219,29 @@ where
     let function = adding::<N, D>(scale.value(), lattice.unwrap_or(0));
     let bound = move |alpha| {
         accuracy::check(alpha)?;
-        Ok(accuracy::each(bound(scale, lattice, alpha)?, count))
+        Ok(accuracy::each(N::accuracy(scale, lattice, alpha)?, count))
     };
     Measurement::new(input, MO::default(), function, map).with_accuracy(bound)
 }
 /// Build the function, which is the same for all types of distances and all measures.
-fn adding<N: Noise<D::Number>, D: Numbers>(scale: f64, k: i32) -> Function<D::Carrier, D::Carrier> {
-    let prepared = Prepared::new(scale, N::prepare);
+fn adding<N, D>(scale: f64, k: i32) -> Function<D::Carrier, D::Carrier>
+where
+    N: NoiseDistribution,
+    D: Numbers,
+    D::Number: NoiseNumber<N>,
+{
+    let prepared = Prepared::new::<N, D::Number>(scale);
     Function::map(move |data: &D::Carrier| {
         let released = if scale == 0.0 {
             // There is nothing to draw, so this source has no words.
-            D::try_map(data, |x| N::add(x, None, 0.0, k, &mut Failing::default()))
+            D::try_map(data, |x| {
+                NoiseNumber::<N>::add_noise(x, None, 0.0, k, &mut Failing::default())
+            })
         } else {
             let table = prepared.table();
-            with_secure(|source| D::try_map(data, |x| N::add(x, table, scale, k, source)))
+            with_secure(|source| {
+                D::try_map(data, |x| NoiseNumber::<N>::add_noise(x, table, scale, k, source))
+            })
         };
         Ok(released?)
     })
@@ -225,8 +254,8 @@ pub(crate) struct Prepared {
     table: OnceLock<Option<IntegerTable>>,
 }
 impl Prepared {
-    pub(crate) fn new(scale: f64, prepare: fn(f64) -> Option<IntegerTable>) -> Self {
-        Prepared { scale, prepare, table: OnceLock::new() }
+    pub(crate) fn new<N: NoiseDistribution, T: NoiseNumber<N>>(scale: f64) -> Self {
+        Prepared { scale, prepare: T::table, table: OnceLock::new() }
     }
     pub(crate) fn table(&self) -> Option<&IntegerTable> {
         self.table.get_or_init(|| (self.prepare)(self.scale)).as_ref()

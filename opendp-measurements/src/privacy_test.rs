@@ -1,6 +1,6 @@
-//! The privacy maps against the distributions of the releases: exactly where these are known, and
-//! by draws from both of two neighbours. Each test by draws must refuse a mechanism with half the
-//! noise.
+//! Tests of the privacy maps against the distributions of releases on two neighbours. Known
+//! distributions are compared exactly, the others by draws. Each test by draws must refuse a
+//! mechanism with half the noise.
 
 use opendp_core::arith::Number;
 use opendp_core::{
@@ -24,8 +24,8 @@ fn probabilities(x: i8, s: f64) -> Vec<f64> {
         .map(|r| {
             let distance = (f64::from(r) - f64::from(x)).abs();
             match r {
-                // Saturation collects a tail; the tail that contains 0 is the complement of the
-                // other.
+                // Saturation adds up a tail. The tail that contains 0 is the complement of the
+                // other tail.
                 i8::MIN | i8::MAX if distance == 0.0 => 1.0 - tail(1.0, s),
                 i8::MIN | i8::MAX => tail(distance, s),
                 _ => centre * (-distance / s).exp(),
@@ -163,7 +163,7 @@ fn draws_of_a_vector_keep_to_the_map() {
 fn draws_of_an_integer_keep_to_the_map() {
     let input = Space::new(AtomDomain::<u8>::default(), AbsoluteDistance::<u8>::new()).unwrap();
     let release = |scale| make_laplace(input.clone(), Scale::new(scale).unwrap(), None).unwrap();
-    // Saturation at 0 collects half of the noise of the first.
+    // For the input 0, saturation releases 0 for half of the noise.
     let epsilon = release(2.0).map(&2).unwrap();
     let events: [&dyn Fn(&u8) -> bool; 3] = [&|r| *r == 0, &|r| 2 <= *r, &|r| *r == 1];
     assert!(excess(&release(2.0), (&0, &2), epsilon, &events) < 6.0);

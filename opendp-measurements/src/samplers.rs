@@ -1,7 +1,7 @@
 //! Exact samplers: every output has exactly the probability of its formula.
 //!
 //! Each sampler draws the digits of uniform reals lazily (Karney 2016, arXiv:1303.6257). Floats
-//! with a proven error bound decide nearly every draw. If their intervals leave a doubt, more
+//! with a proven error bound decide nearly every draw. If their intervals do not decide, more
 //! digits are drawn and big integers decide. No rounding ever changes a probability, so a privacy
 //! proof about the real-valued mechanism holds for the program. All samplers assume a
 //! [`RandomSource`] of independent uniform words.
@@ -11,15 +11,16 @@
 //! Mechanisms draw discrete noise of a small scale on machine integers, Laplace up to 146 and
 //! Gaussian up to 386, from an [`IntegerTable`]. The time does not depend on the noise: one word,
 //! one load and the same instructions for every value. There are two exceptions. First, saturation
-//! of a sum at the end of a narrow type may be a branch; the release shows it, too. Second, at most
-//! one draw from a table in 500 000, or in `2^38` up to scale 73, takes microseconds. Nearly all of
-//! these are large.
+//! of a sum at the end of a narrow type may be a branch; the release shows it, too. Second, a few
+//! draws from a table take microseconds: at most one in 500 000, or one in `2^38` for scales up to
+//! 73. The noise of nearly all these draws is large.
 //!
-//! **All other samplers leak a little through time.** No loop counts up to the noise, but rejected
-//! and doubtful points take longer, and their number depends on where the point is.
-//! `opendp-bench --leakage` times 30 000 releases of a number, leaves out the slowest 2 %, and
-//! correlates the ranks of time and of the magnitude of the noise. By chance alone the root mean
-//! square of this correlation is 0.006. Medians of 18 reports, on a busy machine with 2 cores:
+//! **All other samplers leak a little through time.** No loop counts up to the noise. But points
+//! that are rejected, or that floats cannot decide, take longer, and their frequency depends on the
+//! value of the noise. `opendp-bench --leakage` times 30 000 releases of a number, leaves out the
+//! slowest 2 %, and correlates the ranks of time and of the magnitude of the noise. By chance alone
+//! the root mean square of this correlation is 0.006. Medians of 18 reports, on a busy machine with
+//! 2 cores:
 //!
 //! | noise | correlation |
 //! |---|---|

@@ -54,7 +54,7 @@ pub trait SelectionMeasure: Measure<Distance = f64> {
     /// float.
     ///
     /// # Errors
-    /// Those of [`loss`](SelectionMeasure::loss).
+    /// The errors of [`loss`](SelectionMeasure::loss).
     fn exact_loss(range: &Exact, k: usize) -> Result<Exact> {
         Exact::from_f64(Self::loss(range.to_f64_up(), k)?)
     }

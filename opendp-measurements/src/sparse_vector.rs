@@ -21,7 +21,7 @@ pub use above_threshold::make_above_threshold;
 /// A question for [`make_sparse_vector`]: a number computed from the data.
 pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDistance<Q>>;
 
-/// Make a measurement that tells which queries exceed a threshold, and costs only for these.
+/// Make a measurement that tells which queries exceed a threshold, and has a loss only for these.
 ///
 /// This is the sparse vector technique. It answers any number of queries, until `limit` of them
 /// have been above the threshold. Each query may depend on the earlier answers.
@@ -31,18 +31,18 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// * `d_in` - the distance of data sets to which `sensitivity` applies
 /// * `sensitivity` - the most that a query may change between data sets at that distance
 /// * `threshold` - the number that the queries are compared with
-/// * `limit` - the most answers that may be above
+/// * `limit` - the maximum number of answers that are above
 /// * `scales` - the scales of the noise on the threshold and of the noise on each query
 /// * `monotonic` - the promise that all queries change in the same direction
 ///
 /// # Precondition
-/// `d_in` and `sensitivity` are distances, the latter finite; `threshold` is not NaN; `limit` is at
-/// least 1.
+/// `d_in` and `sensitivity` are distances, and `sensitivity` is finite. `threshold` is not NaN.
+/// `limit` is at least 1.
 ///
 /// With `monotonic`, the analyst makes a promise that the code cannot check: for any two data sets
-/// at distance at most `d_in`, either no asked query is larger on the first, or no asked query is
-/// smaller on the first. Counts of rows keep the promise if data sets differ only by added rows, or
-/// only by removed rows, but not by both, and not by changed rows.
+/// at distance at most `d_in`, either all asked queries are at least as large on the first, or all
+/// are at most as large on the first. Counts of rows keep the promise if data sets differ only by
+/// added rows, or only by removed rows, but not by both, and not by changed rows.
 ///
 /// # Postcondition
 /// The release is a queryable. A question is a transformation from `input` to a number. It is
@@ -64,21 +64,21 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// This fixes the queries `q_1, ..., q_n`, because each is a function of the earlier answers;
 /// refusals are such functions, too. Let `A` be the set of queries with the answer `true`; there
 /// are at most `limit`. Let `p` be the density of the noise on the threshold `t`, of scale `s`, and
-/// `K_i` the independent noise on the queries, of scale `r`. The comparisons are those of the real
+/// `K_i` the independent noise on the queries, of scale `r`. The comparisons are between the real
 /// numbers `q_i(x) + K_i` and `t + z`, so the answers have the probability
 ///
 /// `P(x) = integral p(z) prod_(i not in A) P[K_i < t + z - q_i(x)]`
 /// `prod_(i in A) P[K_i >= t + z - q_i(x)] dz`.
 ///
 /// Write `w` for the sensitivity, so that `|q_i(x) - q_i(y)| <= w`. Compare the integrand of `x` at
-/// `z` with that of `y` at `z + w`. `p(z) <= exp(w / s) p(z + w)`. For `i` not in `A`,
-/// `t + z - q_i(x) <= t + z + w - q_i(y)`, so its factor is no larger than that of `y`. For `i` in
+/// `z` with the integrand of `y` at `z + w`. `p(z) <= exp(w / s) p(z + w)`. For `i` not in `A`,
+/// `t + z - q_i(x) <= t + z + w - q_i(y)`, so its factor is at most the factor of `y`. For `i` in
 /// `A`, `t + z + w - q_i(y)` exceeds `t + z - q_i(x)` by at most `2 w`, and
 /// `P[K >= a] <= exp(b / r) P[K >= a + b]` for `b >= 0`, so its factor is at most `exp(2 w / r)`
-/// times that of `y`. As `z + w` runs over all reals when `z` does,
+/// times the factor of `y`. As `z + w` runs over all reals when `z` does,
 /// `P(x) <= exp(w / s + limit 2 w / r) P(y)`.
 ///
-/// *Monotonic.* If all `q_i(x) <= q_i(y)`, the excess above is at most `w` and not `2 w`. If all
+/// *Monotonic.* If all `q_i(x) <= q_i(y)`, the excess above is at most `w` instead of `2 w`. If all
 /// `q_i(x) >= q_i(y)`, compare both integrands at `z`: the factors not in `A` are no larger for
 /// `x`, those in `A` are at most `exp(w / r)` times as large. In both cases
 /// `P(x) <= exp(w / s + limit w / r) P(y)`.
@@ -93,8 +93,8 @@ pub type Query<DI, MI, T, Q> = Transformation<DI, MI, AtomDomain<T>, AbsoluteDis
 /// # Errors
 /// * `MakeMeasurement`, `InvalidDistance` or `FailedMap` when an argument is not as above
 /// * from the queryable: `BudgetExceeded` when `limit` answers were above, and when a query is too
-///   sensitive; `DomainMismatch` or `MetricMismatch` when it does not start from `input`; those of
-///   the query and of its map
+///   sensitive; `DomainMismatch` or `MetricMismatch` when it does not start from `input`; the
+///   errors of the query and of its map
 /// * from the map: `FailedMap` when the distance exceeds `d_in`; `Overflow` when the loss exceeds
 ///   all floats
 ///
@@ -139,7 +139,7 @@ where
     Q: Distance + Number,
     f64: InfCast<Q>,
 {
-    let d_in = input.metric().settle(d_in).map_err(|error| error.at("argument `d_in`"))?;
+    let d_in = input.metric().read_distance(d_in).map_err(|error| error.at("argument `d_in`"))?;
     d_in.check()?;
     sensitivity.check()?;
     let threshold = Threshold::new(threshold, limit, scales)?;

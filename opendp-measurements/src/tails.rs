@@ -16,7 +16,7 @@ use opendp_core::{Error, Result};
 use crate::Scale;
 use crate::samplers::Dyadic;
 
-/// The digits that enclosures carry relative to their magnitude.
+/// The number of bits of enclosures, relative to their magnitude.
 const BITS: usize = 128;
 /// The digits of arguments and sums behind the binary point.
 const FRACTION: usize = 192;
@@ -135,9 +135,9 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// `integral_m^inf w + w(m) / 2 - w'(m) / 12 + R`, with
 /// `|R| <= max |B_3| / 6 integral_m^inf |w'''|` and `max |B_3| = sqrt(3) / 36`. With `x = m / s`,
 /// `-w'(m) = x w(m) / s`; and the last integral is the variation of
-/// `w''(z) = ((z / s)^2 - 1) w(z) / s^2`, which falls to 0 beyond `sqrt(3) s`, its peak, and varies
-/// by `(1 + 4 exp(-3/2)) / s^2` over all `z >= 0`. All is divided by `s sqrt(2 pi)`, so the first
-/// term becomes the Gaussian tail.
+/// `w''(z) = ((z / s)^2 - 1) w(z) / s^2`. This function has its maximum at `sqrt(3) s` and
+/// decreases to 0 beyond it. So its variation over all `z >= 0` is `(1 + 4 exp(-3/2)) / s^2`. All
+/// is divided by `s sqrt(2 pi)`, so the first term becomes the Gaussian tail.
 ///
 /// *From `x = 40` on* the tail is below all floats: `w(z) <= w(m) exp(-(z - m) m / s^2)` for
 /// `z >= m`, so the tail is at most `w(m) / (W (1 - exp(-x / s)))`, where `w(m) <= exp(-800)` and

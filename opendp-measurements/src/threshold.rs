@@ -12,14 +12,14 @@ use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number};
 use opendp_core::erased::AnyDistance;
 use opendp_core::random::{Failing, NoEntropy, with_secure};
 use opendp_core::{
-    AbsoluteDistance, AnyNumber, Approximate, AtomDomain, Distance, Error, Function, HashableAtom,
-    L0PInfDistance, MapDomain, MaxDivergence, Measure, Measurement, Metric, NumberMetric,
-    OfAnyNumber, PrivacyMap, Result, Space, ZeroConcentratedDivergence,
+    AbsoluteDistance, AnyNumber, AtomDomain, Distance, Error, Function, HashableAtom,
+    L0PInfDistance, MapDomain, Measure, Measurement, Metric, NumberMetric, OfAnyNumber, PrivacyMap,
+    Result, Space,
 };
 
 use crate::noise::quotient::finite_distance;
-use crate::noise::{Noise, Prepared, lattice};
-use crate::{Scale, accuracy};
+use crate::noise::{Prepared, lattice};
+use crate::{NoiseDistribution, NoiseNumber, Scale, accuracy};
 
 pub use gaussian_threshold::make_gaussian_threshold;
 pub use laplace_threshold::make_laplace_threshold;
@@ -27,18 +27,19 @@ pub use noise_threshold::{NoiseThresholdMeasure, make_noise_threshold};
 pub use threshold_number::ThresholdNumber;
 
 /// A map of numbers and a metric on it.
-pub(crate) type Parts<K, V, M> = Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, M>;
+pub(crate) type MapSpace<K, V, M> = Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, M>;
 /// A measurement that releases some of the numbers of a map.
 pub(crate) type Release<K, V, M, MO> =
     Measurement<MapDomain<AtomDomain<K>, AtomDomain<V>>, M, MO, HashMap<K, V>>;
 /// The metric whose type of numbers is known only at run time.
-pub(crate) type OpenParts<const P: usize> = OfAnyNumber<L0PInfDistance<P, AbsoluteDistance<f64>>>;
+pub(crate) type AnyMapMetric<const P: usize> =
+    OfAnyNumber<L0PInfDistance<P, AbsoluteDistance<f64>>>;
 
 /// The metric that a threshold needs: the number of changed numbers, their changes in the `P`-norm,
 /// and the largest change.
 pub(crate) trait ThresholdMetric<const P: usize>: Metric {
     /// Bound the loss of a threshold. The proof is that of `make_laplace_threshold`.
-    fn loss<N: ThresholdNoise<P, V>, V: ThresholdNumber>(
+    fn loss<N: ThresholdNoise<P>, V: ThresholdNumber + NoiseNumber<N>>(
         d_in: &Self::Distance,
         scale: Scale,
         threshold: V,
@@ -51,7 +52,7 @@ where
     f64: InfCast<Q>,
     i128: InfCast<Q>,
 {
-    fn loss<N: ThresholdNoise<P, V>, V: ThresholdNumber>(
+    fn loss<N: ThresholdNoise<P>, V: ThresholdNumber + NoiseNumber<N>>(
         d_in: &(u32, Q, Q),
         scale: Scale,
         threshold: V,
@@ -60,11 +61,11 @@ where
         loss::<P, N, V, Q>(*d_in, scale, threshold, lattice)
     }
 }
-impl<const P: usize> ThresholdMetric<P> for OpenParts<P>
+impl<const P: usize> ThresholdMetric<P> for AnyMapMetric<P>
 where
     L0PInfDistance<P, AbsoluteDistance<f64>>: NumberMetric,
 {
-    fn loss<N: ThresholdNoise<P, V>, V: ThresholdNumber>(
+    fn loss<N: ThresholdNoise<P>, V: ThresholdNumber + NoiseNumber<N>>(
         d_in: &AnyDistance,
         scale: Scale,
         threshold: V,
@@ -89,19 +90,15 @@ fn no_count() -> Error {
     Error::FailedCast("d_in: expected a count and two numbers of the same type".into())
 }
 
-/// A privacy measure in which noise and a threshold have a known loss, when the changes of all
-/// numbers are bounded in the `P`-norm.
+/// The loss of one threshold mechanism, when the changes of all numbers are bounded in the
+/// `P`-norm.
 ///
 /// An implementation claims: the loss is at most `(loss, delta)` if, for each of two data sets,
 /// there is an event of probability at least `1 - delta`, and, conditioned on these events, the
-/// divergence of the releases is at most the `loss` of Laplace noise under the max-divergence, for
-/// `P = 1`, or of Gaussian noise under zero-concentrated divergence, for `P = 2`.
-pub trait ThresholdMeasure<const P: usize>: Measure<Distance = (f64, f64)> + Default {}
-impl ThresholdMeasure<1> for Approximate<MaxDivergence> {}
-impl ThresholdMeasure<2> for Approximate<ZeroConcentratedDivergence> {}
-
-/// One threshold mechanism: its noise and its loss.
-pub(crate) trait ThresholdNoise<const P: usize, V>: Noise<V> {
+/// divergence of the releases is at most the `loss` of the noise.
+pub(crate) trait ThresholdNoise<const P: usize>: NoiseDistribution {
+    /// The measure of that loss.
+    type Measure: Measure<Distance = (f64, f64)> + Default;
     /// Bound the loss of numbers that change by `norm` in the `P`-norm, at most `parts` of them,
     /// each by `change` at most. The scale is not 0.
     fn loss<Q>(parts: u32, norm: Q, change: Q, scale: Scale) -> Result<f64>
@@ -109,65 +106,63 @@ pub(crate) trait ThresholdNoise<const P: usize, V>: Noise<V> {
         Q: Number + InfCast<u32>,
         f64: InfCast<Q>,
         i128: InfCast<Q>;
-    /// Bound the probability that noise is at least `t`.
-    fn tail(scale: Scale, t: f64) -> Result<f64>;
-    /// Bound the noise, except with probability alpha.
-    fn accuracy(scale: Scale, k: Option<i32>, alpha: f64) -> Result<f64>;
+    /// Bound the probability that noise is at least `t`: of an integer, or of a float before it is
+    /// rounded.
+    fn tail(scale: Scale, t: f64, integers: bool) -> Result<f64>;
 }
 
 /// Build a measurement that adds noise to each number and keeps those that reach the threshold.
-pub(crate) fn threshold_of<const P: usize, N, K, V, M, MO>(
-    input: Parts<K, V, M>,
+pub(crate) fn threshold_of<const P: usize, N, K, V, M>(
+    input: MapSpace<K, V, M>,
     scale: Scale,
     threshold: V,
     k: Option<i32>,
-) -> Result<Release<K, V, M, MO>>
+) -> Result<Release<K, V, M, N::Measure>>
 where
-    N: ThresholdNoise<P, V>,
+    N: ThresholdNoise<P>,
     K: HashableAtom,
-    V: ThresholdNumber,
+    V: ThresholdNumber + NoiseNumber<N>,
     M: ThresholdMetric<P>,
-    MO: ThresholdMeasure<P>,
 {
     threshold.check_threshold()?;
-    let lattice = lattice(V::LATTICES, scale, k)?;
-    let function = keeping::<P, N, K, V>(scale.value(), threshold, lattice.unwrap_or(0));
-    let map = losing::<P, N, V, M, MO>(scale, threshold, lattice);
-    Ok(Measurement::new(input, MO::default(), function, map).with_accuracy(move |alpha| {
+    let lattice = lattice(<V as NoiseNumber<N>>::LATTICES, scale, k)?;
+    let function = keeping::<N, K, V>(scale.value(), threshold, lattice.unwrap_or(0));
+    let map = losing::<P, N, V, M>(scale, threshold, lattice);
+    Ok(Measurement::new(input, N::Measure::default(), function, map).with_accuracy(move |alpha| {
         accuracy::check(alpha)?;
         Ok(accuracy::each(N::accuracy(scale, lattice, alpha)?, None))
     }))
 }
 
 /// Build the function, which is the same for all types of distances.
-fn keeping<const P: usize, N, K, V>(
-    scale: f64,
-    threshold: V,
-    k: i32,
-) -> Function<HashMap<K, V>, HashMap<K, V>>
+fn keeping<N, K, V>(scale: f64, threshold: V, k: i32) -> Function<HashMap<K, V>, HashMap<K, V>>
 where
-    N: ThresholdNoise<P, V>,
+    N: NoiseDistribution,
     K: HashableAtom,
-    V: ThresholdNumber,
+    V: ThresholdNumber + NoiseNumber<N>,
 {
-    kept_of(threshold, noising::<P, N, V>(scale, k))
+    kept_of(threshold, noising::<N, V>(scale, k))
 }
 /// A function that adds noise to a slice of numbers, the same for all types of keys.
 type Noising<V> = Box<dyn Fn(&mut [V]) -> Result<(), NoEntropy> + Send + Sync>;
 
-fn noising<const P: usize, N, V>(scale: f64, k: i32) -> Noising<V>
+fn noising<N, V>(scale: f64, k: i32) -> Noising<V>
 where
-    N: ThresholdNoise<P, V>,
-    V: ThresholdNumber,
+    N: NoiseDistribution,
+    V: ThresholdNumber + NoiseNumber<N>,
 {
-    let prepared = Prepared::new(scale, N::prepare);
+    let prepared = Prepared::new::<N, V>(scale);
     Box::new(move |numbers| {
         if scale == 0.0 {
             // There is nothing to draw, so this source has no words.
-            return each(numbers, |x| N::add(x, None, 0.0, k, &mut Failing::default()));
+            return each(numbers, |x| {
+                NoiseNumber::<N>::add_noise(x, None, 0.0, k, &mut Failing::default())
+            });
         }
         let table = prepared.table();
-        with_secure(|source| each(numbers, |x| N::add(x, table, scale, k, source)))
+        with_secure(|source| {
+            each(numbers, |x| NoiseNumber::<N>::add_noise(x, table, scale, k, source))
+        })
     })
 }
 fn each<V: Copy>(
@@ -188,16 +183,15 @@ where
     Function::map(move |data: &HashMap<K, V>| Ok(reaching(data, threshold, &*noising)?))
 }
 /// Build the privacy map, which is the same for all types of keys.
-fn losing<const P: usize, N, V, M, MO>(
+fn losing<const P: usize, N, V, M>(
     scale: Scale,
     threshold: V,
     lattice: Option<i32>,
-) -> PrivacyMap<M, MO>
+) -> PrivacyMap<M, N::Measure>
 where
-    N: ThresholdNoise<P, V>,
-    V: ThresholdNumber,
+    N: ThresholdNoise<P>,
+    V: ThresholdNumber + NoiseNumber<N>,
     M: ThresholdMetric<P>,
-    MO: ThresholdMeasure<P>,
 {
     PrivacyMap::new(move |d_in: &M::Distance| M::loss::<N, V>(d_in, scale, threshold, lattice))
 }
@@ -205,8 +199,8 @@ where
 /// Add noise to each nonzero number and keep those that reach the threshold, in a map whose layout
 /// reveals nothing else.
 ///
-/// The order in which a map lists its keys, and its capacity, depend on its past: on the number of
-/// earlier keys and on the order of insertions. The new map has the capacity that its own keys
+/// A map's capacity, and the order in which it lists its keys, depend on its history: on the number
+/// of earlier keys and on the order of insertions. The new map has the capacity that its own keys
 /// need, and they are inserted in the order of their hashes.
 fn reaching<K, V>(
     data: &HashMap<K, V>,
@@ -220,7 +214,7 @@ where
     let mut entries = Vec::with_capacity(data.len());
     let mut numbers = Vec::with_capacity(data.len());
     for (key, number) in data {
-        // To the metric, a key with the number 0 is an absent key.
+        // The metric does not distinguish a key with the number 0 from an absent key.
         if *number != V::zero() {
             entries.push(key);
             numbers.push(*number);
@@ -254,15 +248,16 @@ fn loss<const P: usize, N, V, Q>(
     lattice: Option<i32>,
 ) -> Result<(f64, f64)>
 where
-    N: ThresholdNoise<P, V>,
-    V: ThresholdNumber,
+    N: ThresholdNoise<P>,
+    V: ThresholdNumber + NoiseNumber<N>,
     Q: Number + InfCast<u32>,
     f64: InfCast<Q>,
     i128: InfCast<Q>,
 {
     // Integers change by integers. The sum of their changes is an integer; their Euclidean length
     // is not.
-    let whole = |d| if V::LATTICES.is_none() { floor(d) } else { d };
+    let integers = <V as NoiseNumber<N>>::LATTICES.is_none();
+    let whole = |d| if integers { floor(d) } else { d };
     let norm = if P == 1 { whole(norm) } else { norm };
     // No change exceeds the norm. One of these bounds is finite unless both are infinite.
     let change = finite_distance(whole(if norm < change { norm } else { change }))?;
@@ -279,7 +274,7 @@ where
              {change}"
         )));
     };
-    Ok((loss, any_of(parts, N::tail(scale, gap)?)?))
+    Ok((loss, any_of(parts, N::tail(scale, gap, integers)?)?))
 }
 
 /// Round a distance down to an integer; leave a distance that is too large for this to matter.

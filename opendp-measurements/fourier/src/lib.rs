@@ -1,7 +1,7 @@
 //! Fourier transforms of real numbers.
 //!
-//! The transforms of the crate `rustfft` are generic, so every caller compiles them again: half a
-//! million instructions. Here they are compiled once, for `f64`, separately from code that changes.
+//! The transforms of the crate `rustfft` are generic, so every caller would compile them again:
+//! half a million instructions. This crate compiles them once, for `f64`, and rarely changes.
 //!
 //! ```
 //! use opendp_fourier::Transform;

@@ -6,11 +6,14 @@ use std::sync::Arc;
 use opendp_core::arith::{Directed, InfCast};
 use opendp_core::{Error, Result};
 
-use super::inversion::{Inversion, Target};
+use super::integer_game::IntegerGame;
+use super::inversion::Target;
 use super::pair::DominatingPair;
 use super::plan::{PairCount, Plan, convolve, smallest};
 use super::simplified::{Simplified, reveals};
 use super::{ConcentratedPair, concentrated_delta, concentrated_epsilon};
+
+mod waves;
 
 /// A certified interval: it contains the exact value for the dominating pairs.
 ///
@@ -52,7 +55,7 @@ impl Certified {
     }
 }
 
-/// Return the `rho` of some releases, if nothing else is known of them.
+/// Return the `rho` of some releases, if only their `rho` is known.
 fn concentrated(pair: &Arc<dyn DominatingPair>, count: u64) -> Option<f64> {
     let rho = pair.only_above().then(|| pair.concentrated())??;
     let only = pair.between(count).is_none() && pair.integer_gaussian().is_none();
@@ -183,7 +186,8 @@ impl Account {
         }
         let known = self.rho().and_then(|rho| concentrated_delta(rho, epsilon).ok());
         let delta = self.worst(|parts| self.delta_of(parts, epsilon, Side::Above))?;
-        Ok(known.map_or(delta, |known| known.min(delta)))
+        let delta = known.map_or(delta, |known| known.min(delta));
+        Ok(self.game(delta).map_or(delta, |game| game.delta(epsilon).min(delta)))
     }
     /// Bound delta at an epsilon from below.
     ///
@@ -214,9 +218,18 @@ impl Account {
         }
         let known = self.rho().and_then(|rho| concentrated_epsilon(rho, delta).ok());
         let epsilon = self.worst(|parts| self.epsilon_of(parts, delta, Side::Above))?.min(most);
-        Ok(known.map_or(epsilon, |known| known.min(epsilon)))
+        let epsilon = known.map_or(epsilon, |known| known.min(epsilon));
+        Ok(self.game(delta).map_or(epsilon, |game| game.epsilon(delta).min(epsilon)))
     }
-    /// Return the `rho` of everything, if nothing else is known of it.
+    /// Return the game of a few equal releases of vectors of integers, if there is nothing else,
+    /// for deltas from about the given one on.
+    fn game(&self, delta: f64) -> Option<IntegerGame> {
+        let [(pair, count)] = &self.parts[..] else { return None };
+        let (square, scale) = pair.integer_gaussian().filter(|_| pair.only_above())?;
+        let whole = (1.0..1e6).contains(&square) && square.fract() == 0.0;
+        whole.then(|| IntegerGame::new(square as u64, scale, *count, delta / 2.0))?
+    }
+    /// Return the `rho` of all releases, if only this `rho` is known.
     pub(super) fn only_rho(&self) -> Option<f64> {
         match &self.parts[..] {
             [(pair, count)] => concentrated(pair, *count),
@@ -291,13 +304,7 @@ impl Account {
         if parts.is_empty() {
             return Ok(0.0);
         }
-        if let Some(found) = self.inverted_delta(parts, epsilon) {
-            return Ok(found.of(side));
-        }
-        if side == Side::Above
-            && MANY <= parts.len()
-            && let Some(delta) = self.smoothed_delta(parts, epsilon)
-        {
+        if let Some(delta) = self.inverted_delta(parts, epsilon, side) {
             return Ok(delta);
         }
         let plan = Plan::of(parts, Target::Epsilon(epsilon), self.tolerance);
@@ -346,42 +353,6 @@ impl Account {
             Side::Below => sum.delta_below(epsilon),
         };
         Ok(smallest(bound, delta, side, plan.target, sum.window()))
-    }
-    /// Bound delta from above without a grid, if the pairs are many and different.
-    fn smoothed_delta(&self, parts: &[PairCount], epsilon: f64) -> Option<f64> {
-        let sum = Inversion::smoothed(parts, Target::Epsilon(epsilon), self.tolerance)?;
-        self.exact(&sum, epsilon).map(|found| found.upper)
-    }
-    /// Enclose delta without a grid, if the result is within the tolerance.
-    fn inverted_delta(&self, parts: &[PairCount], epsilon: f64) -> Option<Certified> {
-        let sum = Inversion::of(parts, Target::Epsilon(epsilon), self.tolerance)?;
-        self.exact(&sum, epsilon)
-    }
-    /// Bound epsilon without a grid, if the result is within the tolerance.
-    fn inverted_epsilon(&self, parts: &[PairCount], delta: f64, side: Side) -> Option<f64> {
-        let target = Target::Delta(delta);
-        let of = |sum: Inversion| self.epsilon_of_waves(&sum, delta, side);
-        match Inversion::of(parts, target, self.tolerance).and_then(of) {
-            None if side == Side::Above && MANY <= parts.len() => {
-                Inversion::smoothed(parts, target, self.tolerance).and_then(of)
-            }
-            found => found,
-        }
-    }
-    fn epsilon_of_waves(&self, sum: &Inversion, delta: f64, side: Side) -> Option<f64> {
-        let bound = |epsilon: f64| match side {
-            Side::Above => sum.delta_above(epsilon),
-            Side::Below => sum.delta_below(epsilon),
-        };
-        let (first, last) = sum.window();
-        let epsilon = smallest(bound, delta, side, sum.expected, (first, last));
-        let inside = (first <= 0.0 || first < epsilon) && epsilon < last;
-        (inside && self.exact(sum, epsilon).is_some()).then_some(epsilon)
-    }
-    /// Enclose delta at an epsilon, if the result is within the tolerance.
-    fn exact(&self, sum: &Inversion, epsilon: f64) -> Option<Certified> {
-        let (lower, upper) = (sum.delta_below(epsilon), sum.delta_above(epsilon));
-        (upper - lower <= self.tolerance * upper).then_some(Certified { lower, upper })
     }
 }
 

@@ -1,4 +1,4 @@
-//! An account of an epsilon and a delta that composes tightly, whatever is asked next.
+//! An account of an epsilon and a delta that composes tightly for any next question.
 
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
@@ -7,7 +7,7 @@ use super::joined::{joined_mu, mu_of_pure};
 use super::pot::Pot;
 use super::way::{GAUSSIAN_FIRST, ONLY_GAUSSIAN, ONLY_OTHERS, OTHERS_FIRST, Way, square};
 
-/// What a release loses, as an [`AdaptiveAccount`] is charged for it.
+/// The loss of a release, in the form that an [`AdaptiveAccount`] charges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdaptiveLoss {
     /// The release is `(epsilon, delta)`-DP.
@@ -65,36 +65,39 @@ impl Default for Room {
 ///
 /// # What is proved
 ///
-/// The releases together are `(epsilon, delta)`-DP for the budget, even if each of them, and the
-/// decision to go on, depends on all earlier answers.
+/// The releases together are `(epsilon, delta)`-DP for the budget, even if each release, and the
+/// decision to continue, depends on all earlier answers.
 ///
 /// *One filter.* Let `R(s)` be randomized response of loss `s`, and `N(b)` the normal shift of size
 /// `b`. Claim: an interaction that filter `j` admits to its end is dominated by `R(S)` and `N(B)`
-/// side by side. By induction over the number of releases: let the first one lose `e` of `S`. Given
-/// any answer, the rest is dominated by `R(S - e)` and `N(B)`, the same pair for all answers; so
-/// the whole is dominated by `R(e)`, `R(S - e)` and `N(B)` side by side (adaptive composition of
-/// dominating pairs: Zhu, Dong, Wang 2022, Theorem 10). `R(e)` and `R(S - e)` together are `S`-DP,
-/// so dominated by `R(S)` (Kairouz, Oh, Viswanath 2015). If the first release loses `m` of `B^2`
-/// instead, the same holds with `N(sqrt m)` and `N(sqrt(B^2 - m))`, which together are `N(B)`
-/// (Dong, Roth, Su 2022, on their composition). With Gaussian noise alone this is the filter of
-/// Smith, Thakurta 2022 (also: Koskela, Tobaben, Honkela 2023). An interaction without a limit on
-/// their number has the supremum of the deltas of its beginnings.
+/// side by side. The proof is by induction over the number of releases. Let the first release lose
+/// `e` of `S`. Given any answer, the rest is dominated by `R(S - e)` and `N(B)`. This pair is the
+/// same for all answers. So the whole is dominated by `R(e)`, `R(S - e)` and `N(B)` side by side
+/// (adaptive composition of dominating pairs: Zhu, Dong, Wang 2022, Theorem 10). `R(e)` and
+/// `R(S - e)` together are `S`-DP, so `R(S)` dominates them (Kairouz, Oh, Viswanath 2015). If the
+/// first release loses `m` of `B^2` instead, the same holds with `N(sqrt m)` and
+/// `N(sqrt(B^2 - m))`, which together are `N(B)` (Dong, Roth, Su 2022, on their composition). With
+/// Gaussian noise alone this is the filter of Smith, Thakurta 2022 (also: Koskela, Tobaben, Honkela
+/// 2023). The delta of an interaction with any number of releases is the supremum of the deltas
+/// after finitely many releases.
 ///
 /// *Deltas.* A release that is `(e, d)`-DP reveals all with probability `d` and is `e`-DP otherwise
 /// (Kairouz, Oh, Viswanath 2015). Some release reveals all with probability at most the sum of the
-/// `d`, which has a limit `D` of its own. The simple filter adds up those of Gaussian noise, too.
+/// `d`, which has a limit `D` of its own. The simple filter also adds up the deltas of Gaussian
+/// noise.
 ///
-/// *Several filters.* Let `E` be a set of transcripts, and `E_j` those of its transcripts to which
-/// filter `j` is the first that has admitted all. The interaction that stops when filter `j` would
-/// be exceeded does not stop in `E_j`. So `P(E_j) - e^epsilon Q(E_j)` is at most the delta `H_j` of
-/// filter `j` at the budget's epsilon, apart from what is revealed. So
+/// *Several filters.* Let `E` be a set of transcripts. Let `E_j` be the subset in which filter `j`
+/// is the first filter that has admitted all releases. The interaction that stops when filter `j`
+/// would be exceeded does not stop in `E_j`. So `P(E_j) - e^epsilon Q(E_j)` is at most the delta
+/// `H_j` of filter `j` at the budget's epsilon, apart from what is revealed. So
 /// `P(E) - e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
 ///
-/// How delta is divided into `D` and the `H_j` is decided when the first release is charged, by its
-/// kind and by whether it is the only one. At that time there is no answer to depend on. Of 64
-/// parts, `D` has 2, the Gaussian filter 56, each mixed one 1 and the simple one 3 if the first
-/// release takes a smaller part of the Gaussian filter than of epsilon, as Gaussian noise does;
-/// otherwise they have 40, 4, 4 and 8. The only release has all of delta.
+/// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
+/// on the kind of this release and on whether it is the only one. At that time there are no
+/// answers, so the division cannot depend on any. Delta has 64 parts. If the first release takes a
+/// smaller part of the Gaussian filter than of epsilon, as Gaussian noise does, `D` gets 2 parts,
+/// the Gaussian filter 56, each mixed filter 1 and the simple filter 3. Otherwise they get 40, 4, 4
+/// and 8. A release that is the only one gets all of delta.
 ///
 /// | releases | composition | adaptivity | theorem |
 /// |---|---|---|---|
@@ -121,8 +124,8 @@ impl Default for Room {
 pub struct AdaptiveAccount {
     epsilon: Exact,
     delta: Exact,
-    /// The ways to divide delta: for Gaussian noise first, and for other releases first. One is
-    /// left when the first release has been charged.
+    /// The ways to divide delta: for Gaussian noise first, and for other releases first. After the
+    /// first release is charged, only one of them remains.
     ways: Vec<Way>,
     began: bool,
     /// Whether there is only one release.
@@ -157,7 +160,7 @@ impl AdaptiveAccount {
     /// Find the largest losses of a kind of release that fit a share.
     ///
     /// # Errors
-    /// Those of the computation.
+    /// The errors of the computation.
     pub fn room(&self, share: &Share, kind: Kind) -> Result<Room> {
         let mut best = Room::default();
         for way in &self.ways {
@@ -210,7 +213,7 @@ impl AdaptiveAccount {
         let way = Way { deltas: deltas.clone(), spent: Exact::ZERO, pots: vec![pot] };
         AdaptiveAccount { began: true, ..AdaptiveAccount::of(epsilon, delta) }.with(vec![way])
     }
-    /// Return what each filter has left that admits all releases so far.
+    /// Return the remaining room of each filter that has admitted all releases so far.
     pub fn filters(&self) -> Vec<Room> {
         let ways = self.ways.iter().flat_map(|way| way.pots.iter().map(move |pot| (way, pot)));
         let room = |(way, pot): (&Way, &Pot)| Room {
@@ -228,22 +231,21 @@ impl AdaptiveAccount {
     pub fn admits(&self, loss: &AdaptiveLoss) -> bool {
         self.clone().charge(loss).is_ok()
     }
-    /// Return the epsilon and the delta that one more release could have that takes all that is
-    /// left, rounded down.
+    /// Return the largest epsilon and delta that one more release could have, rounded down.
     ///
     /// # Errors
-    /// Those of the computation.
+    /// The errors of the computation.
     pub fn left(&self) -> Result<(Exact, Exact)> {
         match self.ways.first() {
             Some(way) if self.began => way.left(&self.epsilon),
             _ => Ok((self.epsilon.clone(), self.delta.clone())),
         }
     }
-    /// Return an epsilon and a delta of all releases so far, rounded up: those of releases that are
-    /// fixed in advance. At any stage the budget holds for releases chosen in view of answers.
+    /// Return an epsilon and a delta of all releases so far, rounded up, as if the releases were
+    /// fixed in advance. For releases chosen in view of answers, the budget holds at any time.
     ///
     /// # Errors
-    /// Those of the computation.
+    /// The errors of the computation.
     pub fn spent(&self) -> Result<(Exact, Exact)> {
         match self.ways.first() {
             // The filter is within its limits, so within the budget's epsilon.

@@ -97,7 +97,7 @@ impl Basic {
         members.map(|(i, member)| delta_at(member, epsilon(i))).collect()
     }
     /// Let each member take the point that is cheapest at one price of delta. Use the lowest or the
-    /// highest price at which the two sums fit.
+    /// highest price at which the sum of the epsilons and the sum of the deltas satisfy `fits`.
     fn at_best_price(
         &self,
         of: impl Fn(&CurvePoints) -> &Vec<EpsilonDelta>,
@@ -180,8 +180,8 @@ impl CurvePoints {
 }
 /// Evaluate a curve at about thirty places, and find its steps to the last digit.
 ///
-/// Half of a step has all of its height. For a curve without steps, one evaluation in the middle
-/// shows it.
+/// If an interval contains a step of the curve, one half of the interval contains the whole height
+/// of the step. For a curve without steps, one evaluation in the middle shows it.
 fn points(member: &PrivacyProfile) -> Vec<EpsilonDelta> {
     let at = |epsilon: f64| (epsilon, delta_at(member, epsilon));
     let mut list = vec![at(0.0)];
@@ -256,7 +256,7 @@ mod tests {
         assert!(all.delta(1.6 + 1e-12).unwrap() <= 0.001_001 * (1.0 + 1e-12));
         assert!(all.epsilon(0.001_001 * (1.0 + 1e-12)).unwrap() <= 1.6 * (1.0 + 1e-12));
         assert_eq!(all.epsilon(1e-9).unwrap(), f64::INFINITY);
-        // The control: a grid moves them up.
+        // The control: a grid increases delta and epsilon.
         assert!(joined(&all).delta(1.6).unwrap() > 0.001_001);
         assert!(joined(&all).epsilon(0.001_001).unwrap() > 1.6001);
     }
@@ -272,7 +272,7 @@ mod tests {
         assert!(all.epsilon(0.0).unwrap() <= 1.8 + 1e-12);
         assert_eq!(all.delta(1.8 + 1e-12).unwrap(), 0.0);
         assert_eq!(joined(&all).epsilon(0.0).unwrap(), f64::INFINITY);
-        // If basic composition is poor, it is not what is reported.
+        // A poor bound from basic composition is not reported.
         let basic = Basic::new(profiles.to_vec()).epsilon(0.1, f64::INFINITY).unwrap();
         assert!(all.epsilon(0.1).unwrap() < 0.95 * basic, "{basic}");
     }

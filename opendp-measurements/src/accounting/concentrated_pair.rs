@@ -10,8 +10,8 @@ use super::{CurvePair, concentrated_delta, concentrated_epsilon};
 /// A mechanism known only to be `rho`-zero-concentrated differentially private.
 ///
 /// Compositions of such mechanisms are `(sum rho)`-zero-concentrated (Bun, Steinke 2016, Lemma
-/// 2.3). So an account keeps one such pair, with the sum, and converts it to a profile once. In an
-/// account with other pairs this profile is used, as [`CurvePair`].
+/// 2.3). So an account keeps one such pair, with the sum, and converts it to a profile once. If the
+/// account has other pairs, this profile is composed with them as a [`CurvePair`].
 #[derive(Clone)]
 pub struct ConcentratedPair {
     rho: f64,

@@ -51,83 +51,98 @@ fn failed(_: Failed) -> Error {
 /// Zimmermann 2007), a tabulated root by less than `2 u`: below `6 u` for each level. Packing a
 /// real transform into a complex one of half the length adds a level and doubles what came before
 /// (compare Higham 2002, Theorem 24.2; Brisebarre, Joldes, Muller, Nanes, Picot 2020).
-fn transform_error(n: usize) -> f64 {
+pub(super) fn transform_error(n: usize) -> f64 {
     16.0 * (f64::from(n.ilog2()) + 2.0) * U
 }
 
-impl Convolution {
-    /// Convolve `parts`, each to its power, on a window of `n` losses about `centre`.
-    ///
-    /// The error of a product of powers of transforms is, for each frequency, at most
-    /// `prod m^k * sum k e / m`, where `m` bounds the modulus of a transform and `e` its error
-    /// (mean value theorem); the mean over frequencies bounds the error of every mass.
-    pub(crate) fn new(
-        parts: &[(Arc<DiscreteLoss>, u64)],
-        tilt: f64,
-        centre: f64,
-        n: usize,
-        limit: f64,
-    ) -> Result<Convolution> {
-        let step = parts.first().map_or(1.0, |(part, _)| part.step);
+/// The masses of a part, tilted and of total 1 up to rounding.
+struct TiltedMasses {
+    values: Vec<f64>,
+    /// The logarithm of the factor of normalisation. Any value is valid.
+    log: f64,
+    /// Bounds the sum of all errors.
+    error: f64,
+}
+
+impl TiltedMasses {
+    fn new(part: &DiscreteLoss, tilt: f64) -> TiltedMasses {
+        let (log, ..) = part.cumulant(tilt);
+        let mut values = Vec::with_capacity(part.mass.len());
+        let mut error = 0.0;
+        for (i, &mass) in part.mass.iter().enumerate() {
+            let exponent = tilt * part.loss(i) - log;
+            let value = if mass > 0.0 { mass * exp(exponent) } else { 0.0 };
+            // exp errs by 8 u, its argument by 4 u times the magnitudes of its terms.
+            error += value * (24.0 + 4.0 * (exponent.abs() + (tilt * part.loss(i)).abs()));
+            values.push(value);
+        }
+        TiltedMasses { values, log, error: error * U }
+    }
+}
+
+/// A product of powers of transforms.
+///
+/// The error of a product of powers of transforms is, for each frequency, at most
+/// `prod m^k * sum k e / m`, where `m` bounds the modulus of a transform and `e` its error (mean
+/// value theorem). The mean over frequencies bounds the error of every mass.
+struct Spectra {
+    transform: Transform,
+    spectrum: Vec<Complex>,
+    folded: Vec<f64>,
+    product: Vec<Complex>,
+    errors: Vec<f64>,
+    bounds: Vec<f64>,
+}
+
+impl Spectra {
+    fn new(n: usize) -> Spectra {
         let transform = Transform::of_length(n);
         let bins = n / 2 + 1;
-        let mut product: Vec<Complex> = vec![Complex::new(1.0, 0.0); bins];
-        let mut errors = vec![0.0f64; bins];
-        let mut bounds = vec![1.0f64; bins];
-        let (mut scale, mut scale_error, mut shift) = (0.0, 0.0, 0.0);
-        let (mut lost, mut finite_log) = (0.0, 0.0);
-        let mut spectrum = transform.spectrum();
-        let mut folded = vec![0.0f64; n];
-        for (part, count) in parts {
-            let power = *count as f64;
-            // The tilted masses, of total 1 up to rounding. Any constant `log` is valid.
-            let (log, ..) = part.cumulant(tilt);
-            let mut tilted = Vec::with_capacity(part.mass.len());
-            let mut own_error = 0.0;
-            for (i, &mass) in part.mass.iter().enumerate() {
-                let exponent = tilt * part.loss(i) - log;
-                let value = if mass > 0.0 { mass * exp(exponent) } else { 0.0 };
-                // exp errs by 8 u, its argument by 4 u times the magnitudes of its terms.
-                own_error += value * (24.0 + 4.0 * (exponent.abs() + (tilt * part.loss(i)).abs()));
-                tilted.push(value);
-            }
-            own_error *= U;
-            let total = sum(&tilted);
-            folded.fill(0.0);
-            for (i, value) in tilted.iter().enumerate() {
-                let place = (part.first + i as i64).rem_euclid(n as i64) as usize;
-                folded[place] += value;
-            }
-            own_error += total * U * (tilted.len() / n + 2) as f64;
-            transform.forward(&mut folded, &mut spectrum).map_err(failed)?;
-            let error = own_error + transform_error(n) * total;
-            if !(error < 1e-6) {
-                return Err(Error::FailedMap("a loss distribution is too wide to compose".into()));
-            }
-            for ((z, result), (sum, bound)) in
-                spectrum.iter().zip(&mut product).zip(errors.iter_mut().zip(&mut bounds))
-            {
-                let square = z.norm_sqr();
-                // |z|^k <= e^(-k (1 - |z|^2) / 2) < e^-100, so the power is negligible.
-                if *bound == 0.0 || power * (1.0 - square) > 200.0 {
-                    *bound = 0.0;
-                    continue;
-                }
-                let modulus = square.sqrt() * (1.0 + 4.0 * U) + error;
-                *result *= raise(*z, *count);
-                *sum += power * (error + 8.0 * U * modulus) / modulus;
-                *bound *= modulus.powi(i32::try_from(*count).unwrap_or(i32::MAX));
-            }
-            scale += power * log;
-            scale_error += 4.0 * parts.len() as f64 * U * (power * log).abs();
-            shift += power * part.shift;
-            // (F + I)^k - F^k = F^k ((1 + I / F)^k - 1) is the mass with an infinite loss.
-            let finite = sum(&part.mass);
-            finite_log += power * (ln(finite) + 64.0 * U);
-            lost += power * ln_1p(part.infinite / finite);
+        Spectra {
+            spectrum: transform.spectrum(),
+            transform,
+            folded: vec![0.0; n],
+            product: vec![Complex::new(1.0, 0.0); bins],
+            errors: vec![0.0; bins],
+            bounds: vec![1.0; bins],
         }
+    }
+    /// Multiply by a power of the transform of tilted masses, the first at the index `first`.
+    fn multiply(&mut self, first: i64, tilted: &TiltedMasses, count: u64) -> Result<()> {
+        let (n, power) = (self.folded.len(), count as f64);
+        let total = sum(&tilted.values);
+        self.folded.fill(0.0);
+        for (i, value) in tilted.values.iter().enumerate() {
+            let place = (first + i as i64).rem_euclid(n as i64) as usize;
+            self.folded[place] += value;
+        }
+        let folds = total * U * (tilted.values.len() / n + 2) as f64;
+        self.transform.forward(&mut self.folded, &mut self.spectrum).map_err(failed)?;
+        let error = tilted.error + folds + transform_error(n) * total;
+        if !(error < 1e-6) {
+            return Err(Error::FailedMap("a loss distribution is too wide to compose".into()));
+        }
+        let results = self.spectrum.iter().zip(&mut self.product);
+        for ((z, result), (sum, bound)) in results.zip(self.errors.iter_mut().zip(&mut self.bounds))
+        {
+            let square = z.norm_sqr();
+            // |z|^k <= e^(-k (1 - |z|^2) / 2) < e^-100, so the power is negligible.
+            if *bound == 0.0 || power * (1.0 - square) > 200.0 {
+                *bound = 0.0;
+                continue;
+            }
+            let modulus = square.sqrt() * (1.0 + 4.0 * U) + error;
+            *result *= raise(*z, count);
+            *sum += power * (error + 8.0 * U * modulus) / modulus;
+            *bound *= modulus.powi(i32::try_from(count).unwrap_or(i32::MAX));
+        }
+        Ok(())
+    }
+    /// Return the masses with this transform, from index 0 on, and a bound on the error of each.
+    fn masses(mut self) -> Result<(Vec<f64>, f64)> {
+        let n = self.folded.len();
         let (mut total_error, mut total) = (1e-40 * n as f64, 0.0);
-        for ((result, sum), bound) in product.iter_mut().zip(&errors).zip(&bounds) {
+        for ((result, sum), bound) in self.product.iter_mut().zip(&self.errors).zip(&self.bounds) {
             if *bound == 0.0 {
                 *result = Complex::new(0.0, 0.0);
                 continue;
@@ -136,38 +151,62 @@ impl Convolution {
             total += 2.0 * 1.01 * bound;
         }
         // The first and the last frequency of a real transform are real.
-        product[0].im = 0.0;
-        product[bins - 1].im = 0.0;
+        for end in [0, n / 2] {
+            self.product[end].im = 0.0;
+        }
         let mut cyclic = vec![0.0f64; n];
-        transform.backward(&mut product, &mut cyclic).map_err(failed)?;
+        self.transform.backward(&mut self.product, &mut cyclic).map_err(failed)?;
         let n_inverse = 1.0 / n as f64;
-        let error = (total_error + transform_error(n) * total) * n_inverse;
+        for mass in &mut cyclic {
+            *mass = (*mass * n_inverse).max(0.0);
+        }
+        Ok((cyclic, (total_error + transform_error(n) * total) * n_inverse))
+    }
+}
+
+impl Convolution {
+    /// Convolve `parts`, each to its power, on a window of `n` losses about `centre`.
+    pub(crate) fn new(
+        parts: &[(Arc<DiscreteLoss>, u64)],
+        tilt: f64,
+        centre: f64,
+        n: usize,
+        limit: f64,
+    ) -> Result<Convolution> {
+        let step = parts.first().map_or(1.0, |(part, _)| part.step);
+        let mut spectra = Spectra::new(n);
+        let (mut scale, mut scale_error, mut shift) = (0.0, 0.0, 0.0);
+        let (mut lost, mut finite_log) = (0.0, 0.0);
+        for (part, count) in parts {
+            let power = *count as f64;
+            let tilted = TiltedMasses::new(part, tilt);
+            spectra.multiply(part.first, &tilted, *count)?;
+            scale += power * tilted.log;
+            scale_error += 4.0 * parts.len() as f64 * U * (power * tilted.log).abs();
+            shift += power * part.shift;
+            // (F + I)^k - F^k = F^k ((1 + I / F)^k - 1) is the mass with an infinite loss.
+            let finite = sum(&part.mass);
+            finite_log += power * (ln(finite) + 64.0 * U);
+            lost += power * ln_1p(part.infinite / finite);
+        }
+        let (mut mass, error) = spectra.masses()?;
         let middle = (centre / step).round();
         if !(middle.abs() < 4_503_599_627_370_496.0) {
             return Err(Error::FailedMap("the losses are too far from 0 for their spread".into()));
         }
         let first = middle as i64 - n as i64 / 2;
-        let at = first.rem_euclid(n as i64) as usize;
-        cyclic.rotate_left(at);
-        for mass in &mut cyclic {
-            *mass = (*mass * n_inverse).max(0.0);
-        }
-        let infinite = exp(finite_log) * exp_m1(lost) * (1.0 + 1e-12);
+        mass.rotate_left(first.rem_euclid(n as i64) as usize);
+        let ends = (first as f64 * step, (first + n as i64) as f64 * step);
         let mut convolution = Convolution {
             step,
             tilt,
             first,
-            mass: cyclic,
+            mass,
             error,
-            outside: outside(
-                parts,
-                tilt,
-                (first as f64 * step, (first + n as i64) as f64 * step),
-                limit,
-            ),
+            outside: outside(parts, tilt, ends, limit),
             scale,
             scale_error: scale_error + 1e-15,
-            infinite,
+            infinite: exp(finite_log) * exp_m1(lost) * (1.0 + 1e-12),
             shift,
             suffixes: Vec::new(),
         };

@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::elementary::{U, exp, exp_m1};
+use super::listed_transform::{Atoms, TiltedList};
 use super::pair::{Buckets, DominatingPair, Grid};
+use super::transform::Tilted;
 
 /// A mechanism known only by its privacy profile.
 ///
@@ -127,6 +129,15 @@ impl DominatingPair for CurvePair {
         }
         buckets.above += hull.infinite;
         buckets
+    }
+    fn tilted(&self, tilt: f64, _: f64) -> Option<Box<dyn Tilted>> {
+        let hull = self.hull();
+        let atoms: Vec<(f64, f64)> = hull.atoms.iter().map(|(loss, p, _)| (*loss, *p)).collect();
+        let finite: f64 = atoms.iter().map(|(_, mass)| mass).sum();
+        let all = (finite + hull.infinite) * (1.0 + 1e-12);
+        let list = Atoms { atoms, relative: 64.0 * U, blur: 0.0 };
+        let found = TiltedList::new(list, tilt)?.with_infinite((hull.infinite, all));
+        Some(Box::new(found))
     }
 }
 

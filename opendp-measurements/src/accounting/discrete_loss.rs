@@ -8,10 +8,10 @@ use super::pair::{Buckets, Grid};
 /// A positive measure of losses on the multiples of a step, and at infinity.
 ///
 /// Its profile is `infinite + sum_i mass[i] max(0, 1 - e^(epsilon - x_i))`. Measures are compared
-/// by their profiles at all `epsilon`. A measure becomes larger by more mass, by mass moved up, and
-/// by mass spread so that the totals of mass and of `e^-x` times mass stay. If `A <= A'` and
-/// `B <= B'` then `A * B <= A' * B'` for convolutions, since the profile of `A * B` is
-/// `B(inf) + integral A(epsilon - x) dB(x)` and is monotone in `A`, and in `B` by symmetry.
+/// by their profiles at all `epsilon`. A measure becomes larger if mass is added, if mass is moved
+/// up, or if mass is spread while the totals of mass and of `e^-x` times mass stay the same. If
+/// `A <= A'` and `B <= B'` then `A * B <= A' * B'` for convolutions, since the profile of `A * B`
+/// is `B(inf) + integral A(epsilon - x) dB(x)` and is monotone in `A`, and in `B` by symmetry.
 #[derive(Clone, Debug)]
 pub(crate) struct DiscreteLoss {
     pub(crate) step: f64,
@@ -33,8 +33,8 @@ impl DiscreteLoss {
     /// The mass `p` of a bucket goes to its two edges `x`, `x + h` so that `q` stays: the upper
     /// edge gets `b = (p - q e^x) / (1 - e^-h)`. At the given edges the profile is exact. Between
     /// them it is linear in `e^epsilon`, while the true one is convex. Rounding and the errors of
-    /// `p` and `q` enlarge `b` and the total, so both directions are upward. Outputs above the grid
-    /// get an infinite loss, and outputs below it the lowest one.
+    /// `p` and `q` are applied so that `b` and the total become larger. Outputs above the grid get
+    /// an infinite loss, and outputs below it the lowest one.
     pub(crate) fn above(buckets: &Buckets, grid: &Grid) -> Self {
         let mut mass = vec![0.0; grid.count + 1];
         let widen = 1.0 + 2.0 * buckets.relative + ROUNDING;

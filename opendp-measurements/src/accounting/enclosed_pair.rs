@@ -14,14 +14,14 @@ use super::{GaussianPair, SampledPair};
 ///
 /// Let `(P, Q)` be the pair of all these releases, and `f` the `failure`. The contract is:
 /// - `A` is the pair of `times` releases with `above`. For every epsilon of any sign the
-///   hockey-stick divergence of `(P, Q)` is at most `f` plus `1 - f` times that of `A`. So `(P, Q)`
-///   is dominated by `A` together with an event of probability `f` in which everything is lost. So
-///   compositions lose at most the delta of all `A`, plus the sum of all `f`.
+///   hockey-stick divergence of `(P, Q)` is at most `f` plus `1 - f` times the divergence of `A`.
+///   So `(P, Q)` is dominated by `A` together with an event of probability `f` in which everything
+///   is lost. So compositions lose at most the delta of all `A`, plus the sum of all `f`.
 /// - `(C, D)` is the pair of `times` releases with `below`. A function of the output, possibly
 ///   random, maps `P` to at least `(1 - f) C` and `Q` to at most `D / (1 - f)`. In a composition
-///   let `C` and `D` stand for the products, `F <= 1/3` for the sum of all `f`, and take the event
-///   that is best for them, where `C - e^epsilon D = delta`. The composition has at least
-///   `delta - F C - (1 / (1 - F) - 1) e^epsilon D` there, which is at least `delta - 3 F`, as
+///   let `C` and `D` be the products, and let `F <= 1/3` be the sum of all `f`. Take the best event
+///   for `C` and `D`, where `C - e^epsilon D = delta`. For this event the composition has at least
+///   `delta - F C - (1 / (1 - F) - 1) e^epsilon D`. This is at least `delta - 3 F`, because
 ///   `e^epsilon D <= C <= 1`.
 #[derive(Clone, Debug)]
 pub struct Between {
@@ -94,17 +94,17 @@ impl EnclosedPair {
     /// `s^2 - v`, then `y` has the probability `e^(-(y - c)^2 / (2 s^2)) / sqrt(2 pi s^2)`, up to a
     /// factor of at most `1 / (1 - h)`, because two normal variables add up to one of variance
     /// `s^2`. The discrete noise has this probability up to a factor in `[1 / (1 + h), 1]`. So its
-    /// law is `1 - f` times that of `y` and `f` times some other law, with
+    /// law is `1 - f` times the law of `y` plus `f` times some other law, with
     /// `f = 1 - (1 - h) / (1 + h)`.
     ///
     /// *Below.* Add a normal variable of variance `v` to the discrete noise about `c`. The density
     /// at `x` is the density of a normal variable of variance `s^2 + v`, times
     /// `sum_y e^(-(y - y0)^2 / (2 t)) / sqrt(2 pi t)`, divided by `W / sqrt(2 pi s^2)`. Here
     /// `t = s^2 v / (s^2 + v) >= w`, `y0` depends on `x` and `c`, and `W` is the sum of
-    /// `e^(-y^2 / (2 s^2))`. Both are in `[1 - h, 1 + h]`, the second at least 1.
+    /// `e^(-y^2 / (2 s^2))`. Both quotients are in `[1 - h, 1 + h]`, and the second is at least 1.
     ///
-    /// The failures of independent numbers add up. What remains is normal noise on a vector whose
-    /// length is at most the distance. It loses as much as on one number (Dong, Roth, Su 2022).
+    /// The failures of independent numbers add up. The rest is normal noise on a vector whose
+    /// length is at most the distance. Its loss is the loss on one number (Dong, Roth, Su 2022).
     ///
     /// # Errors
     /// `Overflow` when a quotient is not finite.
@@ -127,8 +127,8 @@ impl EnclosedPair {
         let noise = LogConcaveNoise::DiscreteGaussian { scale };
         EnclosedPair { shift: Some((noise, sensitivity)), ..self }
     }
-    /// Enclose another pair that is derived from this one in the same way from above and from
-    /// below.
+    /// Derive another pair, and enclose it with the pairs that are derived in the same way from the
+    /// enclosing pairs.
     fn and_then(
         &self,
         of: impl Fn(&Arc<dyn DominatingPair>) -> Option<Arc<dyn DominatingPair>>,
@@ -208,7 +208,8 @@ mod tests {
             }
         }
     }
-    /// The continuous noise itself is no bound: between its losses a discrete one loses more.
+    /// The continuous noise itself is not a bound: between its losses the discrete noise has a
+    /// larger delta.
     #[test]
     fn continuous_noise_of_the_same_scale_is_no_bound_of_integers() {
         let (shift, scale) = (1.0, 100.0);

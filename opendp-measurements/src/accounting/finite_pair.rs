@@ -131,7 +131,7 @@ impl DominatingPair for RandomizedResponsePair {
 /// A mechanism known only to be `(epsilon, delta)`-differentially private.
 ///
 /// Such a mechanism is a post-processing of this pair (Kairouz, Oh, Viswanath 2015).
-/// With delta 0, powers of it are optimal composition of pure differential privacy.
+/// With delta 0, powers of this pair give the optimal composition of pure differential privacy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrivatePair {
     /// The loss, except with probability delta.
@@ -168,7 +168,7 @@ impl DominatingPair for PrivatePair {
     }
 }
 
-/// Another pair, except with a probability of an unbounded loss: a threshold that hides rare keys.
+/// Another pair, with an event of unbounded loss added: a threshold that hides rare keys.
 #[derive(Clone, Debug)]
 pub struct ThresholdedPair {
     /// The pair that applies otherwise.

@@ -233,7 +233,7 @@ fn smallest(holds: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     }
 }
 
-/// Return the first of ever smaller numbers at which a condition holds, or 0.
+/// Try smaller and smaller numbers. Return the first one at which a condition holds, or 0.
 fn step_back(from: f64, holds: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     let mut by = f64::EPSILON / 2.0;
     while by < 1.0 {

@@ -70,7 +70,8 @@ impl DominatingPair for GaussianPair {
 /// Gaussian noise on a Poisson sample, one record removed or added.
 ///
 /// Removing a record changes `(1 - q) N(0, 1) + q N(mu, 1)` into `N(0, 1)`, and adding one does the
-/// reverse. Here `mu` is that of the mechanism without sampling (Zhu, Dong, Wang 2022, Theorem 11).
+/// reverse. Here `mu` is the `mu` of the mechanism without sampling (Zhu, Dong, Wang 2022, Theorem
+/// 11).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampledGaussianPair {
     /// The sensitivity divided by the standard deviation.

@@ -70,7 +70,7 @@ impl DominatingPair for IntegerGaussianPair {
 /// the loss of other mechanisms. A number with the shift `k` has the loss
 /// `(k^2 + 2 k y) / (2 s^2)`, where `y` is its noise. Together, `y` and `n + g` are `y + z` in
 /// units of `k / s^2`, where `z` is normal with a variance `w` of at least `t^2 s^4 / k^2`. The
-/// density of `y + z` at `u` is that of a normal variable of variance `s^2 + w`, times
+/// density of `y + z` at `u` is the density of a normal variable of variance `s^2 + w`, times
 /// `sum_y e^(-(y - y0)^2 / (2 c)) / sqrt(2 pi c)` with `c = s^2 w / (s^2 + w)` and some `y0`,
 /// divided by `sum_y e^(-y^2 / (2 s^2)) / sqrt(2 pi s^2)`. By Poisson's summation the first sum is
 /// at most `1 + h(c)` with `h(c) = sum e^(-2 pi^2 c j^2)` over all `j` but 0, and the second is at
@@ -85,12 +85,12 @@ impl DominatingPair for IntegerGaussianPair {
 /// `c = s^2 v / (s^2 + v) >= 1/4`. Then `h(c) <= 2.02 e^(-2 pi^2 c)`. The logarithm of the bound
 /// `2.02 u e^(-2 pi^2 s^2 v u / (s^2 + v u))` has the derivative
 /// `1 / u - 2 pi^2 s^4 v / (s^2 + v u)^2`, which changes its sign from minus to plus only once for
-/// `v u >= 1/4`. So the bound is largest at `u = 1` or at `u = D`. Of `m` equal releases, the one
-/// that is replaced as number `l + 1` finds `l` others in `g`, which adds `l s^2` to its `v`.
+/// `v u >= 1/4`. So the bound is largest at `u = 1` or at `u = D`. Consider `m` equal releases.
+/// When release `l + 1` is replaced, `g` already contains `l` others, which add `l s^2` to its `v`.
 ///
 /// # How tight
-/// For the factor `1.0002`, `v` is about 0.5. So `t^2` exceeds the exact variance of one release
-/// by the share `0.5 / s^2`, and that of `m` releases by the share `0.5 / (m s^2)`.
+/// For the factor `1.0002`, `v` is about 0.5. So `t^2` exceeds the exact variance of one release by
+/// the share `0.5 / s^2`, and the exact variance of `m` releases by the share `0.5 / (m s^2)`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Smoothing {
     /// `mu^2` of the normal loss, with `t^2`, rounded up.
@@ -138,7 +138,7 @@ impl Smoothing {
             smooth = smooth.max(one.inf_mul(variance)?.inf_div(scale)?.inf_div(scale)?);
             log = roughness_of_all(square, scale, variance, count)?.inf_add(log)?;
         }
-        // Of equal releases of a small scale, later ones may add more than the first.
+        // If equal releases have a small scale, later releases may add more than the first.
         if kinds.is_empty() || !(log <= 2.0 * excess) {
             return Ok(None);
         }

@@ -84,9 +84,10 @@ impl IntegerVectorPair {
     /// `scale^2 / D`, as `A >= h^2` and `A + k^2 <= D`. The first `h` is at most `sqrt(D)`, and
     /// each such step divides it by at least 2, so there are at most `log2(sqrt(D))` of them.
     ///
-    /// So the laws of both sides are `1 - f` times those of `U + D` and of `U`, and `f` times some
-    /// others. Of the steps `g`, whose squares divide `D`, the largest profile is taken. If
-    /// `g > 1`, such a vector may not exist; then the bound is a little too large.
+    /// So the laws of the two sides are `1 - f` times the laws of `U + D` and of `U`, plus `f`
+    /// times some other laws. The steps `g` are the numbers whose squares divide `D`. The largest
+    /// profile over them is used. If `g > 1`, such a vector may not exist; then the bound is a
+    /// little too large.
     ///
     /// # Errors
     /// `Overflow` when a quotient is not finite.
@@ -142,7 +143,8 @@ impl IntegerVectorPair {
     fn compute(&self) -> Outputs {
         let last = self.last();
         let losses: Vec<f64> = (-last..=last).map(|u| self.loss(u)).collect();
-        // Exponents of up to 700 err by 4 u of themselves, and every sum by u for each term.
+        // Exponents of up to 700 have a relative error of 4 u, and every sum has one of u for each
+        // term.
         let relative = U * (8192.0 + 16.0 * losses.len() as f64);
         if let [step] = self.steps[..] {
             let masses = losses.iter().zip(self.masses(step));
@@ -262,7 +264,8 @@ impl Profile {
     }
 }
 
-/// Join equal releases with discrete Gaussian noise on integers: those of `U` above, at one step.
+/// Join equal releases with discrete Gaussian noise on integers: the releases of `U` above, at one
+/// step.
 ///
 /// # Theorem
 /// The loss of `n` releases depends on the sum of their outputs alone. Apply the steps of the

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use opendp_fourier::Complex;
 
 use super::GaussianPair;
-use super::convolution::raise;
 use super::elementary::{CIS_ERROR, CIS_LIMIT, U, cis, exp, exp_m1, ln};
 use super::pair::DominatingPair;
 use super::plan::{PairCount, saddle_point};
+use super::product::{Factor, Product};
 use super::transform::Tilted;
 
 /// The question that is asked.
@@ -48,8 +48,13 @@ pub(super) struct Inversion {
     error: f64,
     /// The sum of the moduli of the waves, and the sum of the moduli times their frequencies.
     size: (f64, f64),
-    /// Two other tilts, one on either side, with upper bounds of `ln M`.
+    /// Two other tilts, one on either side, with upper bounds of `ln M`: of the sketch.
     others: [(f64, f64); 2],
+    /// Bounds the mass with an infinite loss.
+    pub(super) infinite: f64,
+    /// The number of waves of single losses that were computed one by one, and by atoms.
+    #[cfg(test)]
+    work: (usize, usize),
     /// An estimate of the answer.
     pub(super) expected: f64,
 }
@@ -60,23 +65,52 @@ const SHARE: f64 = 1e-3;
 const MOST: usize = 2048;
 /// The maximum number of frequencies of a smoothed sum.
 const MOST_SMOOTHED: usize = 16384;
-/// The variance of the smoothing, relative to that of the sum.
-const SMOOTHING: f64 = 5e-5;
-/// The logarithm of a modulus that is negligible.
-const NOTHING: f64 = -100.0;
+/// The variance of the smoothing, relative to that of the sum: of some parts, and of parts with a
+/// sketch, where it saves time.
+const SMOOTHING: (f64, f64) = (5e-5, 2e-4);
+/// The number of parts from which on a plan is made for a [`sketch`].
+pub(super) const SKETCHED: usize = 64;
+/// The number of groups of similar parts in a sketch, and the number of parts that stay alone.
+const GROUPS: (usize, usize) = (16, 4);
+
+/// Sort parts by the width of their losses, the widest first, as these make products negligible.
+fn by_width(parts: &[PairCount]) -> Vec<PairCount> {
+    let width = |pair: &Arc<dyn DominatingPair>| {
+        let (low, high) = pair.range(1e-6);
+        high - low
+    };
+    let mut sorted: Vec<_> = parts.iter().map(|part| (width(&part.0), part)).collect();
+    sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
+    sorted.into_iter().map(|(_, part)| part.clone()).collect()
+}
+/// Return a few parts that are similar to all, which are sorted: of a group of parts, the middle
+/// one counts for all. Plans are made for it. They affect how tight bounds are, not whether they
+/// hold.
+fn sketch(sorted: &[PairCount]) -> Vec<PairCount> {
+    if sorted.len() < SKETCHED {
+        return sorted.to_vec();
+    }
+    let (alone, rest) = sorted.split_at(GROUPS.1);
+    let group = |group: &[PairCount]| {
+        let count = group.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
+        group.get(group.len() / 2).map(|(pair, _)| (pair.clone(), count))
+    };
+    let groups = rest.chunks(rest.len().div_ceil(GROUPS.0)).filter_map(group);
+    alone.iter().cloned().chain(groups).collect()
+}
 
 /// Tilted losses, and how often each counts.
-struct Tilt(Vec<(Box<dyn Tilted>, f64)>);
+struct Tilt(Vec<(Box<dyn Tilted>, u64)>);
 
 impl Tilt {
     fn new(parts: &[PairCount], tilt: f64, highest: f64) -> Option<Tilt> {
         let one = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
-            Some((pair.tilted(tilt, highest)?, *count as f64))
+            Some((pair.tilted(tilt, highest)?, *count))
         };
         Some(Tilt(parts.iter().map(one).collect::<Option<_>>()?))
     }
     fn total(&self, of: impl Fn(&dyn Tilted) -> f64) -> f64 {
-        self.0.iter().map(|(part, count)| count * of(&**part)).sum()
+        self.0.iter().map(|(part, count)| *count as f64 * of(&**part)).sum()
     }
     /// `ln M`, and a bound on its error.
     fn log(&self) -> (f64, f64) {
@@ -92,6 +126,13 @@ impl Tilt {
     fn envelope(&self, frequency: f64) -> f64 {
         let log = self.total(|part| ln(part.envelope(frequency)));
         exp((log * (1.0 - 1e-12)).max(-690.0))
+    }
+    /// Bound the mass with an infinite loss. If `i` are the infinite masses and `T` the whole ones,
+    /// it is at most the sum of all `i`, times the product of all `max(1, T)`.
+    fn infinite(&self) -> f64 {
+        let infinite = self.total(|part| part.infinite().0);
+        let whole = self.total(|part| ln(part.infinite().1.max(1.0)));
+        if infinite == 0.0 { 0.0 } else { infinite * exp(whole.min(700.0)) * (1.0 + 1e-9) }
     }
 }
 
@@ -134,46 +175,20 @@ fn saddle(parts: &[PairCount], target: Target) -> Option<Saddle> {
     Some(found)
 }
 
-impl Inversion {
-    /// Plan for one question and compute the waves. Return `None` if a pair has no transform, or if
-    /// too many frequencies matter.
-    pub(super) fn of(parts: &[PairCount], target: Target, tolerance: f64) -> Option<Inversion> {
-        Inversion::within(parts, target, tolerance, MOST)
-    }
-    /// Do the same for the parts and one release with little Gaussian noise, which is a bound from
-    /// above. It serves sums of many different losses with atoms, whose transforms do not decay.
-    ///
-    /// The additional release has the share [`SMOOTHING`] of the variance, so it increases epsilon
-    /// by about half of this share. With it, all high frequencies are negligible. Where the losses
-    /// differ, the product of a few of their transforms is negligible at most of the others, and
-    /// the rest of the product is not computed.
-    pub(super) fn smoothed(
-        parts: &[PairCount],
-        target: Target,
-        tolerance: f64,
-    ) -> Option<Inversion> {
-        let spread = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
-            Some(pair.tilted(0.0, 0.0)?.variance() * *count as f64)
-        };
-        let variances: Vec<f64> = parts.iter().map(spread).collect::<Option<_>>()?;
-        let mu = (SMOOTHING * variances.iter().sum::<f64>()).sqrt();
-        if !(0.0 < mu && mu.is_finite()) {
-            return None;
-        }
-        // The largest first, as they make a product negligible.
-        let mut order: Vec<usize> = (0..parts.len()).collect();
-        order.sort_by(|a, b| variances[*b].total_cmp(&variances[*a]));
-        let smoothing: (Arc<dyn DominatingPair>, u64) = (Arc::new(GaussianPair { mu }), 1);
-        let sorted = order.iter().map(|place| parts[*place].clone());
-        let all: Vec<_> = std::iter::once(smoothing).chain(sorted).collect();
-        Inversion::within(&all, target, tolerance, MOST_SMOOTHED)
-    }
-    fn within(
-        parts: &[PairCount],
-        target: Target,
-        tolerance: f64,
-        most: usize,
-    ) -> Option<Inversion> {
+/// The parameters of a sum of waves.
+struct WavePlan {
+    tilt: f64,
+    expected: f64,
+    spacing: f64,
+    /// The number of frequencies.
+    many: usize,
+    others: [(f64, f64); 2],
+}
+
+impl WavePlan {
+    /// Choose the tilt, the spacing and the number of frequencies for a question. Return `None` if
+    /// more than the given number of frequencies matter.
+    fn of(parts: &[PairCount], target: Target, tolerance: f64, most: usize) -> Option<WavePlan> {
         let saddle = saddle(parts, target)?;
         let expected = match target {
             Target::Epsilon(epsilon) => epsilon,
@@ -204,70 +219,112 @@ impl Inversion {
         let length = left.max(right).max(f64::MIN_POSITIVE);
         // Keep few digits, so that multiples are exact.
         let spacing = f64::from_bits((std::f64::consts::TAU / length).to_bits() & !0xfff);
-        // The fewest frequencies such that the others are negligible.
         let goal = length * exp(-needed);
-        let rest = |n: usize| {
-            let at = n as f64 * spacing;
-            2.0 * all.envelope(at) / (spacing * at) * (1.0 + 1e-9)
+        let many = fewest(most, |n| omitted(&all, n, spacing) < goal)?;
+        Some(WavePlan { tilt, expected, spacing, many, others: [lower, upper] })
+    }
+}
+
+/// Find the smallest number from 5 on, at most the largest, from which on a condition holds.
+fn fewest(most: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
+    let mut many = 8;
+    while !holds(many) {
+        many *= 2;
+        if many > most {
+            return None;
+        }
+    }
+    let mut few = many / 2;
+    while few + 1 < many {
+        let middle = (few + many) / 2;
+        if holds(middle) { many = middle } else { few = middle }
+    }
+    Some(many)
+}
+
+/// Bound the sum of all waves from the `n`-th on, by the envelope.
+fn omitted(all: &Tilt, n: usize, spacing: f64) -> f64 {
+    let at = n as f64 * spacing;
+    2.0 * all.envelope(at) / (spacing * at) * (1.0 + 1e-9)
+}
+
+impl Inversion {
+    /// Plan for one question and compute the waves. Return `None` if a pair has no transform, or if
+    /// too many frequencies matter.
+    pub(super) fn of(parts: &[PairCount], target: Target, tolerance: f64) -> Option<Inversion> {
+        Inversion::within(parts, parts, target, tolerance, MOST)
+    }
+    /// Do the same for the parts and one release with little Gaussian noise, which is a bound from
+    /// above. It serves sums of many different losses with atoms, whose transforms do not decay.
+    ///
+    /// The additional release has the share [`SMOOTHING`] of the variance, so it increases epsilon
+    /// by about half of this share. With it, all high frequencies are negligible. Where the losses
+    /// differ, the product of a few of their transforms is negligible at most of the others, and
+    /// the rest of the product is not computed.
+    pub(super) fn smoothed(
+        parts: &[PairCount],
+        target: Target,
+        tolerance: f64,
+    ) -> Option<Inversion> {
+        let parts = by_width(parts);
+        let sketch = sketch(&parts);
+        let spread =
+            |(pair, count): &PairCount| Some(pair.tilted(0.0, 0.0)?.variance() * *count as f64);
+        let variance: f64 = sketch.iter().map(spread).sum::<Option<_>>()?;
+        let share = if parts.len() < SKETCHED { SMOOTHING.0 } else { SMOOTHING.1 };
+        let mu = (share * variance).sqrt();
+        if !(0.0 < mu && mu.is_finite()) {
+            return None;
+        }
+        let smoothing: (Arc<dyn DominatingPair>, u64) = (Arc::new(GaussianPair { mu }), 1);
+        let with = |parts: &[PairCount]| -> Vec<PairCount> {
+            std::iter::once(&smoothing).chain(parts).cloned().collect()
         };
-        let mut many = 8;
-        while !(rest(many) < goal) {
-            many *= 2;
-            if many > most {
-                return None;
-            }
-        }
-        let mut few = many / 2;
-        while few + 1 < many {
-            let middle = (few + many) / 2;
-            if rest(middle) < goal { many = middle } else { few = middle }
-        }
+        Inversion::within(&with(&parts), &with(&sketch), target, tolerance, MOST_SMOOTHED)
+    }
+    /// Plan for the parts of a sketch, and compute the waves of all parts.
+    fn within(
+        parts: &[PairCount],
+        sketch: &[PairCount],
+        target: Target,
+        tolerance: f64,
+        most: usize,
+    ) -> Option<Inversion> {
+        let WavePlan { tilt, expected, spacing, many, others } =
+            WavePlan::of(sketch, target, tolerance, most)?;
         let all = Tilt::new(parts, tilt, many as f64 * spacing)?;
+        let product = Product::of(spacing, many, &all.0, sketch.len() < parts.len());
         let mut found = Inversion {
             tilt,
             log: all.log(),
             centre: all.centre(),
             spacing,
             waves: Vec::with_capacity(many),
-            error: rest(many),
+            error: omitted(&all, many, spacing),
             size: (0.0, 0.0),
-            others: [lower, upper],
+            others,
+            infinite: all.infinite(),
+            #[cfg(test)]
+            work: product.work,
             expected,
         };
-        for n in 1..=many {
-            found.add(&all, parts, n as f64 * spacing);
+        for (factor, n) in product.factors().iter().zip(1..) {
+            found.add(factor, f64::from(n) * spacing);
         }
         let last = found.waves.iter().rposition(|wave| wave.norm_sqr() != 0.0);
         found.waves.truncate(last.map_or(0, |last| last + 1));
         found.error.is_finite().then_some(found)
     }
     /// Add the wave of one frequency.
-    ///
-    /// The error of a product of powers is at most `prod m^k sum k e / m`, where `m` bounds a
-    /// modulus and `e` its error (mean value theorem).
-    fn add(&mut self, all: &Tilt, parts: &[PairCount], frequency: f64) {
-        let (mut product, mut log, mut errors) = (Complex::new(1.0, 0.0), 0.0, 0.0);
-        for ((part, power), (_, count)) in all.0.iter().zip(parts) {
-            let wave = part.wave(frequency);
-            let value = Complex::new(wave.re, wave.im);
-            let modulus = value.norm_sqr().sqrt() * (1.0 + 16.0 * U) + wave.error + 1e-300;
-            product *= raise(value, *count);
-            log += power * ln(modulus);
-            errors += power * (wave.error / modulus + 8.0 * U);
-            // The moduli of all others are at most 1.
-            if log < NOTHING {
-                break;
-            }
-        }
+    fn add(&mut self, factor: &Factor, frequency: f64) {
         let t = self.tilt;
         let kernel = Complex::new(t, frequency) * Complex::new(t + 1.0, frequency);
-        let wave = product / kernel;
-        let size = exp((log * (1.0 - 1e-12)).max(-690.0)) / kernel.norm_sqr().sqrt();
+        let size = exp((factor.log * (1.0 - 1e-12)).max(-690.0)) / kernel.norm_sqr().sqrt();
         let size = size * (1.0 + 1e-9);
         // A negligible value may have become NaN.
-        let nothing = log < NOTHING;
-        let wave = if nothing { Complex::new(0.0, 0.0) } else { wave };
-        let relative = if nothing { 1.0 } else { (1.01 * errors + 32.0 * U).min(2.0) };
+        let nothing = factor.is_negligible();
+        let wave = if nothing { Complex::new(0.0, 0.0) } else { factor.value / kernel };
+        let relative = if nothing { 1.0 } else { (1.01 * factor.errors + 32.0 * U).min(2.0) };
         self.error += 2.0 * size * relative;
         self.size.0 += size;
         self.size.1 += size * frequency;
@@ -296,7 +353,7 @@ impl Inversion {
             sum += wave.re * c - wave.im * d;
         }
         let first = 1.0 / (self.tilt * (self.tilt + 1.0));
-        // The difference rounds, and so do the products with frequencies.
+        // The difference and its products with frequencies are rounded.
         let far = self.centre.1 + 4.0 * U * (self.centre.0.abs() + epsilon.abs());
         let rounding = self.size.0 * (4.0 * CIS_ERROR + U * self.waves.len() as f64);
         let error = self.error + 2.0 * (rounding + self.size.1 * far);
@@ -310,10 +367,10 @@ impl Inversion {
     /// Bound delta from above.
     pub(super) fn delta_above(&self, epsilon: f64) -> f64 {
         let (sum, error) = self.sum(epsilon);
-        let delta = self.factor(epsilon, 1.0) * (sum + error);
+        let delta = self.factor(epsilon, 1.0) * (sum + error) + self.infinite;
         if (0.0..1.0).contains(&delta) { (delta * (1.0 + 8.0 * U)).max(1e-290) } else { 1.0 }
     }
-    /// Bound delta from below.
+    /// Bound delta from below. For a sketch this is an estimate.
     pub(super) fn delta_below(&self, epsilon: f64) -> f64 {
         let (sum, error) = self.sum(epsilon);
         let repeated: f64 = self.others.iter().map(|other| self.repeated(*other, epsilon)).sum();

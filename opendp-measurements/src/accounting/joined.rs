@@ -57,7 +57,7 @@ pub fn mu_of_pure(epsilon: f64) -> Result<f64> {
         }
         x += step;
     }
-    // Then go up until the bound holds: `x` need not be close for it to be sound.
+    // Then go up until the bound holds: The bound is sound even if `x` is not close to the root.
     let mut by = f64::EPSILON;
     while least < tail_above(x, epsilon)? {
         x *= 1.0 + by;
@@ -119,7 +119,7 @@ fn gaussian_delta_above(mu: f64, epsilon: f64) -> Result<f64> {
     let far = epsilon.neg_inf_exp()?.neg_inf_mul(upper_tail(b))?;
     let far = far.neg_inf_mul(1.0 - TAIL_ERROR)?;
     let delta = near.inf_mul(1.0 + TAIL_ERROR)?.inf_sub(far)?;
-    // The error is below four times that of a tail.
+    // The error is below four times the error of a tail.
     if delta < near * TAIL_ERROR * 4e6 { exact() } else { Ok(delta.min(1.0)) }
 }
 
@@ -127,8 +127,9 @@ fn gaussian_delta_above(mu: f64, epsilon: f64) -> Result<f64> {
 /// `mu`.
 ///
 /// With `p = 1 / (1 + e^-pure)` it is `p D(epsilon - pure) + (1 - p) D(epsilon + pure)`, where `D`
-/// is [`gaussian_delta`]. For randomized response loses `pure` with probability `p` under the first
-/// law and `-pure` otherwise, and delta is the mean of `D` over what is left of epsilon.
+/// is [`gaussian_delta`]. For randomized response has the loss `pure` with probability `p` under
+/// the first law, and the loss `-pure` otherwise. Delta is the mean of `D` at epsilon minus this
+/// loss.
 ///
 /// # Errors
 /// `InvalidDistance` when a number is negative or NaN.

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::concentrated_rho_of_pure;
-use super::elementary::{U, exp, exp_m1, ln};
+use super::elementary::{U, cis, exp, exp_m1, ln};
+use super::listed_transform::{Atoms, TiltedList};
 use super::pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
+use super::quadrature::{NODE_ERROR, Rule, SIZES, rule};
 use super::sampled_pair::{mixed, unmixed};
 use super::transform::{Tilted, TiltedEnds};
 
@@ -22,6 +24,11 @@ pub struct LaplacePair {
     /// The sensitivity divided by the scale.
     pub epsilon: f64,
 }
+
+/// The largest loss without sampling for which a sample has a transform.
+const MOST_TILTED: f64 = 50.0;
+/// The logarithm of the relative error of a quadrature that is small.
+const SMALL: f64 = -27.0;
 
 /// Return the masses of an interval under `e^((x - end) / 2) / 4 dx` and, for `Q`, `e^-x` times
 /// that.
@@ -139,6 +146,48 @@ impl SampledLaplacePair {
         let ratio = unmixed(loss, self.rate);
         if ratio > 0.0 { ln(ratio).clamp(-self.epsilon, self.epsilon) } else { -self.epsilon }
     }
+    /// Return `Q`, or the smaller side of the mixture, as atoms: two ends, and the nodes of a rule.
+    fn atoms(&self, rule: &Rule) -> Atoms {
+        let end = self.epsilon;
+        let inner = rule.nodes.iter().map(|(place, weight)| {
+            let x = end * place;
+            (x, weight * end * exp(-(x + end) / 2.0) / 4.0)
+        });
+        let atoms = inner.chain([(end, exp(-end) / 2.0), (-end, 0.5)]);
+        let sign = if self.removed { 1.0 } else { -1.0 };
+        let of = |(x, mass): (f64, f64)| {
+            let ratio = (1.0 - self.rate) + self.rate * exp(x);
+            (sign * self.sampled(x), if self.removed { ratio * mass } else { mass })
+        };
+        let relative = 1.01 * rule.error + U * (128.0 + 64.0 * end);
+        let blur = end * NODE_ERROR + U * (72.0 * end + 8.0);
+        Atoms { atoms: atoms.map(of).collect(), relative, blur }
+    }
+    /// Return how the logarithm of the error of a rule depends on its number of nodes `n`, for the
+    /// transform at a tilt and all frequencies up to a highest one: pairs `(c, l)` such that each
+    /// `c - n l` is a bound.
+    ///
+    /// Let `x = end z` be the loss without sampling, `w = 1 - q + q e^x`, and `v` the power of `w`
+    /// in the transform: `t + 1`, or `-t`. On the ellipse with half-axes of the sum `r` the real
+    /// part of `x` is at most `a = end (r + 1/r) / 2`, and the imaginary part at most
+    /// `b = end (r - 1/r) / 2`, below 1.5. There `|w|` is at most `w(a)` and at least
+    /// `cos(b) w(-a)`, and `|arg w|` at most `q e^a sin(b) / (1 - q + q e^a cos(b))`. So the
+    /// integrand is at most `|w|^v e^(s |arg w|) end e^((a - end) / 2) / 4`.
+    fn rule_errors(&self, tilt: f64, highest: f64) -> [(f64, f64); 8] {
+        let (end, rate) = (self.epsilon, self.rate);
+        [1.4, 1.0, 0.7, 0.5, 0.3, 0.15, 0.05, 0.01].map(|b| {
+            let a = (end * end + b * b).sqrt();
+            let (r, grown) = ((a + b) / end, rate * exp(a));
+            let (c, d) = cis(b);
+            let turn = highest * grown * d / ((1.0 - rate) + grown * c);
+            let size = match self.removed {
+                true => (tilt + 1.0) * ln((1.0 - rate) + grown),
+                false => -tilt * (ln(c) + ln((1.0 - rate) + rate * exp(-a))),
+            };
+            let log = size + turn + (a - end) / 2.0 + ln(2.0 * end) - ln((r - 1.0) / r);
+            (log + 1e-6 * (1.0 + log.abs()), ln(r) * (1.0 - 1e-9))
+        })
+    }
 }
 
 impl DominatingPair for SampledLaplacePair {
@@ -172,6 +221,21 @@ impl DominatingPair for SampledLaplacePair {
             buckets.atom(grid, if self.removed { loss } else { -loss }, p, q);
         }
         buckets
+    }
+    fn tilted(&self, tilt: f64, highest: f64) -> Option<Box<dyn Tilted>> {
+        if !(self.epsilon < MOST_TILTED) {
+            return None;
+        }
+        let errors = self.rule_errors(tilt, highest);
+        let error = |n: usize| {
+            let all = errors.iter().map(|(log, fall)| log - n as f64 * fall);
+            all.fold(f64::INFINITY, f64::min)
+        };
+        // The first rule with a small error, relative to the whole.
+        let whole = TiltedList::new(self.atoms(rule(0)?), tilt)?.log().0;
+        let size = SIZES.iter().position(|n| error(*n) < whole + SMALL)?;
+        let list = TiltedList::new(self.atoms(rule(size)?), tilt)?;
+        Some(Box::new(list.with_error(error(SIZES[size]))?))
     }
     fn most(&self) -> f64 {
         // The loss of a removed record is the larger one, by the convexity of the exponential.

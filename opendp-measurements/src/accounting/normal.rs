@@ -4,6 +4,8 @@
 //! `T(x) = P[N >= x]`. Fixed-point numbers count units of `2^-bits`; an enclosure is a pair of
 //! them, and each operation rounds its two ends outward.
 
+use std::sync::{Mutex, PoisonError};
+
 use dashu_int::{IBig, UBig};
 
 use opendp_core::arith::fixed;
@@ -61,28 +63,41 @@ fn pi(bits: usize) -> Enclosure {
     Enclosure { lo: (&sum - &error) >> guard, hi: fixed::ceil_shift(&(sum + error), guard) }
 }
 
-/// Enclose `sqrt(2 pi)`.
+/// Enclose `sqrt(2 pi)`. The most precise value so far is kept.
 pub(crate) fn sqrt_two_pi(bits: usize) -> Enclosure {
-    let pi = pi(bits);
-    Enclosure { lo: pi.lo << 1usize, hi: pi.hi << 1usize }.sqrt(bits)
+    static KNOWN: Mutex<Option<(usize, Enclosure)>> = Mutex::new(None);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (more, root) = match known.take() {
+        Some((more, root)) if bits <= more => (more, root),
+        _ => {
+            let more = bits.max(512).next_power_of_two();
+            let pi = pi(more);
+            (more, Enclosure { lo: pi.lo << 1usize, hi: pi.hi << 1usize }.sqrt(more))
+        }
+    };
+    let by = more - bits;
+    let found = Enclosure { lo: &root.lo >> by, hi: fixed::ceil_shift(&root.hi, by) };
+    *known = Some((more, root));
+    found
 }
 
-/// Enclose `e^(-x^2 / 2)` for an enclosure of `x >= 0`.
+/// Enclose `e^(-x^2 / 2)` for an enclosure of `x >= 0`, which must be narrow.
+///
+/// It decreases with a slope above -1, so the value at the lower end gives both ends.
 pub(crate) fn gauss(x: &Enclosure, bits: usize) -> Enclosure {
     // -x^2 / 2 has 2 bits + 1 fraction bits.
-    let lo = fixed::exp(&-(&x.hi * &x.hi), 2 * bits + 1, bits).0;
-    let hi = fixed::exp(&-(&x.lo * &x.lo), 2 * bits + 1, bits).1;
-    Enclosure { lo: lo.into(), hi: hi.into() }
+    let (lo, hi) = fixed::exp(&-(&x.lo * &x.lo), 2 * bits + 1, bits);
+    let lo = IBig::from(lo) - (&x.hi - &x.lo);
+    Enclosure { lo: lo.max(IBig::ZERO), hi: hi.into() }
 }
 
 /// Enclose Mills' ratio at an enclosure of `x >= 0`, which must be narrow.
 ///
-/// It decreases, so the ends of `x` give the ends of the result, in reverse.
+/// It decreases with a slope of `x m(x) - 1`, above -1, so the value at the lower end gives both
+/// ends.
 pub(crate) fn mills(x: &Enclosure, bits: usize) -> Enclosure {
-    if x.lo == x.hi {
-        return mills_at(&x.lo, bits);
-    }
-    Enclosure { lo: mills_at(&x.hi, bits).lo, hi: mills_at(&x.lo, bits).hi }
+    let at = mills_at(&x.lo, bits);
+    Enclosure { lo: (at.lo - (&x.hi - &x.lo)).max(IBig::ZERO), hi: at.hi }
 }
 
 fn mills_at(x: &IBig, bits: usize) -> Enclosure {
@@ -137,6 +152,8 @@ fn mills_fraction(x: &IBig, bits: usize) -> Enclosure {
 
 #[cfg(test)]
 mod tests {
+    use opendp_core::arith::cast::{to_f64_down, to_f64_up};
+
     use super::*;
 
     fn at(x: f64, bits: usize) -> (f64, f64) {
@@ -144,7 +161,6 @@ mod tests {
         let tail =
             mills(&x, bits).multiply(&gauss(&x, bits), bits).divide(&sqrt_two_pi(bits), bits);
         let scale = -(bits as i64);
-        use opendp_core::arith::cast::{to_f64_down, to_f64_up};
         (to_f64_down(&tail.lo, scale), to_f64_up(&tail.hi, scale))
     }
 
@@ -164,6 +180,16 @@ mod tests {
             assert!(high <= low.next_up().next_up(), "{x}: {low} {high}");
             assert!((low / tail - 1.0).abs() < 4e-16, "{x}: {low} {tail}");
         }
+    }
+    #[test]
+    fn roots_that_are_kept_nest_at_every_precision() {
+        let fine = sqrt_two_pi(1500);
+        for bits in [40usize, 300, 100, 700] {
+            let (root, by) = (sqrt_two_pi(bits), 1500 - bits);
+            assert!(&root.lo << by <= fine.lo && fine.hi <= &root.hi << by, "{bits}");
+            assert!(&root.hi - &root.lo <= IBig::from(2), "{bits}");
+        }
+        assert!((to_f64_down(&fine.lo, -1500) - 2.506_628_274_631_000_2).abs() < 1e-15);
     }
     #[test]
     fn both_expansions_agree_and_nest() {

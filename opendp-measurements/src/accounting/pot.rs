@@ -7,10 +7,10 @@ use super::adaptive::AdaptiveLoss;
 /// A filter for pure losses up to a sum, and Gaussian noise up to a sum of `mu^2`.
 #[derive(Clone, Debug)]
 pub(super) struct Pot {
-    /// The most that pure losses may add up to.
+    /// The largest sum of pure losses.
     pub(super) pure: Exact,
     pub(super) pure_spent: Exact,
-    /// The most that `mu^2` may add up to.
+    /// The largest sum of `mu^2`.
     pub(super) squares: Exact,
     pub(super) squares_spent: Exact,
     /// The delta of the filter at the budget's epsilon.
@@ -60,8 +60,8 @@ impl Pot {
             && self.squares_spent <= self.squares
             && self.failures_spent <= self.failure
     }
-    /// Whether a pure loss is a smaller part of what is left for pure losses than of what is left
-    /// for Gaussian noise.
+    /// Whether a pure loss is a smaller part of the remaining room for pure losses than of the
+    /// remaining room for Gaussian noise.
     fn rather_pure(&self, epsilon: &Exact, square: &Exact) -> bool {
         let (pure, squares) = (self.pure_left(), self.square_left());
         epsilon <= &pure && epsilon.times(&squares) <= square.times(&pure)

@@ -85,22 +85,31 @@ impl ComposableLoss for Account {
             [one] => members.push(one.clone()),
             _ => members.push(known.quick()),
         }
-        let basic = Arc::new(Basic::new(members));
-        let (account, other) = (total.clone(), basic.clone());
-        let delta = move |epsilon| {
-            let joined = account.delta_above(epsilon)?;
-            Ok(other.delta(epsilon).map_or(joined, |delta| delta.min(joined)))
-        };
-        let epsilon = move |delta| {
-            let joined = total.epsilon_above(delta)?;
-            Ok(basic.epsilon(delta, joined).unwrap_or(joined))
-        };
-        Ok(profile.with_delta(delta).with_epsilon(epsilon))
+        Ok(or_basic(profile, total, members))
     }
 }
 
+/// Bound the profile of an account by basic composition of its members, where this is less.
+fn or_basic(
+    profile: PrivacyProfile,
+    total: Arc<Account>,
+    members: Vec<PrivacyProfile>,
+) -> PrivacyProfile {
+    let basic = Arc::new(Basic::new(members));
+    let (account, other) = (total.clone(), basic.clone());
+    let delta = move |epsilon| {
+        let joined = account.delta_above(epsilon)?;
+        Ok(other.delta(epsilon).map_or(joined, |delta| delta.min(joined)))
+    };
+    let epsilon = move |delta| {
+        let joined = total.epsilon_above(delta)?;
+        Ok(basic.epsilon(delta, joined).unwrap_or(joined))
+    };
+    profile.with_delta(delta).with_epsilon(epsilon)
+}
+
 impl Account {
-    /// Return the bounds on the Renyi divergence of everything, if nothing else is known of it.
+    /// Return the bounds on the Renyi divergence of all releases, if only these bounds are known.
     fn only_renyi(&self) -> Option<RenyiCurve> {
         match self.parts() {
             [(pair, 1)] => pair.renyi(),
@@ -132,7 +141,7 @@ impl Account {
     }
 }
 
-/// Whether nothing is known of some releases but the curve of their pair.
+/// Whether some releases are known only by the curve of their pair.
 fn is_curve(pair: &Arc<dyn DominatingPair>, count: u64) -> bool {
     pair.between(count).is_none() && pair.integer_gaussian().is_none()
 }
@@ -171,8 +180,8 @@ pub fn profile_of(pair: impl DominatingPair + 'static) -> PrivacyProfile {
     Account::new().with(Arc::new(pair), 1).profile()
 }
 
-/// Return the one pair of a profile, if it has exactly one and that is its own reverse. Several
-/// releases with Gaussian noise count as one (Dong, Roth, Su 2022, on their composition).
+/// Return the pair of a profile, if it has exactly one pair and this pair is its own reverse.
+/// Several releases with Gaussian noise count as one (Dong, Roth, Su 2022, on their composition).
 pub(super) fn symmetric(profile: &PrivacyProfile) -> Option<Arc<dyn DominatingPair>> {
     match account(profile)?.parts() {
         [] => None,
@@ -226,7 +235,7 @@ fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProf
 /// [`SampledPair`]. Otherwise they compose as in [`profile_of_mixture`].
 ///
 /// # Errors
-/// Those of the profile.
+/// The errors of the profile.
 pub fn profile_of_poisson_sample(profile: &PrivacyProfile, rate: f64) -> Result<PrivacyProfile> {
     if rate >= 1.0 || is_nothing(profile) {
         return Ok(profile.clone());
@@ -244,7 +253,7 @@ pub fn profile_of_poisson_sample(profile: &PrivacyProfile, rate: f64) -> Result<
 /// opposite direction, so both directions are bounded at once.
 ///
 /// # Errors
-/// Those of the profile.
+/// The errors of the profile.
 pub fn profile_of_mixture(profile: &PrivacyProfile, share: f64) -> Result<PrivacyProfile> {
     if share >= 1.0 || is_nothing(profile) {
         return Ok(profile.clone());
@@ -288,7 +297,8 @@ pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
     let (one, two) = (at(&curve), at(&curve));
     let delta = move |epsilon| renyi_delta(&one, epsilon);
     let epsilon = move |delta| match delta {
-        // Delta 0 needs one bound for all orders at once. A bound for each order says nothing.
+        // Delta 0 needs one bound for all orders at once. A separate bound for each order does not
+        // give it.
         0.0 => Ok(f64::INFINITY),
         delta => renyi_epsilon(&two, delta),
     };

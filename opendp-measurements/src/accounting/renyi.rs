@@ -125,7 +125,7 @@ pub fn concentrated_rho_of_pure(epsilon: f64) -> Result<f64> {
 /// Find the largest `rho` that is certainly `(epsilon, delta)`-private.
 ///
 /// # Errors
-/// Those of [`concentrated_delta`].
+/// The errors of [`concentrated_delta`].
 pub fn concentrated_rho(epsilon: f64, delta: f64) -> Result<f64> {
     let (mut low, mut high) = (0.0, 1.0);
     while concentrated_delta(high, epsilon)? <= delta && high < 1e300 {

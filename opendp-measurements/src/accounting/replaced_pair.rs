@@ -3,13 +3,15 @@
 use opendp_core::{Error, Result};
 
 use super::DiscreteGaussianPair;
-use super::elementary::{U, exp, exp_m1, ln, sum};
+use super::elementary::{U, exp, exp_m1, ln};
 use super::gaussian_pair::deviations;
-use super::laplace_pair::{ERROR, exponential};
+use super::laplace_pair::ERROR;
 use super::mirror::Mirror;
-use super::normal_mass::{LIMIT, MASS_ERROR, mass, upper_tail};
+use super::normal_mass::{LIMIT, MASS_ERROR};
 use super::pair::LogConcaveNoise::{self, DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace};
 use super::pair::{Buckets, DominatingPair, Grid};
+
+mod noises;
 
 /// Noise on a sample of the records, when one record is replaced.
 ///
@@ -25,9 +27,9 @@ use super::pair::{Buckets, DominatingPair, Grid};
 /// hockey-stick divergence of mixtures is at most the largest divergence of their parts. For
 /// `alpha >= 1`, with `c = (alpha - 1)(1 - q)`, it is the integral of
 /// `(q M1 - c M0 - alpha q M2)+`. Split `q = k + l`. Then it is at most the integral of
-/// `(k M1 - c M0)+` plus that of `(l M1 - alpha q M2)+`. These are divergences of `M1` from `M0`
-/// and from `M2`. They are at most the divergences of the shift by `added` and by `replaced` of one
-/// noise with density `p`.
+/// `(k M1 - c M0)+` plus the integral of `(l M1 - alpha q M2)+`. These are divergences of `M1` from
+/// `M0` and from `M2`. They are at most the divergences of the shift by `added` and by `replaced`
+/// of one noise with density `p`.
 ///
 /// Put that noise at 0 for `M1`, at `-added` for `M0` and at `-replaced` for `M2`. As `p` is
 /// log-concave, `p(y + added) / p(y)` and `p(y + replaced) / p(y)` do not increase with `y`. So
@@ -90,7 +92,8 @@ impl ReplacedPair {
                  a scale of at most 65536 for discrete Gaussian noise"
             )));
         }
-        // A larger distance is safe. For Gaussian noise the search needs it to be not much smaller.
+        // A larger distance is safe. For Gaussian noise the search needs a `replaced` that is not
+        // much smaller than `added`.
         let least = if noise == Gaussian { added / 1024.0 } else { 0.0 };
         Ok(ReplacedPair { noise, added, replaced: replaced.clamp(least, 2.0 * added), rate })
     }
@@ -98,7 +101,7 @@ impl ReplacedPair {
     /// `rate`.
     ///
     /// The distances are divided by the standard deviation. The distance of a replaced record is
-    /// capped at twice that of an added one.
+    /// capped at twice the distance of an added record.
     ///
     /// # Errors
     /// `InvalidDistance` unless the distances are from `1e-9` to 300, and the rate is above 0 and
@@ -180,154 +183,10 @@ impl ReplacedPair {
         }
     }
 
-    /// Find an output of normal noise for each loss `k * step`, from below, for `k` up to `count`,
-    /// and a bound on its error, as a loss.
-    ///
-    /// With `other = added - replaced` an output of the loss `x` is a zero of
-    /// `f(y) = added y - added^2 / 2 - x - ln(b + e^(other y - other^2 / 2))`, where
-    /// `b = (1 / q - 1)(1 - e^-x)`. If `f(y)` is `r`, the loss at `y` is within `|r|` of `x`. The
-    /// slope is between `added` and `replaced`, or `added - other`, and the second derivative is at
-    /// most `other^2 / 4`. So after one Newton step from `y` the remaining error is at most
-    /// `f(y)^2 other^2 / 8` divided by the square of the smallest slope.
-    fn outputs(&self, step: f64, count: usize) -> (Vec<f64>, f64) {
-        let (added, other) = (self.added, self.added - self.replaced);
-        let odds = (1.0 - self.rate) / self.rate;
-        let curved = (other / added.min(self.replaced)).powi(2) / 8.0;
-        let end = LIMIT + added;
-        let mut y = (added + other) / 2.0;
-        let (mut outputs, mut off, mut by) = (vec![y.min(end)], 0.0f64, 0.0);
-        for k in 1..=count {
-            let x = k as f64 * step;
-            let b = -odds * exp_m1(-x);
-            let (start, before) = (y, y);
-            y = start + by;
-            let mut left = f64::INFINITY;
-            for _ in 0..100 {
-                let exponent = other * y - other * other / 2.0;
-                let most = exponent.max(0.0);
-                let (one, two) = (b * exp(-most), exp(exponent - most));
-                let f = added * y - added * added / 2.0 - x - most - ln(one + two);
-                y = (y - f / (added - other * two / (one + two))).max(before);
-                left = f * f * curved;
-                if left <= U * (1.0 + x) {
-                    break;
-                }
-            }
-            by = y - start;
-            if !(y < end) {
-                // There is no mass beyond this output.
-                outputs.resize(count + 1, end);
-                break;
-            }
-            off = off.max(left);
-            outputs.push(y);
-        }
-        let last = outputs.last().copied().unwrap_or(end);
-        let reach = step * count as f64 + added * (added + last);
-        (outputs, 2.0 * off + 256.0 * U * (1.0 + reach))
-    }
-    fn gaussian(&self, mirror: &mut Mirror<'_>, count: usize) {
-        let (added, other, rate) = (self.added, self.added - self.replaced, self.rate);
-        let (outputs, shift) = self.outputs(mirror.grid.step, count);
-        mirror.buckets.shift = shift;
-        let mixed = |without: f64, with: f64| (1.0 - rate) * without + rate * with;
-        for (k, pair) in outputs.windows(2).enumerate() {
-            let &[low, high] = pair else { continue };
-            let (centre, width) = ((low + high) / 2.0, high - low);
-            if 0.0 < width {
-                let without = mass(centre, width);
-                let p = mixed(without, mass(centre - added, width));
-                mirror.piece(k, p, mixed(without, mass(centre - other, width)));
-            }
-        }
-        let last = outputs.last().copied().unwrap_or(LIMIT + added);
-        let tail = |at: f64| upper_tail(last - at);
-        mirror.piece(count, mixed(tail(0.0), tail(added)), mixed(tail(0.0), tail(other)));
-        mirror.buckets.above += 1e-300;
-        mirror.buckets.below += 1e-300;
-        mirror.rest((1.0 - rate) * mass(0.0, added + other));
-    }
-    /// At loss `x` without sampling, the likelihood with the replacing record is a constant times
-    /// the likelihood without a record, as long as the loss with sampling is positive.
-    fn laplace(&self, mirror: &mut Mirror<'_>, count: usize) {
-        let (end, other, rate) = (self.added, self.added - self.replaced, self.rate);
-        let share = self.mixed(other);
-        let least = ln(share);
-        let mut off = 0.0f64;
-        let mut place = |loss: f64| {
-            let ratio = 1.0 + exp_m1(loss + least) / rate;
-            let x = ln(ratio).clamp(other, end);
-            if x < end {
-                off = off.max((self.loss(x, other) - loss).abs());
-            }
-            x
-        };
-        let mut low = other;
-        for k in 0..count {
-            let high = place((k + 1) as f64 * mirror.grid.step).max(low);
-            let (with, without) = exponential(end, low, high);
-            mirror.piece(k, (1.0 - rate) * without + rate * with, share * without);
-            low = high;
-        }
-        let (with, without) = exponential(end, low, end);
-        mirror.piece(count, (1.0 - rate) * without + rate * with, share * without);
-        let without = 0.5 * exp(-end);
-        mirror.atom(self.loss(end, other), (1.0 - rate) * without + rate * 0.5, share * without);
-        mirror.rest((1.0 - rate) * -exp_m1(-(end + other) / 2.0));
-        mirror.buckets.shift += off;
-    }
-    fn discrete_laplace(&self, mirror: &mut Mirror<'_>, scale: f64) {
-        let (last, rate) = (self.added, self.rate);
-        let ratio = exp(-1.0 / scale);
-        let top = -exp_m1(-1.0 / scale) / (1.0 + ratio);
-        let middle = last - self.replaced / 2.0;
-        let mut y = middle.floor() + 1.0;
-        while y <= last {
-            let (with, other) = self.ratios(y);
-            // All outputs from the last one on have the same loss.
-            let weight = if y < last { top } else { 1.0 / (1.0 + ratio) };
-            let weight = weight * exp(-y / scale);
-            let (p, q) = (weight * self.mixed(with), weight * self.mixed(other));
-            mirror.atom(self.loss(with, other), p, q);
-            y += 1.0;
-        }
-        // Up to the middle on either side. If it is an integer, both records have equal likelihood
-        // there.
-        let whole = middle.floor();
-        let within = -exp_m1(-(whole + 1.0) / scale) - ratio * exp_m1(-whole / scale);
-        let tie = if middle == whole { top * exp(-self.replaced / 2.0 / scale) } else { 0.0 };
-        mirror.rest((1.0 - rate) * within / (1.0 + ratio) + rate * tie);
-    }
-    fn discrete_gaussian(&self, mirror: &mut Mirror<'_>, scale: f64) {
-        let (added, other, rate) = (self.added, self.added - self.replaced, self.rate);
-        let weight = |z: f64| exp(-(z / scale) * (z / scale) / 2.0);
-        // Beyond this, the probabilities are below e^-700 each, and fall faster than geometrically.
-        let reach = (LIMIT * scale).ceil() as i64 + 1;
-        let weights: Vec<f64> = (0..=reach).map(|z| weight(z as f64)).collect();
-        let total = 2.0 * sum(&weights) - 1.0;
-        let at = |z: f64| weight(z) / total;
-        let middle = added - self.replaced / 2.0;
-        let whole = middle.floor();
-        let mut y = whole + 1.0;
-        while y <= reach as f64 + added {
-            let without = (1.0 - rate) * at(y);
-            mirror.atom(
-                self.loss_at(y),
-                without + rate * at(y - added),
-                without + rate * at(y - other),
-            );
-            y += 1.0;
-        }
-        mirror.buckets.above += 1e-290;
-        mirror.buckets.below += 1e-290;
-        let within = 2.0 * sum(&weights[..=(whole as usize).min(weights.len() - 1)]) - 1.0;
-        let tie = if middle == whole { at(self.replaced / 2.0) } else { 0.0 };
-        mirror.rest((1.0 - rate) * within / total + rate * tie);
-    }
     /// Return nearly the share `k` of the rate, as in the theorem, for the added record, at an
     /// epsilon of at least 0.
     pub(super) fn split(&self, epsilon: f64) -> f64 {
-        // From the output of loss 0 to that of the largest loss, or to where the noise is
+        // From the output of loss 0 to the output of the largest loss, or to where the noise is
         // negligible.
         let mut low = self.added - self.replaced / 2.0;
         let mut high = match self.noise {

@@ -28,7 +28,7 @@ use super::{
 /// joint convexity; Balle, Barthe, Gaboardi 2018, Theorem 2).
 ///
 /// # Errors
-/// Those of the profiles.
+/// The errors of the profiles.
 pub fn profile_of_replaced_sample(
     added: &PrivacyProfile,
     replaced: &PrivacyProfile,

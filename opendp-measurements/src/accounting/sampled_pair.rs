@@ -14,8 +14,13 @@ use super::pair::{Buckets, Grid};
 /// Near 0, `q (e^x - 1)` avoids cancellation. Far from 0, the sum does.
 pub(super) fn mixed(x: f64, rate: f64) -> f64 {
     let x = x.min(700.0);
-    let small = rate * exp_m1(x);
-    if small.abs() < 0.35 { ln_1p(small) } else { ln((1.0 - rate) + rate * exp(x)) }
+    mixed_of(x, exp(x), rate)
+}
+
+/// Return [`mixed`] of an `x` up to 700, by its exponential.
+pub(super) fn mixed_of(x: f64, ratio: f64, rate: f64) -> f64 {
+    let small = rate * if x.abs() < 0.35 { exp_m1(x) } else { ratio - 1.0 };
+    if small.abs() < 0.35 { ln_1p(small) } else { ln((1.0 - rate) + rate * ratio) }
 }
 
 /// Return `(e^loss - 1 + q) / q`: the likelihood ratio without sampling when the loss on a sample
@@ -81,8 +86,8 @@ const NEGLIGIBLE: f64 = 1e-30;
 impl SampledPair {
     /// Sample at a rate above 0 and below 1, and remove or add a record.
     ///
-    /// The pair has to be its own [`reverse`](DominatingPair::reverse). A pair that knows
-    /// [more](DominatingPair::on_sample) of its sample is replaced by that.
+    /// The pair has to be its own [`reverse`](DominatingPair::reverse). If the pair states its own
+    /// [pair on a sample](DominatingPair::on_sample), this pair is returned.
     pub fn of(inner: Arc<dyn DominatingPair>, rate: f64, removed: bool) -> Arc<dyn DominatingPair> {
         match inner.on_sample(rate, removed) {
             Some(pair) => pair,
@@ -185,10 +190,10 @@ impl DominatingPair for SampledPair {
 /// A mechanism on a sample of fixed size, drawn without replacement, for one record replaced.
 ///
 /// Let a mechanism be dominated by `(P, Q)` under replacement, and let a sample have the share `q`
-/// of the records. Then the profile is at most that of `((1 - q) Q + q P, Q)` at `epsilon >= 0`,
-/// and that of `(P, (1 - q) P + q Q)` at `epsilon < 0` (Zhu, Dong, Wang 2022, Theorem 11). It is
-/// the profile of the positive losses of the first pair, the negative losses of the second, and the
-/// mass missing to 1 at 0.
+/// of the records. Then the profile is at most the profile of `((1 - q) Q + q P, Q)` at
+/// `epsilon >= 0`, and the profile of `(P, (1 - q) P + q Q)` at `epsilon < 0` (Zhu, Dong, Wang
+/// 2022, Theorem 11). It is the profile of the positive losses of the first pair, the negative
+/// losses of the second, and the mass missing to 1 at 0.
 #[derive(Clone, Debug)]
 pub struct FixedSizePair {
     above: Arc<dyn DominatingPair>,
@@ -197,7 +202,8 @@ pub struct FixedSizePair {
 impl FixedSizePair {
     /// Sample a mechanism; the pair bounds the replacement of a record, and is its own reverse.
     pub fn of(pair: Arc<dyn DominatingPair>, rate: f64) -> Self {
-        // The enclosure of each sample does not enclose both together, so it is not used.
+        // Each of the two samples may have an enclosure, but it does not enclose the pair made of
+        // both samples. So it is not used.
         let of = |removed| {
             let sample = SampledPair::of(pair.clone(), rate, removed);
             match sample.between(1) {

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use super::elementary::{CIS_ERROR, CIS_LIMIT, U, cis, exp, exp_m1, ln, sum};
-use super::sampled_pair::mixed;
-use super::transform::{Tilted, Wave};
+use super::sampled_pair::mixed_of;
+use super::transform::{Listed, Tilted, Wave};
 
 /// A tilted loss of a pair of Gaussian noise on a Poisson sample.
 ///
@@ -19,7 +19,7 @@ use super::transform::{Tilted, Wave};
 /// So the integral of the modulus on such a line is at most
 /// `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. The sum over multiples of `h`, times `h`,
 /// is off by at most twice this, divided by `e^(2 pi a / h) - 1` (Trefethen, Weideman 2014, on the
-/// real line). Its terms fall geometrically beyond `|y| = |v| mu`.
+/// real line). Its terms fall geometrically beyond `|y| = |v| mu p`, for the largest `p` there.
 ///
 /// The envelope. Let `d(y)` be the density of the loss at the loss of `y`, which is
 /// `w^v dN(y) / |loss'(y)|`. The second derivative of `ln d` is `-1 + (v + 1) mu^2 p (1 - p)`,
@@ -85,9 +85,9 @@ struct Law {
 }
 impl Law {
     fn term(&self, y: f64) -> Term {
-        let argument = self.mu * y - self.mu * self.mu / 2.0;
-        let ratio = exp(argument.min(700.0));
-        let loss = mixed(argument, self.rate);
+        let argument = (self.mu * y - self.mu * self.mu / 2.0).min(700.0);
+        let ratio = exp(argument);
+        let loss = mixed_of(argument, ratio, self.rate);
         let share = (self.rate * ratio / ((1.0 - self.rate) + self.rate * ratio)).min(1.0);
         let argument = share * 4.0 * (self.mu * y.abs() + self.mu * self.mu);
         Term {
@@ -97,6 +97,52 @@ impl Law {
             share,
         }
     }
+    /// Return the terms at the multiples of a step, from the highest output to the lowest. Return
+    /// `None` if there are too many.
+    fn terms(&self, step: f64) -> Option<Terms> {
+        let first = self.term(0.0);
+        let mut top = first.log;
+        let mut terms = vec![first];
+        let mut left_out = 0.0;
+        for side in [1.0, -1.0] {
+            let steepest = (side * self.power * self.mu).max(0.0);
+            let mut n = 0;
+            loop {
+                n += 1;
+                let y = f64::from(n) * step;
+                let term = self.term(side * y);
+                top = top.max(term.log);
+                let log = term.log;
+                // The slope of `ln w^v` is `v mu p`, and `p` increases with the output. From here
+                // on it is at most `bend`, so the terms fall at least as fast as at `y - bend`.
+                let bend = if side < 0.0 { steepest * term.share * 1.001 } else { steepest };
+                terms.push(term);
+                if bend.max(self.mu) + 1.0 < y {
+                    let rest = exp(log - top) / -exp_m1(-step * (y - bend));
+                    if rest < NEGLIGIBLE {
+                        left_out += rest;
+                        break;
+                    }
+                }
+                if n > TERMS {
+                    return None;
+                }
+            }
+            if side > 0.0 {
+                terms.reverse();
+            }
+        }
+        Some(Terms { terms, top, left_out })
+    }
+}
+
+/// The terms of a sum.
+struct Terms {
+    terms: Vec<Term>,
+    /// The logarithm of the largest one.
+    top: f64,
+    /// Bounds the sum of all others, relative to the largest.
+    left_out: f64,
 }
 
 impl TiltedSample {
@@ -111,45 +157,24 @@ impl TiltedSample {
     ) -> Option<TiltedSample> {
         let (power, sign) = if removed { (tilt + 1.0, 1.0) } else { (-tilt, -1.0) };
         let law = Law { mu, rate, power };
-        // The half-width of the strip, and the step for which the sum is off by about 10^-16.
-        let strip = (1.2 / mu).min(6.0);
-        let cone = -ln(cis(mu * strip).0) * (-power).max(0.0);
-        let grown = strip * strip / 2.0 + highest * mu * strip + cone;
-        let step = std::f64::consts::TAU * strip / (38.0 + grown);
+        // For a strip, compute its half-width, the logarithm of the growth on it, and the step at
+        // which the sum is off by about 10^-16. The strip with the largest step is used.
+        let at = |share: f64| {
+            let strip = (share / mu).min(6.0);
+            let cone = -ln(cis(mu * strip).0) * (-power).max(0.0);
+            let grown = strip * strip / 2.0 + highest * mu * strip + cone;
+            (strip, grown, std::f64::consts::TAU * strip / (38.0 + grown))
+        };
+        let (strip, grown, step) = [0.8, 0.5, 0.25, 0.1]
+            .map(at)
+            .into_iter()
+            .fold(at(1.2), |best, other| if best.2 < other.2 { other } else { best });
         let exponent = std::f64::consts::TAU * strip / step;
         let aliased = 2.001 * exp(grown - exponent + 1e-12 * (grown + exponent));
         if !(0.0 < step && aliased < 1e-9) {
             return None;
         }
-        let first = law.term(0.0);
-        let mut top = first.log;
-        let mut terms = vec![first];
-        let mut left_out = 0.0;
-        for side in [1.0, -1.0] {
-            // Beyond it the terms fall at least as fast as `slope` says.
-            let bend = (side * power * mu).max(0.0);
-            let beyond = bend.max(mu) + 1.0;
-            let mut n = 0;
-            loop {
-                n += 1;
-                let y = f64::from(n) * step;
-                let term = law.term(side * y);
-                top = top.max(term.log);
-                let relative = exp(term.log - top);
-                terms.push(term);
-                let rest = relative / -exp_m1(-step * (y - bend));
-                if beyond < y && rest < NEGLIGIBLE {
-                    left_out += rest;
-                    break;
-                }
-                if n > TERMS {
-                    return None;
-                }
-            }
-            if side > 0.0 {
-                terms.reverse();
-            }
-        }
+        let Terms { terms, top, left_out } = law.terms(step)?;
         // From here on outputs fall, and so do losses before the sign is applied.
         let mut rounding = 0.0;
         let (mut mean, mut square, mut blur) = (0.0, 0.0, 0.0);
@@ -275,6 +300,14 @@ impl Tilted for TiltedSample {
         let sum = U * (CHUNK as f64 + self.atoms.len() as f64 / CHUNK as f64 + 8.0);
         let turned = U * turned * 2.0 + frequency * (self.blur + U * self.centre.abs());
         Wave { re, im, error: 2.0 * (self.error + sum + CIS_ERROR) + 1.01 * turned }
+    }
+    fn listed(&self) -> Option<Listed> {
+        let atoms: Vec<(f64, f64)> = self.atoms.iter().map(|atom| (atom.loss, atom.mass)).collect();
+        Some(Listed {
+            atoms,
+            error: 2.0 * self.error + 64.0 * U,
+            blur: 1.01 * (self.blur + U * self.centre.abs()),
+        })
     }
     fn envelope(&self, frequency: f64) -> f64 {
         let shape = self.shape.get_or_init(|| self.shape());

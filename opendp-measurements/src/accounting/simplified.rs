@@ -16,7 +16,7 @@ pub(super) struct Simplified {
     pub(super) parts: Vec<PairCount>,
     /// The additional loss by replacement: see [`Between`](super::Between).
     pub(super) failure: f64,
-    /// A bound from above is the delta of the parts times this, and then the failure.
+    /// The upper bound on delta is the delta of the parts times this factor, plus the failure.
     pub(super) factor: f64,
     /// The share of all noise that was added to have the bound.
     share: f64,
@@ -101,7 +101,7 @@ impl Simplified {
         let Smoothing { factor, share, .. } = smoothing;
         Ok(simple.map(|simple| Simplified { factor, share, ..simple }))
     }
-    /// Whether no other bound of the same parts, of so many different pairs, is less by more than a
+    /// Whether this bound is the best for these parts and this number of different pairs, up to a
     /// negligible amount.
     pub(super) fn suffices(&self, different: usize) -> bool {
         self.share < if different < MANY { SMALL_SHARE.0 } else { SMALL_SHARE.1 }

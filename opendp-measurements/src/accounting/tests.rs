@@ -180,7 +180,7 @@ fn a_sample_of_fixed_size_costs_more_than_a_poisson_sample() {
     let fixed = of(pair(0.01), 1000).epsilon(1e-5).unwrap();
     let poisson = of(sampled(1.0, 0.01), 1000).epsilon(1e-5).unwrap();
     assert!(poisson.upper < fixed.lower && fixed.upper < fixed.lower * 1.001);
-    // One release: at epsilon >= 0 the profile is that of the removed record.
+    // For one release at epsilon >= 0, the profile is the profile of the removed record.
     let (one, two) =
         (of(pair(0.1), 1).delta(0.5).unwrap(), of(sampled(1.0, 0.1), 1).delta(0.5).unwrap());
     assert!(one.lower <= two.upper && two.lower <= one.upper, "{one:?} {two:?}");
@@ -266,7 +266,7 @@ fn samples_of_discrete_noise_are_enclosed_on_both_sides() {
             }
         }
     }
-    // As before, nothing is known of a curve from below.
+    // As before, a curve has no lower bound.
     let curve: Arc<dyn DominatingPair> = Arc::new(CurvePair::new(1.0, |_| 0.1));
     assert_eq!(of(FixedSizePair::of(curve, 0.1), 1).delta(0.1).unwrap().lower, 0.0);
 }

@@ -18,7 +18,7 @@ pub struct Wave {
 /// The loss of a pair `(P, Q)`, tilted: `x` has the law `e^(t x) dP / M(t)`, where `M(t)` is the
 /// mean of `e^(t x)` under `P`.
 ///
-/// All outputs that `P` can give have a finite loss, and `M` is finite everywhere.
+/// Here `P` stands for its finite losses, and `M` is finite everywhere.
 pub trait Tilted: Debug {
     /// Return `ln M(t)`, and a bound on its error.
     fn log(&self) -> (f64, f64);
@@ -30,6 +30,28 @@ pub trait Tilted: Debug {
     fn wave(&self, frequency: f64) -> Wave;
     /// Return an upper bound of the modulus of the wave at this frequency and all larger ones.
     fn envelope(&self, frequency: f64) -> f64;
+    /// Return atoms whose waves add up to the wave, if there are such atoms. Many different losses
+    /// are composed faster by their atoms.
+    fn listed(&self) -> Option<Listed> {
+        None
+    }
+    /// Return bounds from above on the mass that `P` gives to an infinite loss, and on the whole
+    /// mass of `P`. The transform is that of the finite losses.
+    fn infinite(&self) -> (f64, f64) {
+        (0.0, 1.0)
+    }
+}
+
+/// Atoms about the [centre](Tilted::centre): the wave at `s` is the sum of all `mass e^(i s loss)`,
+/// up to `error + s blur`.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The losses and their masses, which add up to 1.
+    pub atoms: Vec<(f64, f64)>,
+    /// The error at every frequency.
+    pub error: f64,
+    /// The error for each unit of frequency.
+    pub blur: f64,
 }
 
 /// A normal loss of variance `mu^2` and mean `mu^2 / 2`: `M(t) = e^(t (t + 1) mu^2 / 2)`.
@@ -53,7 +75,7 @@ impl Tilted for TiltedGaussian {
     fn wave(&self, frequency: f64) -> Wave {
         let turn = frequency * self.mu;
         let re = exp(-turn * turn / 2.0);
-        // exp errs by 8 u, its argument by 3 u of itself, the centre by 4 u of itself.
+        // The relative errors: exp 8 u, its argument 3 u, the centre 4 u.
         let error = re * U * (8.0 + 2.0 * turn * turn + 4.0 * frequency * self.centre());
         Wave { re, im: 0.0, error: error + 1e-300 }
     }
@@ -75,7 +97,7 @@ pub(super) struct TiltedEnds {
     /// `t + 1/2`.
     place: f64,
     atoms: bool,
-    /// `tanh(place end)`, which errs by `48 u` of itself.
+    /// `tanh(place end)`, with a relative error of `48 u`.
     tanh: f64,
     /// `M(t)`, up to a constant factor and `cosh(place end)`.
     total: f64,
@@ -129,8 +151,8 @@ impl Tilted for TiltedEnds {
         let re = ends * cosh.0 + over(sinh.0 * self.place + sinh.1 * s);
         let im = ends * cosh.1 + over(sinh.1 * self.place - sinh.0 * s);
         let (c, d) = cis(-s * self.centre());
-        // Both products of the two arguments round, and two turns err; the sine errs relative to
-        // itself.
+        // The products of the two arguments are rounded, and two turns have errors. The error of
+        // the sine is relative to the sine.
         let far = s * (self.end + self.centre().abs());
         let turn = if far < CIS_LIMIT { 2.0 * CIS_ERROR + 2.0 * U * far } else { f64::INFINITY };
         let small = self.tanh + (s * self.end).min(1.0);

@@ -7,8 +7,8 @@ use crate::accuracy;
 
 /// A number that noise was added to, or several such numbers.
 ///
-/// There are no intervals around a `usize`, the type of a chosen index: the accuracy of a choice is
-/// the accuracy of its score.
+/// There are no intervals around a `usize`, the type of a chosen index. The accuracy of a choice is
+/// a bound on its score, not on its index.
 pub trait Released: Carrier {
     /// The container of an interval for each number.
     type Intervals;
@@ -29,12 +29,12 @@ pub trait Released: Carrier {
 /// the effect of an earlier clamp or sample does not. The probability is over the noise, for every
 /// true number; it does not hold for releases that were selected by their values. Each of the `n`
 /// numbers of a vector gets `alpha / n`, and by the union bound all errors together get `alpha`;
-/// the noise need not be independent. Everything is rounded outward: a released float stands for
-/// the interval between its neighbours, and an end beyond all floats is infinite.
+/// the noise need not be independent. Everything is rounded outward. A released float is treated as
+/// the interval between its neighbours. An end beyond all floats is infinite.
 ///
 /// # Errors
-/// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when the measurement does
-/// not know its accuracy; those of the accuracy.
+/// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when the accuracy of the
+/// measurement is not known; the errors of the accuracy.
 ///
 /// # Example
 /// ```
@@ -60,7 +60,7 @@ where
     TO: Released,
 {
     accuracy::check(alpha)?;
-    // At most one number needs no share, and the quotient must stay above 0.
+    // Divide alpha by at least 1, also for an empty release. The quotient must stay above 0.
     let shares = f64::inf_cast(release.count().max(1))?;
     let share = alpha.neg_inf_div(shares)?.max(f64::from_bits(1));
     if alpha < shares * f64::from_bits(1) {
@@ -78,7 +78,7 @@ where
 /// [`confidence_interval`], whose remarks apply.
 ///
 /// # Errors
-/// Those of [`confidence_interval`].
+/// The errors of [`confidence_interval`].
 pub fn confidence_interval_of_each<DI, MI, MO, TO>(
     measurement: &Measurement<DI, MI, MO, TO>,
     release: &TO,
@@ -217,7 +217,8 @@ mod tests {
             let intervals = confidence_interval(&release, &truth, 0.1).unwrap();
             let missed = misses(&release, &truth, &intervals, any);
             assert!((missed - 0.096).abs() < 0.028, "{missed}");
-            // With an interval for each alone, some miss far more often: 0.41.
+            // If each interval has the full alpha, some interval misses far more often: with
+            // probability 0.41.
             let intervals = confidence_interval_of_each(&release, &truth, 0.1).unwrap();
             let missed = misses(&release, &truth, &intervals, any);
             assert!((missed - 0.41).abs() < 0.047, "{missed}");

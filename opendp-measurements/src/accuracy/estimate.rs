@@ -70,14 +70,14 @@ impl Estimate {
     /// Subtract another estimate.
     ///
     /// # Errors
-    /// Those of [`plus`](Estimate::plus).
+    /// The errors of [`plus`](Estimate::plus).
     pub fn minus(&self, other: &Estimate) -> Result<Self> {
         self.plus(&other.times(-1)?)
     }
     /// Multiply by a rational number.
     ///
     /// # Errors
-    /// Those of [`plus`](Estimate::plus).
+    /// The errors of [`plus`](Estimate::plus).
     pub fn times(&self, weight: impl Into<Weight>) -> Result<Self> {
         let weight = weight.into();
         let (value, error) = weight.apply(self.value)?;
@@ -89,14 +89,14 @@ impl Estimate {
     /// Add up any number of estimates.
     ///
     /// # Errors
-    /// Those of [`plus`](Estimate::plus).
+    /// The errors of [`plus`](Estimate::plus).
     pub fn sum<'a>(all: impl IntoIterator<Item = &'a Estimate>) -> Result<Self> {
         all.into_iter().try_fold(Estimate::public(0.0), |sum, each| sum.plus(each))
     }
     /// Bound the distance of the number from the true one, except with probability `alpha`.
     ///
     /// # Errors
-    /// Those of [`sum_of`].
+    /// The errors of [`sum_of`].
     pub fn accuracy(&self, alpha: f64) -> Result<f64> {
         let terms =
             self.noises.iter().map(|(_, weight, noise)| Term::new(*noise).weighted(*weight));
@@ -106,7 +106,7 @@ impl Estimate {
     /// noise.
     ///
     /// # Errors
-    /// Those of [`sum_of`].
+    /// The errors of [`sum_of`].
     pub fn interval(&self, alpha: f64) -> Result<(f64, f64)> {
         let bound = self.accuracy(alpha)?;
         let lower = self.value.neg_inf_sub(bound).unwrap_or(f64::NEG_INFINITY);
@@ -120,7 +120,7 @@ impl Estimate {
     /// the quotient is between the quotients of their ends.
     ///
     /// # Errors
-    /// Those of [`sum_of`].
+    /// The errors of [`sum_of`].
     pub fn quotient(&self, divisor: &Estimate, alpha: f64) -> Result<(f64, f64)> {
         let both = simultaneous(&[self, divisor], alpha)?;
         let ((a, b), (c, d)) = (both[0], both[1]);
@@ -153,7 +153,7 @@ impl Estimate {
 /// `1 - (1 - alpha)^(1/n)`; otherwise each gets `alpha / n`, by the union bound.
 ///
 /// # Errors
-/// Those of [`sum_of`].
+/// The errors of [`sum_of`].
 pub fn simultaneous(estimates: &[&Estimate], alpha: f64) -> Result<Vec<(f64, f64)>> {
     check(alpha)?;
     let independent = estimates

@@ -54,22 +54,23 @@ impl Placed {
         let more = if self.kind.is_discrete() { 2.0 } else { 0.0 };
         2.0 * (reach(self.kind, self.scale, log) + more) * self.weight / step
     }
-    /// Round `weight * Z` to the multiples of a step: a measure on the grid and at infinity, whose
-    /// mass above any number is at least that of `weight * Z`, rounded. Each mass is enlarged by
-    /// more than its error. Mass far above counts as infinite, and mass far below is moved up.
+    /// Round `weight * Z` to the multiples of a step. Return a measure on the grid and at infinity.
+    /// Its mass above any number is at least the mass of the rounded `weight * Z` there. Each mass
+    /// is enlarged by more than its error. Mass far above counts as infinite, and mass far below is
+    /// moved up.
     ///
     /// Exact rounding requires that the weight of integers is a multiple of the step. If their
     /// scale is large, real noise replaces them, and 1 must be added for each. For all integers
     /// `m`, `P[Z >= m] <= P[R + 1 >= m]` for `R` of the same scale, up to a relative error below
     /// `10^-300`:
     ///
-    /// - Laplace, `q = exp(-1 / scale)`: for `m >= 1` it states `q^m / (1 + q) <= q^(m-1) / 2`, and
-    ///   for `m <= 0` that `q^(1-m) / (1 + q) >= q^(1-m) / 2`. Both follow from `q <= 1`.
+    /// - Laplace, `q = exp(-1 / scale)`: for `m >= 1` the claim is `q^m / (1 + q) <= q^(m-1) / 2`,
+    ///   and for `m <= 0` it is `q^(1-m) / (1 + q) >= q^(1-m) / 2`. Both follow from `q <= 1`.
     /// - Gaussian, `w(z) = exp(-z^2 / (2 scale^2))`: for `m >= 1` it is Proposition 25 of Canonne,
-    ///   Kamath, Steinke 2020. For `m <= 0` it says that `P[Z >= 1 - m] >= P[R >= 1 - m]`, and
-    ///   `sum_(k >= j) w(k)` is at least the integral of `w` from `j >= 1` on, because `w` falls;
-    ///   all weights add up to `scale sqrt(2 pi)` times at most `1 + 3 exp(-2 (pi scale)^2)`, by
-    ///   Poisson's summation.
+    ///   Kamath, Steinke 2020. For `m <= 0` the claim is `P[Z >= 1 - m] >= P[R >= 1 - m]`. Here
+    ///   `sum_(k >= j) w(k)` is at least the integral of `w` from `j >= 1` on, because `w`
+    ///   decreases. All weights add up to `scale sqrt(2 pi)` times at most
+    ///   `1 + 3 exp(-2 (pi scale)^2)`, by Poisson's summation.
     ///
     /// If the noise is cut off, values that are not positive go to 0.
     pub(super) fn on_grid(&self, step: f64, log: f64, rounding: Rounding) -> DiscreteLoss {
@@ -89,13 +90,13 @@ impl Placed {
     fn reals(&self, step: f64, log: f64, rounding: Rounding) -> DiscreteLoss {
         let scale = self.scale * self.weight;
         let count = (reach(self.kind, scale, log) / step).ceil().max(1.0) as usize;
-        // For such a long step, everything is within one step of 0.
+        // If the step is this long, everything is within one step of 0.
         let ratio = (step / scale).min(1e6);
         let laplace = self.kind.is_laplace();
         let first_half = -exp_m1(-ratio) / 2.0;
-        // The beginning of the places of positive numbers, in steps.
+        // The place where positive numbers begin, in steps.
         let begin = if rounding == Rounding::Nearest { 0.5 } else { 0.0 };
-        // The mass between `m` and `m + 1` steps from there.
+        // The mass at a distance between `m` and `m + 1` steps from `begin`.
         let half: Vec<f64> = (0..count)
             .map(|m| {
                 let m = m as f64 + begin;
@@ -130,7 +131,7 @@ impl Placed {
             let weights = (0..=last).map(|k| top * exp(-(k as f64) * ratio)).collect();
             (weights, exp(-((last + 1) as f64) * ratio) / (1.0 + exp(-ratio)))
         } else {
-            // Weights omitted from the total only enlarge the masses.
+            // The total may lack some weights. This only makes the masses larger.
             let ratio = ratio.min(1e3);
             let weight = |k: i64| exp(-(k as f64 * ratio) * (k as f64 * ratio) / 2.0);
             let weights: Vec<f64> = (0..=last).map(weight).collect();

@@ -62,10 +62,10 @@ impl Noise {
     /// Declare that a release beyond some bounds is replaced by the nearest bound, and that the
     /// true number is within the bounds.
     ///
-    /// Then the error is between 0 and the noise. For one release its quantiles are at most those
-    /// of the noise. In sums it may be one-sided: if all true numbers are at the lower bound, no
-    /// error is negative, and their means add up. For all true numbers, a sum is at most the sum of
-    /// the positive parts of the noises, on either side.
+    /// Then the error is between 0 and the noise. For one release its quantiles are at most the
+    /// quantiles of the noise. In sums it may be one-sided: if all true numbers are at the lower
+    /// bound, no error is negative, and their means add up. For all true numbers, a sum is at most
+    /// the sum of the positive parts of the noises, on either side.
     #[must_use]
     pub fn cut_off(mut self) -> Self {
         self.cut = true;

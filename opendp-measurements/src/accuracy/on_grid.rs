@@ -85,8 +85,8 @@ impl OnGrid {
     ///
     /// The displacements of uncut noises are independent and have mean 0, by symmetry. Each is
     /// within half a step of 0 (and slightly more, for the rounding of floats). The bound is
-    /// Hoeffding's (1963). If there are few noises, rounding up is better, which costs half a step
-    /// each on average.
+    /// Hoeffding's (1963). If there are few noises, rounding up is better. It adds half a step for
+    /// each noise on average.
     pub(super) fn displacement(&self, alpha: f64) -> (f64, Rounding) {
         if self.exact {
             return (0.0, Rounding::Exact);
@@ -96,7 +96,7 @@ impl OnGrid {
         let displacement = (n * ln(20_000.0 / alpha) / 2.0).sqrt() * 1.000_001;
         if displacement < n / 2.0 { (displacement, Rounding::Nearest) } else { (0.0, Rounding::Up) }
     }
-    /// Estimate the mean, with every noise cut off that may be.
+    /// Estimate the mean, as if every noise that may be cut off is cut off.
     pub(super) fn mean(&self) -> f64 {
         let cut = self.placed.iter().filter(|(placed, _)| placed.cut);
         cut.map(|(placed, count)| {

@@ -1,8 +1,8 @@
 //! The accuracy of noise of a scale, and the scale of noise with an accuracy.
 //!
 //! An accuracy `a` at `alpha` means that noise `Z` has `P[|Z| >= a] <= alpha`. Every accuracy is
-//! rounded up and every scale down: an accuracy is never too small and a scale never too large. The
-//! discrete distributions take no longer than the others, whatever the scale.
+//! rounded up and every scale down: an accuracy is never too small and a scale never too large.
+//! Computations for discrete distributions take no longer than for the others, at any scale.
 
 use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::{Error, Result};
@@ -50,8 +50,8 @@ pub fn accuracy_to_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
 /// Find an accuracy of discrete Laplace noise: `scale ln(2 / (alpha (1 + exp(-1 / scale))))`.
 ///
 /// With `q = exp(-1 / scale)`, `P[|Z| >= m] = 2 q^m / (1 + q)` for every integer `m >= 1`. The
-/// accuracy is the real `a` at which this equals `alpha`; `P[|Z| >= a]` equals that of the next
-/// integer, which is smaller. At scale 0 the accuracy is 0, the limit.
+/// accuracy is the real `a` at which this equals `alpha`; `P[|Z| >= a]` equals the probability at
+/// the next integer, which is smaller. At scale 0 the accuracy is 0, the limit.
 ///
 /// # Errors
 /// `InvalidDistance` when the scale is negative or not finite, or `alpha` is not in `(0, 1]`;
@@ -90,7 +90,7 @@ pub fn discrete_laplacian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f6
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub fn accuracy_to_discrete_laplacian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
-    // At this scale the accuracy is at least that of continuous noise, because 1 + q <= 2.
+    // At this scale the accuracy is at least the accuracy of continuous noise, because 1 + q <= 2.
     let most = accuracy_to_laplacian_scale(accuracy, alpha)?;
     largest(most, |scale| Ok(discrete_laplacian_scale_to_accuracy(scale, alpha)? <= accuracy))
 }
@@ -174,8 +174,8 @@ pub fn accuracy_to_discrete_gaussian_scale(accuracy: f64, alpha: f64) -> Result<
 
 /// Find a large scale up to `most` for which a check succeeds; 0 when there is none.
 ///
-/// The check of a scale above 0 alone decides whether that scale is an answer. The answer is the
-/// largest scale if the check fails for all scales above one for which it fails.
+/// A scale above 0 is returned only if its check succeeded. If the check fails for all scales above
+/// any scale for which it fails, the result is the largest scale for which it succeeds.
 fn largest(most: f64, fits: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     if 0.0 < most && fits(most)? {
         return Ok(most);

@@ -1,21 +1,19 @@
 //! Quantiles of weighted sums of independent noises, and of the largest of them.
 
+mod window;
+
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 use opendp_core::{Error, Result};
 
 use crate::Scale;
-use crate::accounting::convolution::Convolution;
-use crate::accounting::discrete_loss::DiscreteLoss;
-use crate::accounting::elementary::ln;
 
 use super::check;
-use super::grid::{MOST, Rounding};
 use super::noise::{Kind, Noise};
-use super::on_grid::OnGrid;
 use super::weight::Weight;
+
+use window::convolved;
 
 /// A noise, its weight, and the number of independent copies.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,24 +41,15 @@ impl Term {
     }
 }
 
-/// The longest and the shortest transform, and the largest total length over all terms.
-const LONGEST: usize = 1 << 20;
-const SHORTEST: usize = 1 << 10;
-const LONGEST_OF_ALL: usize = 1 << 25;
-/// The relative error that rounding up to the grid may add, unless the grid would be too long.
-const TOLERANCE: f64 = 1e-4;
-/// The probability that may be outside the window of the transform.
-const OUTSIDE: f64 = 1e-9;
-
 /// Find a `t` with `P[|S| > t] <= alpha` for the weighted sum `S` of independent noises.
 ///
 /// The result is never below the least such `t`. If the terms are not integers on a common lattice,
 /// it exceeds the least `t` by about 0.03 % for up to thirty terms, 0.1 % for a thousand, 0.4 % for
-/// ten thousand, and 3 % for a million. If all are integers with rational weights of a small common
-/// denominator, it is the least `t`, unless rounding decides; so it is for Gaussian noise on real
-/// numbers. For noise that is [cut off](Noise::cut_off) it holds for all true numbers: it is the
-/// one-sided bound at `alpha / 2`, where all true numbers may be at one end. It is at most the sum
-/// of the noises' own quantiles at `alpha / n`.
+/// ten thousand, and 3 % for a million. If all terms are integers with rational weights of a small
+/// common denominator, the result is the least `t`, except for rounding. The same holds for
+/// Gaussian noise on real numbers. For noise that is [cut off](Noise::cut_off), the result is the
+/// one-sided bound at `alpha / 2`. It holds for all true numbers, even if all of them are at one
+/// end of the bounds. It is at most the sum of the noises' own quantiles at `alpha / n`.
 ///
 /// # Errors
 /// `InvalidDistance` when `alpha` is not in `(0, 1]`, or too small for the number of terms;
@@ -164,108 +153,6 @@ fn share(noises: &[Term], alpha: f64) -> Result<f64> {
     )))
 }
 
-/// Bound the quantile of the sum by convolution, if the number of terms permits it.
-fn convolved(noises: &[Term], alpha: f64) -> Result<Option<f64>> {
-    let n = count(noises)?;
-    if noises.iter().any(|term| 1 << 31 < term.count) || noises.len() > 4096 {
-        return Ok(None);
-    }
-    // Values beyond the reach of a noise count as infinite: a share of 1e-7 of alpha.
-    let log = ln(n / alpha) + 16.0;
-    let length = LONGEST.min((LONGEST_OF_ALL / noises.len()).next_power_of_two() / 2).max(SHORTEST);
-    for on_grid in [OnGrid::lattice(noises)?, OnGrid::anywhere(noises)?].into_iter().flatten() {
-        let (best, about) = on_grid.chernoff(alpha);
-        // A smaller tilt gives a narrower window, and equally small errors unless alpha is small.
-        let tilt = best * if alpha < 1e-6 { 0.9 } else { 0.4 };
-        let deviation = on_grid.placed.iter().zip(noises).map(|((placed, count), term)| {
-            *count as f64 * term.noise.variance() * placed.weight * placed.weight
-        });
-        let mean = on_grid.mean();
-        let above = (about - mean).max(0.0);
-        let width = 2.0 * (1.5 * above + 6.0 * deviation.sum::<f64>().sqrt());
-        let (displacement, rounding) = on_grid.displacement(alpha);
-        // The rest of alpha is for the sum on the grid.
-        let share = if rounding == Rounding::Nearest { alpha * 0.999_899 } else { alpha };
-        let points = |step| {
-            let points = on_grid.placed.iter().map(|(placed, _)| placed.points(step, log));
-            points.fold(0.0, f64::max)
-        };
-        if on_grid.exact && ((length as f64) < width + 16.0 || MOST < points(1.0)) {
-            continue;
-        }
-        // A power of two, so that the points of the grid are floats.
-        let step_for = |t: f64| {
-            let steps = if displacement == 0.0 { n / 2.0 } else { displacement };
-            let wanted = (TOLERANCE * t / steps).max(width / length as f64);
-            let wanted = wanted.max(points(1.0) / MOST);
-            f64::from_bits(wanted.to_bits() & !((1 << 52) - 1)) * 2.0
-        };
-        // On a lattice of integers a tilt above this limit gains nothing.
-        let (mut step, tilt) =
-            if on_grid.exact { (1.0, tilt.min(32.0)) } else { (step_for(about), tilt) };
-        let mut size = ((width / step) as usize + 16).next_power_of_two().clamp(SHORTEST, length);
-        let shift = on_grid.shift()?;
-        let mut best = None;
-        for _ in 0..8 {
-            let losses: Vec<(Arc<DiscreteLoss>, u64)> = on_grid
-                .placed
-                .iter()
-                .map(|(placed, count)| {
-                    // Noise that is cut off has a mean other than 0.
-                    let cut = placed.cut && rounding == Rounding::Nearest;
-                    let rounding = if cut { Rounding::Up } else { rounding };
-                    (Arc::new(placed.on_grid(step, log, rounding)), *count)
-                })
-                .collect();
-            // A sum that is too wide for a transform gets the union bound.
-            let Ok(sum) = Convolution::new(&losses, tilt, mean + 0.4 * above, size, OUTSIDE) else {
-                return Ok(best);
-            };
-            let longest = on_grid.exact && 2 * LONGEST <= size;
-            if sum.outside() <= 2.0 * OUTSIDE || longest {
-                let Some(found) = least(&sum, step, share) else { return Ok(best) };
-                let moved = found.inf_add(displacement.inf_mul(step)?)?;
-                best = Some(moved.inf_add(shift)?.inf_mul(on_grid.unit)?);
-                // For large alpha, the result is far below the estimate.
-                let finer = step_for(found);
-                if on_grid.exact || step <= finer || found == 0.0 {
-                    return Ok(best);
-                }
-                size = ((size as f64 * step / finer) as usize).next_power_of_two().min(2 * length);
-                step = finer;
-                continue;
-            }
-            size *= 2;
-            if 2 * length < size && !on_grid.exact {
-                (size, step) = (size / 2, 2.0 * step);
-            }
-        }
-        if best.is_some() {
-            return Ok(best);
-        }
-    }
-    Ok(None)
-}
-/// Find nearly the least point `x >= 0` of the grid with `2 P[S > x] <= alpha`.
-fn least(sum: &Convolution, step: f64, alpha: f64) -> Option<f64> {
-    let fits = |place: i64| 2.0 * sum.tail_above(place as f64 * step) * (1.0 + 1e-15) <= alpha;
-    let (first, count) = sum.places();
-    // The highest point has the least tail; if `good` fits, so does the result.
-    let (mut bad, mut good) = (first.max(0) - 1, first + count as i64 - 1);
-    // Near the end of a window the bound is loose: walk toward it from the middle.
-    let middle = bad + (good - bad) / 2;
-    if bad < middle && fits(middle) {
-        good = middle;
-    } else if good <= bad || !fits(good) {
-        return None;
-    }
-    while bad + 1 < good {
-        let middle = bad + (good - bad) / 2;
-        if fits(middle) { good = middle } else { bad = middle }
-    }
-    Some(good as f64 * step)
-}
-
 /// Find a `t` with `P[any |w Z| > t] <= alpha` for independent noises `Z`, each with its weight
 /// `w`.
 ///
@@ -273,7 +160,7 @@ fn least(sum: &Convolution, step: f64, alpha: f64) -> Option<f64> {
 /// `t` is the product of the probabilities of each noise.
 ///
 /// # Errors
-/// Those of [`sum_of`].
+/// The errors of [`sum_of`].
 pub fn largest_of(terms: &[Term], alpha: f64) -> Result<f64> {
     check(alpha)?;
     let noises: Vec<Term> =

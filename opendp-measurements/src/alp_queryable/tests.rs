@@ -126,7 +126,7 @@ fn answers_are_close_to_the_values() {
         errors.sum::<f64>() / 100.0
     };
     assert!(error(0) < 12.0, "{}", error(0));
-    // The control: the answers are those of the keys that were asked for.
+    // The control: each answer belongs to the key in the question.
     assert!(30.0 < error(25), "{}", error(25));
     assert_eq!(noisy.ask(&7), noisy.clone().ask(&7));
 }
@@ -170,7 +170,7 @@ fn refuses_arguments_that_mean_nothing() {
     assert!(make(1.0, i32::MAX, Some(1), 50, 4).unwrap_err().starts_with("total_limit"));
     assert!(make(1e300, 1, Some(1), 50, 4).unwrap_err().contains("would exceed"));
     assert!(make(1.0, 1, None, 50, 4).unwrap_err().starts_with("value_limit"));
-    // The upper bound of the values stands for it.
+    // The upper bound of the values is the default.
     let values = AtomDomain::bounded(Bounds::new(0, 9).unwrap());
     let bounded = MapDomain::new(AtomDomain::<i32>::default(), values);
     let bounded = Space::new(bounded, Change::default()).unwrap();

@@ -14,10 +14,10 @@ use crate::accounting::{
 
 /// A metric on data sets of a fixed number of records, in which replaced records can be counted.
 ///
-/// An implementation claims, for data sets of one size: those at distance `d` differ by at most
-/// `replaced(d)` replaced records; and any two samples of the same size from them that take the
-/// same records, except for `j` replaced ones, are at most as far apart as `j` replaced records
-/// are.
+/// An implementation makes two claims for data sets of one size. Data sets at distance `d` differ
+/// by at most `replaced(d)` replaced records. If two samples of the same size take the same records
+/// from them, except for `j` replaced records, the distance of the samples is at most the distance
+/// of `j` replaced records.
 pub trait PopulationMetric: Metric {
     /// Bound how many records are replaced between data sets of one size at this distance.
     ///
@@ -126,7 +126,7 @@ pub trait AmplifiableMeasure: Measure {
     /// Whether a loss is zero, including its delta.
     ///
     /// # Errors
-    /// Those of reading the loss.
+    /// The errors of reading the loss.
     fn is_nothing(loss: &Self::Distance) -> Result<bool>;
 }
 impl AmplifiableMeasure for MaxDivergence {
@@ -234,7 +234,8 @@ where
 /// Make a measurement on a secret sample state its loss to the population.
 ///
 /// # Arguments
-/// * `measurement` - the measurement on the sample, in `MaxDivergence` or made approximate
+/// * `measurement` - the measurement on the sample; its measure is `MaxDivergence` or
+///   `Approximate<MaxDivergence>`
 /// * `population_size` - the number of records in the population
 ///
 /// # Precondition
@@ -248,7 +249,7 @@ where
 /// random sample without replacement* of the population, and only the curator knows its members.
 ///
 /// # Postcondition
-/// The release is that of the measurement. Its loss is one to the population, in the measure
+/// The release is the release of the measurement. Its loss is one to the population, in the measure
 /// [`Sampled`], which does not compose: two releases from one sample share its secret. To make
 /// several releases, compose them first, and then amplify the composition once.
 ///
@@ -264,20 +265,20 @@ where
 /// Let `x`, `y` be populations that differ by `k` replaced records. A sample of `x` takes at least
 /// one of them with probability `p <= k n / N`; couple it with the sample of `y` at the same
 /// places. So both releases are mixtures that share, with weight `1 - p`, the releases from samples
-/// without replaced records. Call the rest of the first mixture `B`, and of the second `C`. Samples
-/// in `B` and `C` are coupled with at most `k` replaced records between them. Each is also coupled
-/// with a sample of the common part, where records that are not in the sample take the place of
-/// those that are replaced: again at most `k` differ. So all three are at most the loss at `d_in`
-/// apart, and the claim is advanced joint convexity (Balle, Barthe, Gaboardi 2018; for `k = 1`
-/// their bound for samples without replacement). The bound grows with the weight, so `q` may stand
-/// for `p`. The bound of `k` times the pure loss at one replaced record is group privacy of the
-/// release as a mechanism on the population.
+/// without replaced records. Call the rest of the first mixture `B`, and the rest of the second
+/// mixture `C`. Samples in `B` and `C` are coupled with at most `k` replaced records between them.
+/// Each is also coupled with a sample of the common part, where records that are not in the sample
+/// take the place of those that are replaced: again at most `k` differ. So all three are at most
+/// the loss at `d_in` apart, and the claim is advanced joint convexity (Balle, Barthe, Gaboardi
+/// 2018; for `k = 1` their bound for samples without replacement). The bound grows with the weight,
+/// so `q` may stand for `p`. The other bound is `k` times the pure loss at one replaced record. It
+/// is group privacy, applied to the release as a mechanism on the population.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the domain does not fix the size of the sample, when the population is
 ///   smaller, when its size is not an exact float, when the metric does not count replaced records,
 ///   or when the measurement has a loss at distance 0
-/// * from the map: those of the measurement's map
+/// * from the map: the errors of the measurement's map
 ///
 /// # Example
 /// ```

@@ -16,8 +16,8 @@ use crate::samplers::BernoulliLanes;
 /// A metric on data sets of any size, in which close data sets can be sampled alike.
 ///
 /// An implementation claims, for data sets at distance `d`: they share all but `changed(d)` of
-/// their records, counted over both data sets. If the same shared records are kept, and any of the
-/// others, the kept records are at most `d` apart.
+/// their records, counted over both data sets. If both keep the same shared records, and each keeps
+/// any of its other records, the kept records are at most `d` apart.
 pub trait AddRemoveMetric: PopulationMetric {
     /// Bound the number of records that are in only one of the data sets.
     ///
@@ -87,51 +87,55 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// [`make_population_amplification`](crate::make_population_amplification).
 ///
 /// # Postcondition
-/// The input domain is that of the measurement, with `size` records if it is given. The release is
-/// that of the measurement on the sample, whose records keep their order. Each record is in the
-/// sample with exactly the rational probability of the float `rate`. It streams if the measurement
-/// does.
+/// The input domain is the domain of the measurement, with `size` records if it is given. The
+/// release is the measurement's release on the sample, whose records keep their order. Each record
+/// is in the sample with exactly the rational probability of the float `rate`. It streams if the
+/// measurement does.
 ///
 /// # Map
 /// Let `k` be the number of records that `d_in` allows to be added and removed, and
-/// `q = 1 - (1 - rate)^k`, rounded up. Where the measurement at `d_in` loses `(epsilon, delta)`,
-/// this loses `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up: each point of a profile, or the
-/// one pair. Without a delta it is at most `k` times the loss at one record.
+/// `q = 1 - (1 - rate)^k`, rounded up. If the measurement has the loss `(epsilon, delta)` at
+/// `d_in`, the loss on the sample is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This holds
+/// for each point of a profile, or for the one pair. Without a delta it is at most `k` times the
+/// loss at one record.
 ///
-/// With a `size`, `k` is the number of records that `d_in` allows to be replaced: half of it,
-/// rounded down. One replaced record costs less than one removed and one added. Where the
-/// measurement loses `(a, delta)` at one record added and `(r, delta')` at one replaced, `a <= r`,
-/// this loses `ln((1 - rate + rate e^a) / (1 - rate + rate e^(a - r)))` and `rate` times the larger
-/// delta.
+/// With a `size`, `k` is the number of records that `d_in` allows to be replaced: half of `d_in`,
+/// rounded down. The loss at one replaced record is less than the loss at one removed and one added
+/// record. Let the measurement have the loss `(a, delta)` at one added record and `(r, delta')` at
+/// one replaced record, with `a <= r`. Then the loss on the sample is
+/// `ln((1 - rate + rate e^a) / (1 - rate + rate e^(a - r)))` and `rate` times the larger delta.
 ///
-/// A profile keeps the distribution of its loss. At one added or removed record the sampled profile
-/// composes as tightly as is known, if the measurement adds Laplace or Gaussian noise, flips an
-/// answer, or is only known to be `(epsilon, delta)`-private; at one replaced record, if it adds
-/// noise. Otherwise, and for more records, it composes as a symmetric bound.
+/// A profile keeps the distribution of its loss. At one added or removed record, the sampled
+/// profile composes as tightly as is known if the measurement adds Laplace or Gaussian noise, flips
+/// an answer, or is only known to be `(epsilon, delta)`-private. At one replaced record, it does so
+/// if the measurement adds noise. Otherwise, and for more records, it composes as a symmetric
+/// bound.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in` apart. Keep the same shared records in both; each other record is kept
-/// with probability `rate`. With probability at least `(1 - rate)^k`, none of the others is kept in
-/// either. So for each choice of shared records the releases are mixtures `(1 - q) A + q B` and
-/// `(1 - q) A + q C`, where `A` is the release without any of the others, and `B`, `C` are releases
-/// of data at most `d_in` apart from that and from each other. Advanced joint convexity (Balle,
-/// Barthe, Gaboardi 2018, Theorem 2) gives the bound for each choice, and the joint convexity of
-/// the hockey-stick divergence for all. It grows with `q`. One record that is removed or added
-/// makes one of `B`, `C` equal to `A`; its pairs of distributions are those of Zhu, Dong, Wang
-/// 2022, Theorem 11, at [`SampledPair`](crate::accounting::SampledPair).
+/// with probability `rate`. With probability at least `(1 - rate)^k`, none of the other records is
+/// kept in either. So for each choice of shared records the releases are mixtures `(1 - q) A + q B`
+/// and `(1 - q) A + q C`. Here `A` is the release on the kept shared records alone. `B` and `C` are
+/// releases on data that are at most `d_in` from the data of `A` and from each other. Advanced
+/// joint convexity (Balle, Barthe, Gaboardi 2018, Theorem 2) gives the bound for each choice, and
+/// the joint convexity of the hockey-stick divergence gives it for all choices. It grows with `q`.
+/// If one record is removed or added, one of `B` and `C` equals `A`. Zhu, Dong, Wang 2022, Theorem
+/// 11, gives the pairs of distributions for this case, see
+/// [`SampledPair`](crate::accounting::SampledPair).
 ///
 /// With a size, `x` has as many of the others as `y`. Make pairs of them, and keep both or none of
-/// each pair: `k` choices instead of `2 k`. For one replaced record there are `A`, without it, and
-/// `B` and `C`, which are one record from `A` and one replaced record from each other. The profile
-/// is the one at [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample). The
-/// theorem there also gives the pair, at the order where `c e^-a + alpha rate e^-r = rate`. This
-/// order is `e` to the loss above; there the first order is `e^a` and the second one `e^r`.
+/// each pair: `k` choices instead of `2 k`. For one replaced record, `A` is the release without
+/// this record. The data of `B` and of `C` have one record more than the data of `A`, and differ
+/// from each other by one replaced record.
+/// [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample) gives the profile.
+/// The theorem there also gives the pair, at the order where `c e^-a + alpha rate e^-r = rate`.
+/// This order is `e` to the loss above; there the first order is `e^a` and the second one `e^r`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the rate is not above 0 and at most 1, the domain fixes the number of
 ///   records, the metric does not count records added and removed, or the measurement has a loss at
 ///   distance 0; with a size, when the domain never fixes the number of records
-/// * from the map: those of the measurement's map
+/// * from the map: the errors of the measurement's map
 ///
 /// # Example
 /// ```
@@ -251,7 +255,7 @@ where
 
 /// Bound from above the probability that at least one of some records is in the sample.
 fn any_of(records: u32, rate: f64) -> Result<f64> {
-    // By squaring; the powers are rounded down.
+    // The power is computed by squaring, and rounded down.
     let (mut none, mut power, mut left) = (1.0_f64, 1.0.neg_inf_sub(rate)?, records);
     while left > 0 {
         if left % 2 == 1 {
@@ -281,26 +285,27 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// [`make_population_amplification`](crate::make_population_amplification).
 ///
 /// # Postcondition
-/// The input domain is that of the measurement with `size` records. The release is that of the
-/// measurement on a sample, whose records keep their order. All samples are equally likely.
+/// The input domain is the domain of the measurement with `size` records. The release is the
+/// measurement's release on a sample, whose records keep their order. All samples are equally
+/// likely.
 ///
 /// # Map
 /// Let `n` be the size of the sample, `k` the number of records that `d_in` may replace, and
-/// `q = min(1, k n / size)`. Where the measurement at `d_in` loses `(epsilon, delta)`, this loses
-/// `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up: each point of a profile, or the one pair.
-/// Without a delta it is at most `k` times the loss at one replaced record. A profile keeps the
-/// distribution of its loss, and composes tightly.
+/// `q = min(1, k n / size)`. If the measurement has the loss `(epsilon, delta)` at `d_in`, the loss
+/// on the sample is `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This holds for each point
+/// of a profile, or for the one pair. Without a delta it is at most `k` times the loss at one
+/// replaced record. A profile keeps the distribution of its loss, and composes tightly.
 ///
 /// # Proof
-/// That of `make_population_amplification`, where `x` and `y` are the data. The sample is secret
-/// because it is drawn here and never released. The loss composes because the next sample is drawn
-/// independently.
+/// The proof of `make_population_amplification` applies, where `x` and `y` are the data. The sample
+/// is secret because it is drawn here and never released. The loss composes because the next sample
+/// is drawn independently.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the domain does not fix the size of the sample, when the data is
 ///   smaller, when its size is not an exact float, or when the metric does not count replaced
 ///   records
-/// * from the map: those of the measurement's map
+/// * from the map: the errors of the measurement's map
 ///
 /// # Example
 /// ```

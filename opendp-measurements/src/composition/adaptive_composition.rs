@@ -26,37 +26,37 @@ use crate::composition::privacy_filter::within;
 /// The release is a [`Session`](opendp_core::Session) that answers as many questions as there are
 /// `d_mids`. Question `i` is a measurement on the input space, and may depend on all earlier
 /// answers. It is answered if `map(d_in)` is at most `d_mids[i]`. A question that loses more is
-/// refused with `BudgetExceeded` and changes nothing; so is a question after the last. An answer
-/// that fails still uses its turn.
+/// refused with `BudgetExceeded`, and so is every question after the last one. A refused question
+/// changes nothing. An answer that fails still uses its turn.
 ///
-/// Answers that are themselves conversations may be interleaved where [the
-/// measure](Measure::interaction) allows it. Elsewhere, each question ends the conversations that
-/// earlier questions have opened, and everything that came from them.
+/// Answers that are themselves conversations may be interleaved if [the
+/// measure](Measure::interaction) allows it. Otherwise, each question ends all conversations that
+/// earlier questions have opened, directly or indirectly.
 ///
-/// Losses that cannot be compared as a whole, in Renyi divergence, are compared at the orders of
-/// [their parts](Measure::parts), and `d_mids` become the step functions through their values
-/// there.
+/// Losses in Renyi divergence cannot be compared as a whole. They are compared at the orders of
+/// [their parts](Measure::parts). Each of `d_mids` is replaced by the step function through its
+/// values at these orders.
 ///
 /// # Map
-/// All of `d_mids`, composed by the measure, for all distances up to `d_in`; an error for larger
-/// distances. For epsilon and rho it is the exact sum, rounded up once, whatever the order.
+/// The composition of all `d_mids` by the measure, for all distances up to `d_in`; an error for
+/// larger distances. For epsilon and rho it is the exact sum, rounded up once, in any order.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. By induction over the questions, the transcript up to question `i`
-/// loses at most the composition of `d_mids[..i]`: question `i` is a function of the transcript
-/// before it, and by its own claim it loses at most `map(d_in) <= d_mids[i]` for every such
-/// transcript, as [`compose`](Measure::compose) requires. The losses are fixed before the first
-/// question, so no filter is needed. For interactive answers: if the measure is sequential, each
-/// conversation ends before the next begins, and the same induction holds for conversations as a
-/// whole. If it is concurrent, interleaved conversations compose as their losses do: Vadhan and
-/// Wang (2021) for pure, Lyu (2022) and Vadhan and Zhang (2023) for approximate and Renyi
-/// divergence. Turns and their order are a function of the questions.
+/// loses at most the composition of `d_mids[..i]`. Question `i` is a function of the transcript
+/// before it. By its own claim it loses at most `map(d_in) <= d_mids[i]` for every such transcript,
+/// as [`compose`](Measure::compose) requires. The losses are fixed before the first question, so no
+/// filter is needed. For interactive answers: if the measure is sequential, each conversation ends
+/// before the next begins, and the same induction holds for conversations as a whole. If it is
+/// concurrent, interleaved conversations compose as their losses do: Vadhan and Wang (2021) for
+/// pure, Lyu (2022) and Vadhan and Zhang (2023) for approximate and Renyi divergence. The turns and
+/// their order depend only on the questions.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no `d_mids`, or losses in the measure do not compose
 /// * `FailedMap` when `d_in` or one of `d_mids` is not a distance
 /// * from the map: `FailedMap` when the distance exceeds `d_in`
-/// * from the session: those of [`Session::ask`](opendp_core::Session::ask)
+/// * from the session: the errors of [`Session::ask`](opendp_core::Session::ask)
 ///
 /// # Example
 /// ```
@@ -90,7 +90,7 @@ where
             "d_mids: expected the loss of at least one question, found none".into(),
         ));
     }
-    let d_in = input.metric().settle(d_in).map_err(|error| error.at("argument `d_in`"))?;
+    let d_in = input.metric().read_distance(d_in).map_err(|error| error.at("argument `d_in`"))?;
     d_in.check()?;
     input.check_neighbours(&d_in)?;
     let d_mids: Vec<MO::Distance> =
@@ -121,7 +121,7 @@ register_interactive! {
 /// Convert a loss to one that can be compared with others.
 fn comparable<MO: Measure>(measure: &MO, d_mid: MO::Distance) -> Result<MO::Distance> {
     let at = |error: Error| error.at("argument `d_mids`");
-    let d_mid = measure.settle(d_mid).map_err(at)?;
+    let d_mid = measure.read_loss(d_mid).map_err(at)?;
     d_mid.check().map_err(at)?;
     match d_mid.at_most(&d_mid) {
         Err(Error::NotImplemented(_)) => measure.join(&measure.split(&d_mid)?),
@@ -160,7 +160,7 @@ impl<MI: Metric, MO: Measure> Plan<MI, MO> {
     }
 }
 
-/// The allowance of an adaptive composition: a plan, and the place of the next question.
+/// The allowance of an adaptive composition: a plan, and the index of the next question.
 struct Slots<MI: Metric, MO: Measure> {
     plan: Plan<MI, MO>,
     next: Mutex<usize>,

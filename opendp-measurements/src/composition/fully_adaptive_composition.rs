@@ -1,5 +1,5 @@
-//! Any number of releases, each of which may depend on the earlier ones, with an account of their
-//! loss.
+//! Any number of releases with an account of their loss. Each release may depend on the earlier
+//! ones.
 
 use opendp_core::{Domain, Error, Measure, Metric, Odometer, Result, Space, TheMeasure};
 
@@ -20,27 +20,28 @@ use crate::composition::interactive::register_interactive;
 /// # Postcondition
 /// The odometer opens a [`Session`](opendp_core::Session). Each question to it is a measurement on
 /// the input space. The question and its loss may depend on all earlier answers. Answers that are
-/// themselves conversations may be interleaved where [the measure](Measure::interaction) allows it.
-/// Elsewhere, each question ends the conversations that earlier questions have opened, and
-/// everything that came from them.
+/// themselves conversations may be interleaved if [the measure](Measure::interaction) allows it.
+/// Otherwise, each question ends all conversations that earlier questions have opened, directly or
+/// indirectly.
 ///
 /// # Map
-/// There is none: the number of questions has no bound. `loss(d_in)` of the session is the exact
-/// sum of the losses so far, part by part, rounded up once. Its time at each distance is
-/// proportional to the number of questions since the last call at that distance.
+/// An odometer has no map, because the number of questions is unbounded. `loss(d_in)` of the
+/// session is the exact sum of the losses so far, for each part separately, rounded up once. Its
+/// time at each distance is proportional to the number of questions since the last call at that
+/// distance.
 ///
 /// # Proof
-/// Let the questions be `M_1, M_2, ...`, each chosen from the answers to those before it, and let
-/// `L_t` be the session's sum of the bounds `map_i(d_in)`, `i <= t`: it is never less than the
-/// exact sum (see [`Ledger`](opendp_core::Ledger)). An odometer claims that, for each number `b`,
-/// an analyst who stops as soon as `L_t` would exceed `b` has lost at most `b`. That is the claim
-/// of a privacy filter with the budget `b`, which is proved in
-/// [`make_privacy_filter`](crate::make_privacy_filter). It holds for all `b` at once because the
-/// odometer's bound is a function of the questions alone, and does not depend on `b`.
+/// Let the questions be `M_1, M_2, ...`. Each is chosen after the answers to the earlier questions.
+/// Let `L_t` be the session's sum of the bounds `map_i(d_in)`, `i <= t`. It is never less than the
+/// exact sum (see [`Ledger`](opendp_core::Ledger)). An odometer makes this claim for each number
+/// `b`: if the analyst stops as soon as `L_t` would exceed `b`, the loss is at most `b`. A privacy
+/// filter with the budget `b` makes the same claim, which is proved in
+/// [`make_privacy_filter`](crate::make_privacy_filter). It holds for all `b` at once, because the
+/// odometer's bound depends only on the questions, and not on `b`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when no odometer is known for the measure
-/// * from the session: those of [`Session::ask`](opendp_core::Session::ask)
+/// * from the session: the errors of [`Session::ask`](opendp_core::Session::ask)
 ///
 /// # Example
 /// ```

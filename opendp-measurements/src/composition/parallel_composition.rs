@@ -1,4 +1,4 @@
-//! Releases of the parts of a data set, at the cost of one of them.
+//! Releases of the parts of a data set. The loss at one record is the loss of one release.
 
 mod members;
 mod parts;
@@ -38,35 +38,35 @@ pub use parts::Parts;
 /// parts are released, including parts without rows.
 ///
 /// # Map
-/// For `d_in` up to 1, the largest of the losses `map_i(1)`. In general, the largest over all ways
-/// to split `d_in` into `d_1 + ... + d_k` of the composition of `map_i(d_i)` over the parts with
-/// `d_i > 0`. When there are too many such ways to search, it is the composition of the
-/// `min(k, d_in)` largest of `map_i(d_in)`, which is not less.
+/// For `d_in` up to 1, the largest of the losses `map_i(1)`. In general, split `d_in` into
+/// `d_1 + ... + d_k`, and compose `map_i(d_i)` over the parts with `d_i > 0`. The loss is the
+/// largest such composition over all splits. When there are too many splits to search, it is the
+/// composition of the `min(k, d_in)` largest of `map_i(d_in)`, which is not less.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close, and let `x_i`, `y_i` be their parts. Under the symmetric distance,
 /// `d(x, y) = sum over rows v of |#(v in x) - #(v in y)|`, and each `v` belongs to at most one
 /// part, so `sum_i d(x_i, y_i) <= d(x, y)`. Under the insert-delete distance, take the edits that
-/// turn `x` into `y`: those of rows of part `i` turn `x_i` into `y_i`, and each edit is of one row.
-/// So there are `d_i = d(x_i, y_i)` whose sum is at most `d_in`. A part with `d_i = 0` has the same
-/// multiset (or sequence) of rows. It loses `map_i(0) = 0`, which is checked: a release that
-/// depends on the order of rows loses something under the symmetric distance, in every part. At
-/// most `min(k, d_in)` parts remain. Each loses at most `map_i(d_i)`, they draw independent
-/// randomness, and together they lose the composition of these losses in the measure. The splits
-/// with sums below `d_in` are covered because each part's bound is the largest of
-/// `map_i(1), ..., map_i(d_i)`. (McSherry 2009, on parallel composition, for pure differential
+/// turn `x` into `y`. The edits of rows of part `i` turn `x_i` into `y_i`, and each edit changes
+/// one row. In both cases, the distances `d_i = d(x_i, y_i)` add up to at most `d_in`. A part with
+/// `d_i = 0` has the same multiset (or sequence) of rows. It loses `map_i(0) = 0`. The constructor
+/// checks this, because a release that depends on the order of rows has a loss under the symmetric
+/// distance, in every part. At most `min(k, d_in)` parts remain. Each loses at most `map_i(d_i)`,
+/// they draw independent randomness, and together they lose the composition of these losses in the
+/// measure. The splits with sums below `d_in` are covered because each part's bound is the largest
+/// of `map_i(1), ..., map_i(d_i)`. (McSherry 2009, on parallel composition, for pure differential
 /// privacy and `d_in = 1`.)
 ///
-/// The maximum over splits is computed part by part: the worst loss of the first `i` parts within
-/// `d` rows is the maximum over `j` of the composition of two losses: that of the first `i - 1`
-/// parts within `d - j`, and `map_i(j)`; each composition is rounded up.
+/// The maximum over splits is computed part by part. The worst loss of the first `i` parts within
+/// `d` rows is a maximum over `j`: compose the worst loss of the first `i - 1` parts within `d - j`
+/// rows with `map_i(j)`. Each composition is rounded up.
 ///
 /// # Errors
-/// * `MakeMeasurement` when there are no measurements, or their number is not that of the parts,
-///   when the measure does not compose, when the metric counts replaced rows, when the domain fixes
-///   the number of rows, or when a measurement has a loss at distance 0
+/// * `MakeMeasurement` when there are no measurements, when their number is not the number of
+///   parts, when the measure does not compose, when the metric counts replaced rows, when the
+///   domain fixes the number of rows, or when a measurement has a loss at distance 0
 /// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when a measurement does not fit
-/// * those of the measurements and of their maps
+/// * the errors of the measurements and of their maps
 ///
 /// # Example
 /// ```
@@ -107,7 +107,7 @@ where
     let members = measurements.iter().map(Measurement::erase).collect();
     parallel(input, part, members)
 }
-/// The version for documents: its members enter and leave without types.
+/// The version for documents. Its members are erased.
 mod registered {
     use super::*;
 
@@ -335,7 +335,7 @@ fn worst_split(
     }
     let nothing = compose(&[])?;
     let rows = usize::try_from(d_in).unwrap_or(usize::MAX);
-    // The worst loss of the parts so far, within each number of rows.
+    // For each number of rows, the worst loss of the parts so far.
     let mut worst = vec![nothing; rows + 1];
     for place in 0..parts {
         let mut one = vec![nothing];

@@ -21,15 +21,16 @@ use crate::composition::interactive::register_interactive;
 ///
 /// # Postcondition
 /// The release is a [`Session`](opendp_core::Session). A question is a measurement. It is answered
-/// if the sum of its loss at `d_in` and the losses of all earlier questions is within the budget,
-/// in every part of a loss. It is charged before it is answered, and stays charged if the answer
-/// fails. A question that does not fit is refused with `BudgetExceeded`, and changes nothing: a
-/// smaller one may still be asked. `left()` is the rest of the budget.
+/// if its loss at `d_in`, added to the losses of all earlier questions, is within the budget in
+/// every part of a loss. It is charged before it is answered, and stays charged if the answer
+/// fails. A question that does not fit is refused with `BudgetExceeded`, and changes nothing. A
+/// question with a smaller loss may still be asked. `left()` is the remaining budget.
 ///
 /// Budget and total are exact numbers. A budget counts as the larger of the float and its shortest
-/// decimal number, so that `0.3` has room for three tenths. A loss counts exactly, as a fraction
-/// such as `d_in / scale`, where the mechanism states its exact bound, and otherwise as the float
-/// of its map. The time of a question does not depend on the number of earlier questions.
+/// decimal number, so a budget of `0.3` allows three losses of a tenth. If a mechanism states its
+/// exact bound, such as the fraction `d_in / scale`, this fraction is charged. Otherwise the float
+/// of its map is charged. The time of a question does not depend on the number of earlier
+/// questions.
 ///
 /// Losses in Renyi divergence are compared at 20 orders from 1.125 to 128, and the budget is the
 /// step function through its values there.
@@ -44,10 +45,10 @@ use crate::composition::interactive::register_interactive;
 /// `sum_i b_i <= B` on every path. Charges are made one at a time and before the answer is drawn,
 /// so this holds for any interleaving of threads, and whether or not an answer fails.
 ///
-/// *Pure.* Let `x`, `y` be `d_in`-close. The probability, or density, of a transcript is the
-/// product over `i` of that of answer `i` given the earlier ones, because the analyst's choices
-/// depend only on these. For `x` and `y`, factor `i` differs by a factor of at most `exp(b_i)`; so
-/// the products differ by at most `exp(sum_i b_i) <= exp(B)`.
+/// *Pure.* Let `x`, `y` be `d_in`-close. The probability, or density, of a transcript is a product
+/// over `i`. Factor `i` is the probability of answer `i` given the earlier answers, because the
+/// analyst's choices depend only on these. For `x` and `y`, factor `i` differs by a factor of at
+/// most `exp(b_i)`; so the products differ by at most `exp(sum_i b_i) <= exp(B)`.
 ///
 /// *Approximate*: Rogers, Roth, Ullman and Vadhan (2016), for sums of epsilon and of delta.
 /// *Renyi divergence of order alpha, and with it zero-concentrated divergence*, where the loss at
@@ -57,8 +58,8 @@ use crate::composition::interactive::register_interactive;
 /// *Interactive questions.* A question that is itself a conversation is charged in full when it
 /// begins, for the bound of its map. Haney, Shoemate, Tian, Vadhan, Vyrros, Xu and Zhang (2023)
 /// prove that the bounds above hold when such conversations are interleaved, for (epsilon, delta)
-/// and Renyi divergence of each order. Where there is no such theorem the session does not
-/// interleave them.
+/// and Renyi divergence of each order. For measures without such a theorem, the session does not
+/// interleave conversations.
 ///
 /// *Refusals.* Whether a question is refused is a function of the earlier questions, which the
 /// analyst knows.
@@ -66,7 +67,7 @@ use crate::composition::interactive::register_interactive;
 /// # Errors
 /// * `FailedMap` when `d_in` is not a distance; `InvalidDistance` when `d_out` is not
 /// * from the map: `FailedMap` when the distance exceeds `d_in`
-/// * from the session: those of [`Session::ask`](opendp_core::Session::ask)
+/// * from the session: the errors of [`Session::ask`](opendp_core::Session::ask)
 ///
 /// # Example
 /// ```
@@ -96,9 +97,13 @@ where
     MI: Metric,
     MO: Measure,
 {
-    let d_in =
-        odometer.input().metric().settle(d_in).map_err(|error| error.at("argument `d_in`"))?;
-    let d_out = odometer.measure().settle(d_out).map_err(|error| error.at("argument `d_out`"))?;
+    let d_in = odometer
+        .input()
+        .metric()
+        .read_distance(d_in)
+        .map_err(|error| error.at("argument `d_in`"))?;
+    let d_out =
+        odometer.measure().read_loss(d_out).map_err(|error| error.at("argument `d_out`"))?;
     d_in.check()?;
     odometer.input().check_neighbours(&d_in)?;
     let account = Ledger::with_budget(odometer.measure().clone(), &d_out)

@@ -15,20 +15,19 @@ use opendp_core::{
 /// * `measurement` - the measurement, in any measure
 ///
 /// # Precondition
-/// None beyond those of the measurement.
+/// Only the precondition of the measurement.
 ///
 /// # Postcondition
-/// The release is that of the measurement.
+/// The release does not change.
 ///
 /// # Map
-/// The loss of the measurement at `d_in`, and a delta of 0. Where the exact loss is known, it stays
-/// known.
+/// The loss of the measurement at `d_in`, and a delta of 0. An exact loss stays exact.
 ///
 /// # Proof
 /// The events that [`Approximate`] requires have probability 1.
 ///
 /// # Errors
-/// From the map: those of the measurement's map.
+/// From the map: the errors of the measurement's map.
 ///
 /// # Example
 /// ```

@@ -1,4 +1,4 @@
-//! Conversions between measures against values of many digits, and the laws of their maps.
+//! Tests of conversions between measures: values to many digits, and the laws of their maps.
 
 mod values;
 
@@ -95,7 +95,8 @@ fn the_rho_of_a_pure_loss_agrees_with_many_digits() {
     assert!(concentrated_rho_of_pure(1e-200).unwrap() > 0.0);
     assert!(concentrated_rho_of_pure(f64::NAN).is_err());
 }
-/// The Renyi divergence of every order of randomized response, and that a smaller `rho` breaks it.
+/// The map bounds the Renyi divergence of randomized response at every order. A smaller `rho` does
+/// not.
 #[test]
 fn the_rho_of_a_pure_loss_bounds_randomized_response_and_is_tight() {
     for epsilon in [0.1_f64, 1.0, 3.0] {
@@ -181,7 +182,7 @@ fn the_maps_keep_the_laws() {
     let rho = make_pureDP_to_zCDP(laplace(1.0)).unwrap();
     assert_eq!(rho.map(&0.0).unwrap(), 0.0);
     assert!(rising(&|d| rho.map(&d).unwrap()));
-    // The search over orders finds the same as the equation.
+    // The search over orders finds the same value as the equation.
     let renyi = fixed(make_RDP_to_approxDP(told(RenyiDivergence, line)).unwrap());
     for d in [0.1, 1.0, 3.0] {
         let (one, two) = (renyi.map(&d).unwrap().0, all[0].map(&d).unwrap().0);
@@ -226,7 +227,7 @@ fn the_profile_of_a_pair_is_that_of_four_outcomes() {
     }
     assert!(profile_of_private(-1.0, 0.0).is_err() && profile_of_private(1.0, 1.1).is_err());
     assert_eq!(profile_of_private(f64::INFINITY, 0.0).unwrap().delta(9.0).unwrap(), 1.0);
-    // It composes more tightly than the sum of its parts.
+    // Compositions have a smaller loss than the sum of the losses.
     let one = make_fixed_approxDP_to_approxDP(laplace(10.0)).unwrap();
     let many = make_composition(vec![one; 50]).unwrap().map(&1.0).unwrap();
     assert!(many.epsilon(1e-6).unwrap() < 4.0);
@@ -294,8 +295,9 @@ fn a_sample_loses_less() {
     let found = amplified.map(&2).unwrap();
     assert!((found - 0.4940287080441941).abs() < 1e-13, "{found}");
     assert_eq!(amplified.map(&0).unwrap(), 0.0);
-    // A loss that does not grow with the distance: two records are in the sample about twice as
-    // often as one, so the formula at one record would be too small.
+    // A loss that does not grow with the distance. The sample contains one of two records about
+    // twice as often as it contains a single record. So the formula for one record would be too
+    // small.
     assert!(amplified.map(&4).unwrap() > found * 1.5);
     // A loss that grows with the distance: two records cost at most twice as much as one.
     let linear = pure(|d| f64::from(d) / 2.0);
@@ -326,7 +328,7 @@ fn the_amplified_loss_bounds_the_exact_one() {
             let loss = (p / q).ln().abs().max(((1.0 - p) / (1.0 - q)).ln().abs());
             assert!(loss <= bound + 1e-12, "{k} {ones}: {loss} {bound}");
             nearest = nearest.min(bound - loss);
-            // The loss of one record alone is too small for more.
+            // The loss of one record is too small for two records.
             if 1 < k && ones == 0 {
                 assert!(loss > amplified.map(&1).unwrap());
             }

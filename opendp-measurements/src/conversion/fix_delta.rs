@@ -45,19 +45,19 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
 /// `delta` is from 0 to 1.
 ///
 /// # Postcondition
-/// The release is that of the measurement. It is (epsilon, delta)-differentially private.
+/// The release does not change. It is (epsilon, delta)-differentially private.
 ///
 /// # Map
-/// `(epsilon, delta)`, where epsilon is that of the measurement's profile at `delta`, rounded up.
-/// If the measurement's loss is approximate, its own delta is first subtracted from `delta`.
+/// `(epsilon, delta)`, where epsilon is the value of the measurement's profile at `delta`, rounded
+/// up. If the measurement's loss is approximate, its own delta is first subtracted from `delta`.
 ///
 /// # Proof
-/// A profile holds at each of its points. With exceptional events of probability at most `d`, which
-/// may be enlarged until both have exactly this probability, let `P'` and `Q'` be the releases
-/// conditioned on the complements of these events. For every event `S`,
-/// `P(S) <= (1 - d) P'(S) + d <= (1 - d)(e^epsilon Q'(S) + delta') + d`
-/// `<= e^epsilon Q(S) + delta' + d`,
-/// and `delta' + d <= delta` for `delta' = delta - d`, rounded down.
+/// A profile gives a valid pair of epsilon and delta at each of its points. If the loss is
+/// approximate, there are exceptional events of probability at most `d`. Enlarge them until both
+/// have exactly this probability. Let `P'` and `Q'` be the releases conditioned on the complements
+/// of these events. For every event `S`, `P(S) <= (1 - d) P'(S) + d <= (1 - d)(e^epsilon Q'(S) +
+/// delta') + d` `<= e^epsilon Q(S) + delta' + d`, and `delta' + d <= delta` for `delta' = delta -
+/// d`, rounded down.
 ///
 /// # Errors
 /// * `MakeMeasurement` when `delta` is not from 0 to 1

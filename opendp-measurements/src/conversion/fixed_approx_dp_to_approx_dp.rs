@@ -17,25 +17,25 @@ impl FixedMeasure for Approximate<MaxDivergence> {}
 ///   delta is 0
 ///
 /// # Precondition
-/// None beyond those of the measurement.
+/// Only the precondition of the measurement.
 ///
 /// # Postcondition
-/// The release is that of the measurement.
+/// The release does not change.
 ///
 /// # Map
 /// For the pair `(epsilon, delta)` of the measurement at `d_in`: delta for epsilon and above, and
 /// `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)` at each `x` below. No better profile holds for
-/// every mechanism with that pair. It carries the data for tight composition.
+/// every mechanism with that pair. The profile carries its loss, so compositions are tight.
 ///
 /// # Proof
-/// Every pair of distributions that is `(epsilon, delta)`-close in both directions is made from one
-/// of four outcomes by a randomized function: with probability delta an outcome reveals everything,
-/// and otherwise it is that of a randomized response of loss epsilon (Kairouz, Oh, Viswanath 2015,
-/// the dominating mechanism of their composition theorem). Its delta at `x` is the one above, and
-/// no function increases it.
+/// Take any pair of distributions that is `(epsilon, delta)`-close in both directions. A randomized
+/// function makes it from a mechanism with four outcomes. With probability delta, the outcome
+/// reveals everything. Otherwise it is the outcome of a randomized response of loss epsilon
+/// (Kairouz, Oh, Viswanath 2015, the dominating mechanism of their composition theorem). The delta
+/// of this mechanism at `x` is the one above, and no function of an outcome increases it.
 ///
 /// # Errors
-/// From the map: those of the measurement's map.
+/// From the map: the errors of the measurement's map.
 ///
 /// # Example
 /// ```

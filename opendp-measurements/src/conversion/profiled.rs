@@ -17,7 +17,7 @@ pub trait Profiled: Measure {
     /// Convert a loss, rounding up.
     ///
     /// # Errors
-    /// Those of the accounting.
+    /// The errors of the accounting.
     fn profiled(loss: &Self::Distance) -> Result<<Self::Profile as Measure>::Distance>;
 }
 impl Profiled for MaxDivergence {

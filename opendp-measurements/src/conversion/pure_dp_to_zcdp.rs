@@ -14,10 +14,10 @@ use crate::accounting::concentrated_rho_of_pure;
 /// * `measurement` - the measurement, in [`MaxDivergence`]
 ///
 /// # Precondition
-/// None beyond those of the measurement.
+/// Only the precondition of the measurement.
 ///
 /// # Postcondition
-/// The release is that of the measurement.
+/// The release does not change.
 ///
 /// # Map
 /// `rho = epsilon tanh(epsilon / 2)`, rounded up, for the epsilon of the measurement at `d_in`. It
@@ -26,15 +26,15 @@ use crate::accounting::concentrated_rho_of_pure;
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. The releases on them are `epsilon`-close in max-divergence, in
-/// both directions, so they are a randomized function of the answer of a randomized response that
-/// keeps one bit with probability `e^epsilon / (1 + e^epsilon)` (Kairouz, Oh, Viswanath 2015, on
-/// the dominating mechanism). Renyi divergence does not grow under such a function, and the
-/// divergence of randomized response is at most `a epsilon tanh(epsilon / 2)` at each order `a`:
-/// see [`concentrated_rho_of_pure`]. If the release answers questions, this holds for its
-/// transcript with every analyst.
+/// both directions. So they can be computed by a randomized function from one bit: the answer of a
+/// randomized response that is true with probability `e^epsilon / (1 + e^epsilon)` (Kairouz, Oh,
+/// Viswanath 2015, on the dominating mechanism). Renyi divergence does not grow under such a
+/// function, and the divergence of randomized response is at most `a epsilon tanh(epsilon / 2)` at
+/// each order `a`: see [`concentrated_rho_of_pure`]. If the release answers questions, this holds
+/// for its transcript with every analyst.
 ///
 /// # Errors
-/// From the map: those of the measurement's map.
+/// From the map: the errors of the measurement's map.
 ///
 /// # Example
 /// ```

@@ -16,23 +16,23 @@ impl RenyiMeasure for Approximate<RenyiDivergence> {}
 /// * `measurement` - the measurement, in `RenyiDivergence` or made approximate
 ///
 /// # Precondition
-/// None beyond those of the measurement.
+/// Only the precondition of the measurement.
 ///
 /// # Postcondition
-/// The release is that of the measurement. The loss is in `SmoothedMaxDivergence`, or in
+/// The release does not change. The loss is in `SmoothedMaxDivergence`, or in
 /// `Approximate<SmoothedMaxDivergence>` with the delta of the measurement.
 ///
 /// # Map
-/// For the curve `r` of the measurement at `d_in`: at each epsilon
-/// `e^((a - 1)(r(a) - epsilon)) / (a - 1) * (1 - 1/a)^a` at the best order `a` that is found
-/// between `1 + e^-10` and `1 + e^20`, rounded up. Orders at which the curve fails are ignored.
+/// Let `r` be the curve of the measurement at `d_in`. Delta at each epsilon is
+/// `e^((a - 1)(r(a) - epsilon)) / (a - 1) * (1 - 1/a)^a`, rounded up. Here `a` is the best order
+/// that is found between `1 + e^-10` and `1 + e^20`. Orders at which the curve fails are ignored.
 ///
 /// # Proof
 /// Every order gives a bound (Canonne, Kamath, Steinke 2020, Proposition 12), so the bound holds
 /// even if the order that is found is not the best one.
 ///
 /// # Errors
-/// From the map: those of the measurement's map.
+/// From the map: the errors of the measurement's map.
 ///
 /// # Example
 /// ```

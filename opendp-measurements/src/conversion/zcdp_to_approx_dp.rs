@@ -18,18 +18,18 @@ impl ConcentratedMeasure for Approximate<ZeroConcentratedDivergence> {}
 /// * `measurement` - the measurement, in `ZeroConcentratedDivergence` or made approximate
 ///
 /// # Precondition
-/// None beyond those of the measurement.
+/// Only the precondition of the measurement.
 ///
 /// # Postcondition
-/// The release is that of the measurement. The loss is in `SmoothedMaxDivergence`, or in
+/// The release does not change. The loss is in `SmoothedMaxDivergence`, or in
 /// `Approximate<SmoothedMaxDivergence>` with the delta of the measurement.
 ///
 /// # Map
 /// The profile of `rho`: at each epsilon the least over all orders `a > 1` of
 /// `e^((a - 1)(a rho - epsilon)) / (a - 1) * (1 - 1/a)^a`, rounded up.
-/// [`make_fix_delta`](crate::make_fix_delta) takes one point of it. Where the noise is known to be
-/// Gaussian, [`make_gaussian_in`](crate::make_gaussian_in) states its exact profile, which is
-/// lower; `rho` alone does not imply Gaussian noise.
+/// [`make_fix_delta`](crate::make_fix_delta) takes one point of it. For Gaussian noise,
+/// [`make_gaussian_in`](crate::make_gaussian_in) states the exact profile, which is lower. This
+/// conversion cannot use it, because `rho` alone does not imply Gaussian noise.
 ///
 /// # Proof
 /// At every order the divergence of releases on `d_in`-close data is at most `a rho`, so every
@@ -38,7 +38,7 @@ impl ConcentratedMeasure for Approximate<ZeroConcentratedDivergence> {}
 /// separately. See [`accounting`](crate::accounting) for how the least bound is found and rounded.
 ///
 /// # Errors
-/// From the map: those of the measurement's map.
+/// From the map: the errors of the measurement's map.
 ///
 /// # Example
 /// ```

@@ -9,7 +9,7 @@ use opendp_core::{Carrier, Function, Result};
 /// * `function` - the function of a release
 ///
 /// # Precondition
-/// The function knows nothing about the data except the release.
+/// The function has no information about the data except the release.
 ///
 /// # Postcondition
 /// The function is the given one.

@@ -27,12 +27,12 @@ const WOBBLE: f64 = 1e-9;
 /// The profile has the deltas of the curve.
 ///
 /// # Trust
-/// The caller promises the precondition. Each evaluation of the curve checks the part of it that is
-/// visible: a delta is a number from 0 to 1, and does not exceed the delta of a smaller epsilon
-/// evaluated before by more than a part in `10^9`.
+/// The caller promises the precondition. Each evaluation of the curve checks what it can: the delta
+/// is a number from 0 to 1. It is compared with the deltas of smaller epsilons that were evaluated
+/// before, and may exceed them by at most a part in `10^9`.
 ///
 /// # Errors
-/// None of its own. From the profile: `FailedMap` when the check fails; those of the curve.
+/// None of its own. From the profile: `FailedMap` when the check fails; the errors of the curve.
 ///
 /// # Example
 /// ```
@@ -130,7 +130,7 @@ mod tests {
             assert!(!failed.is_empty(), "{order:?}");
             assert!(failed.iter().all(|error| error.to_string().contains("must not rise")));
         }
-        // The search for an epsilon evaluates enough points to notice.
+        // The search for an epsilon evaluates enough points to detect the increase.
         let rising = new_privacy_profile(|epsilon: f64| Ok(1.0 - 0.5 / (1.0 + epsilon))).unwrap();
         assert!(rising.epsilon(0.25).is_err());
         // A curve in plain floats may have rounding errors.

@@ -18,13 +18,13 @@ use opendp_core::{Carrier, Error, Function, Queryable, Result};
 ///
 /// # Postcondition
 /// The function returns a [`Queryable`] whose state begins as a copy of the value. Questions are
-/// answered one at a time; a question in between gets an error. A transition that fails may leave
-/// the state half changed, and the conversation continues with it; a transition that panics ends
-/// the conversation. An object bound to a turn of another conversation ends with that turn,
-/// together with all that comes from it.
+/// answered one at a time. A question that is asked from inside a transition gets an error. If a
+/// transition fails, the state may be changed in part, and the conversation continues with it. If a
+/// transition panics, the conversation ends. A queryable that is bound to a turn of another
+/// conversation ends with that turn, and so does everything that it returned.
 ///
 /// # Trust
-/// The caller promises the precondition after a measurement. Where the value is the data, the
+/// After a measurement, the caller promises the precondition. If the value is the data, the
 /// caller promises that the privacy map bounds the loss of every sequence of questions, each of
 /// which may depend on the earlier answers.
 ///
@@ -77,7 +77,7 @@ where
 /// A transition that fails does not change the state.
 ///
 /// # Trust
-/// The caller promises the precondition after a measurement. Where the value is the data, the
+/// After a measurement, the caller promises the precondition. If the value is the data, the
 /// caller promises that the privacy map bounds the loss of every sequence of questions, each of
 /// which may depend on the earlier answers.
 ///

@@ -1,4 +1,4 @@
-//! Measurements whose privacy their users vouch for.
+//! Measurements whose privacy is claimed by the user.
 
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
@@ -30,7 +30,7 @@ use opendp_core::{
 /// them.
 ///
 /// # Errors
-/// None of its own: those of the function and of the map.
+/// None of its own: the errors of the function and of the map.
 ///
 /// # Example
 /// ```

@@ -11,7 +11,8 @@ use super::profile::grouped;
 /// How a loss grows with the number of steps, which is at least one.
 #[derive(Debug)]
 pub enum Growth<MO: Measure> {
-    /// The [parts](Measure::parts) of the loss of a step determine those of the loss of all steps.
+    /// The [parts](Measure::parts) of the loss of a step determine the parts of the loss of all
+    /// steps.
     Parts(fn(Vec<Exact>, u32) -> Vec<Exact>),
     /// The loss of a step determines the loss of all steps, rounded up.
     Whole(fn(&MO::Distance, u32) -> Result<MO::Distance>),
@@ -61,7 +62,7 @@ impl GroupMeasure for SmoothedMaxDivergence {
         Growth::Whole(|profile, steps| Ok(grouped(profile, steps)))
     }
 }
-/// It is a loss like any other, of a mechanism on populations.
+/// It is a loss of a mechanism on populations.
 impl<M: GroupMeasure + Default> GroupMeasure for Sampled<M> {
     fn growth() -> Growth<Self> {
         Growth::Whole(|loss, steps| match M::growth() {
@@ -109,8 +110,8 @@ fn grown_divergence(curve: &RenyiCurve, order: f64, steps: u32) -> Result<f64> {
     }
     let k = f64::from(steps);
     let (Ok(above), Ok(below)) = (order.inf_mul(k), order.neg_inf_mul(k)) else {
-        // For orders beyond the floats, the divergence of infinite order is the largest, and adds
-        // up.
+        // If an order is not a float, use the divergence of infinite order, which is the largest.
+        // It is added up over the steps.
         let most = curve.epsilon(f64::INFINITY)?;
         return if most.is_finite() { most.inf_mul(k) } else { Ok(most) };
     };

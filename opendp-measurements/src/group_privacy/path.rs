@@ -10,19 +10,21 @@ use opendp_core::{
 
 /// A metric in which members at a distance are joined by paths of members.
 ///
-/// An implementation claims: if [`unit`](PathMetric::unit) succeeds, and [`path`](PathMetric::path)
-/// returns `(k, step)` for a distance, then any two members of the domain within this distance are
-/// `z_0` and `z_k` of some members `z_0, ..., z_k` with `z_i` and `z_(i+1)` at most `step` apart.
-/// It is not enough that distances can be divided: no data set of three records is one record added
-/// or removed away from two others of three records.
+/// An implementation makes this claim. Let [`unit`](PathMetric::unit) succeed, and let
+/// [`path`](PathMetric::path) return `(k, step)` for a distance. Then for any two members within
+/// this distance there are members `z_0, ..., z_k`, which begin with the first and end with the
+/// second, such that `z_i` and `z_(i+1)` are at most `step` apart. It is not enough to divide a
+/// distance. For example, data sets of three records that differ in one record are at symmetric
+/// distance 2, but no data set of three records is at distance 1 from both.
 pub trait PathMetric: Metric {
     /// Return the length of the shortest step between different members of a domain.
     ///
     /// # Errors
     /// `NotImplemented` when the claim is not made for this domain.
     fn unit<D: Domain>(&self, domain: &D) -> Result<NonZeroU32>;
-    /// Divide a distance into at most `most` steps, and return their number and their length. A
-    /// longer distance gives neither fewer nor shorter steps, and there is at least one step.
+    /// Divide a distance into at most `most` steps, and return their number and their length. There
+    /// is at least one step. For a longer distance, neither the number nor the length of the steps
+    /// is smaller.
     ///
     /// # Errors
     /// As [`unit`](PathMetric::unit).
@@ -41,8 +43,9 @@ fn divide(unit: NonZeroU32, d_in: u32, most: u32) -> (u32, u32) {
     (units.clamp(1, most), units.div_ceil(most) * unit.get())
 }
 /// A metric that counts records. To go from one multiset to another, or from one sequence to
-/// another, remove the records that only the first has, and then insert those that only the second
-/// has, one by one. Where the number of records is fixed, insert one for each that is removed.
+/// another, remove the records that only the first has, and then insert the records that only the
+/// second has, one by one. If the number of records is fixed, insert one record after each removal,
+/// as one step.
 macro_rules! counting {
     ($($metric:ident $sized:literal),*) => {$(
         impl PathMetric for $metric {

@@ -1,7 +1,8 @@
 //! How privacy profiles grow with the number of steps.
 //!
 //! Every way to divide epsilon among the steps gives a bound. A table of the profile finds a good
-//! way, in plain floats; its bound is then computed from certain bounds alone, rounding up.
+//! way, in plain floats. The bound for this way is then computed only from certified bounds,
+//! rounding up.
 
 use std::sync::OnceLock;
 
@@ -15,15 +16,16 @@ use crate::accounting::{CurvePair, profile_of};
 /// The number of points of a table above 0, and below. A power of two, so that their sums are
 /// exact.
 const POINTS: i32 = 256;
-/// A table ends where delta is at most this, or decreases no more before the largest epsilon.
+/// A table ends where delta is at most this, or where delta no longer decreases up to the largest
+/// epsilon.
 const NEGLIGIBLE: f64 = 1e-24;
 const LARGEST: f64 = 512.0;
 /// Above this number of steps, all steps get the same epsilon.
 const MOST_STEPS: u32 = 1024;
-/// The delta at which a profile that is only a curve is cut off.
+/// A profile that is only a curve is cut off at this delta.
 const REACH: f64 = 1e-18;
 
-/// Compute the profile between the ends of a path of steps, from the profile of a step.
+/// Compute the profile of a whole path of steps from the profile of one step.
 pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
     if steps <= 1 {
         return profile.clone();
@@ -36,7 +38,7 @@ pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
             return all;
         }
         let table = table.get_or_init(|| Table::new(&profile));
-        // A larger epsilon does not help where the profile decreases no more.
+        // A larger epsilon does not help if the profile no longer decreases.
         let epsilon = epsilon.min(table.end * f64::from(steps));
         table.divided(epsilon, steps).iter().fold(all.min(same(epsilon)), |least, way| {
             let found = table.add_up(way, epsilon, &profile).unwrap_or(1.0);
@@ -71,8 +73,8 @@ fn same_steps(profile: &PrivacyProfile, steps: u32, epsilon: f64) -> Result<f64>
     Ok(grown_delta(share, &delta, steps).to_f64_up())
 }
 
-/// A way to divide epsilon: the places in a table of all steps except the last, which takes the
-/// rest.
+/// A way to divide epsilon: the place in a table for each step except the last. The last step takes
+/// the remainder.
 type Way = Vec<usize>;
 
 /// One point of a profile.
@@ -88,7 +90,8 @@ struct Table {
     /// The largest epsilon, a power of two.
     end: f64,
     points: Vec<Point>,
-    /// The probability of an event for which a point and the next one give the same bound.
+    /// For each point, the probability of an event at which this point and the next one give the
+    /// same bound.
     falls: Vec<f64>,
 }
 impl Table {
@@ -111,9 +114,9 @@ impl Table {
         let falls = points.iter().zip(points.iter().skip(1)).map(fall).collect();
         Table { end, points, falls }
     }
-    /// Go back from an event with a given probability after the last step: each step takes the
-    /// point with the least bound on the probability before it. Call `visit` with the place of each
-    /// point.
+    /// Go through the steps backward, beginning with the probability of an event after the last
+    /// step. For each step, take the point that gives the least bound on the probability before the
+    /// step. Call `visit` with the place of each point.
     fn walk(&self, mut probability: f64, steps: u32, mut visit: impl FnMut(usize)) -> f64 {
         let mut total = 0.0;
         for _ in 0..steps {

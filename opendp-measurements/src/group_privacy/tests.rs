@@ -154,7 +154,8 @@ fn renyi_divergences_at_larger_orders_bound_those_of_groups() {
             }
         }
     }
-    // Gaussian noise attains it; for this noise the sum of divergences at one order is too small.
+    // Gaussian noise attains the bound. For this noise, adding the divergences at one order gives
+    // too little.
     let line = RenyiCurve::new(|order| Ok(order / 32.0));
     for steps in [2, 5, 1024, 5000] {
         let bound = grown(RenyiDivergence, line.clone(), steps);
@@ -213,7 +214,7 @@ fn profiles_of_small_mechanisms_grow_no_less_than_those_of_groups() {
             }
         }
     }
-    // A pair keeps its value at its multiple, and a tightly composing profile loses nothing.
+    // At `steps` times its epsilon, the profile of a pair has the delta of the pair.
     let pair = grown(SmoothedMaxDivergence, profile_of_private(0.5, 1e-6).unwrap(), 3);
     let (_, delta) = grown(Approximate(MaxDivergence), (0.5, 1e-6), 3);
     assert!(pair.delta(1.5).unwrap() <= delta * (1.0 + 1e-12));

@@ -1,62 +1,10 @@
 //! Gaussian noise of the continuous normal law on any number, rounded after the addition.
 
-use opendp_core::arith::Exact;
-use opendp_core::random::{NoEntropy, RandomSource};
-use opendp_core::{Measurement, MetricOn, PrivacyMap, Result, Space, ZeroConcentratedDivergence};
+use opendp_core::{Measurement, MetricOn, Result, Space, ZeroConcentratedDivergence};
 
-use crate::accuracy::gaussian_accuracy::continuous_accuracy;
-use crate::noise::numbers::Numbers;
-use crate::noise::{Noise, add_noise_of, lattice};
-
-use crate::samplers::{IntegerTable, add_noise, rounded_gaussian};
-use crate::{GaussianLoss, GaussianNumber, LaplaceNumber as _, Scale};
-
-/// A number that continuous Gaussian noise can be added to.
-pub trait ContinuousNumber: GaussianNumber {
-    /// Add exact continuous Gaussian noise and round the sum: an integer to the nearest integer, a
-    /// float to the lattice `2^k`. Scale 0 draws nothing.
-    ///
-    /// # Errors
-    /// `NoEntropy` when the source ends.
-    fn add_continuous<S: RandomSource>(
-        self,
-        scale: f64,
-        k: i32,
-        source: &mut S,
-    ) -> Result<Self, NoEntropy>;
-}
-macro_rules! integers {
-    ($($t:ty)*) => {$(
-        impl ContinuousNumber for $t {
-            #[inline]
-            fn add_continuous<S: RandomSource>(
-                self,
-                scale: f64,
-                _: i32,
-                source: &mut S,
-            ) -> Result<Self, NoEntropy> {
-                Ok(add_noise(self, rounded_gaussian(scale, source)?))
-            }
-        }
-    )*};
-}
-integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
-macro_rules! floats {
-    ($($t:ty)*) => {$(
-        impl ContinuousNumber for $t {
-            #[inline]
-            fn add_continuous<S: RandomSource>(
-                self,
-                scale: f64,
-                k: i32,
-                source: &mut S,
-            ) -> Result<Self, NoEntropy> {
-                self.add_gaussian(scale, k, source)
-            }
-        }
-    )*};
-}
-floats!(f32 f64);
+use crate::noise::distribution::ContinuousGaussian;
+use crate::noise::{Numbers, add_noise_of, lattice, map_of};
+use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 
 /// Make a measurement that adds Gaussian noise of the continuous normal law to each number, and
 /// rounds the sum.
@@ -74,7 +22,7 @@ floats!(f32 f64);
 ///   [`make_gaussian`](crate::make_gaussian). Integers accept only null or 0
 ///
 /// # Precondition
-/// That of [`make_gaussian`](crate::make_gaussian).
+/// The precondition of [`make_gaussian`](crate::make_gaussian).
 ///
 /// # Postcondition
 /// Let `mu = d_in / scale`. Any two members at distance at most `d_in` give releases that are
@@ -96,12 +44,14 @@ floats!(f32 f64);
 /// integer; saturation sees only this sum. The Renyi divergence is that of the real vectors (Bun,
 /// Steinke 2016, Proposition 1.6 and Lemma 2.2).
 ///
+/// [`rounded_gaussian`]: crate::samplers::rounded_gaussian
+///
 /// # Accuracy
 /// `scale t + 2^k / 2` bounds the error of a release, where `t` is slightly above the least value
 /// with `P[|N| > t] <= alpha`, and `k = 0` for integers.
 ///
 /// # Errors
-/// Those of [`make_gaussian`](crate::make_gaussian).
+/// The errors of [`make_gaussian`](crate::make_gaussian).
 ///
 /// # Example
 /// ```
@@ -120,38 +70,18 @@ pub fn make_continuous_gaussian<D, M>(
 ) -> Result<Measurement<D, M, ZeroConcentratedDivergence, D::Carrier>>
 where
     D: Numbers,
-    D::Number: ContinuousNumber,
-    M: MetricOn<D> + GaussianLoss<ZeroConcentratedDivergence>,
+    D::Number: NoiseNumber<ContinuousGaussian>,
+    M: MetricOn<D> + NoiseLoss<Gaussian, ZeroConcentratedDivergence>,
 {
     let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
-    let map = PrivacyMap::new(move |d_in: &M::Distance| M::loss(d_in, scale))
-        .with_exact(move |d_in| -> Result<Vec<Exact>> { M::exact_loss(d_in, scale) });
-    Ok(add_noise_of::<Continuous, _, _, _>(input, scale, lattice, map, accuracy))
-}
-fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result<f64> {
-    continuous_accuracy(scale, lattice.unwrap_or(0), alpha)
-}
-
-/// Noise of the continuous normal law.
-struct Continuous;
-impl<T: ContinuousNumber> Noise<T> for Continuous {
-    fn prepare(_: f64) -> Option<IntegerTable> {
-        None
-    }
-    #[inline]
-    fn add<S: RandomSource>(
-        x: T,
-        _: Option<&IntegerTable>,
-        scale: f64,
-        k: i32,
-        source: &mut S,
-    ) -> Result<T, NoEntropy> {
-        x.add_continuous(scale, k, source)
-    }
+    // The noise is continuous on integers too.
+    let map = map_of::<Gaussian, _, _>(scale, false);
+    Ok(add_noise_of::<ContinuousGaussian, _, _, _>(input, scale, lattice, map))
 }
 
 #[cfg(test)]
 mod tests {
+    use opendp_core::arith::Exact;
     use opendp_core::{AbsoluteDistance, AtomDomain, L2Distance, VectorDomain};
 
     use super::*;
@@ -176,7 +106,8 @@ mod tests {
         let tail = |edge: f64| normal_tail(edge / scale).unwrap().lower;
         for (place, count) in seen.into_iter().enumerate() {
             let low = place as f64 - 3.5;
-            // The last place holds everything beyond, because the type ends there.
+            // The last place counts all larger sums, because releases saturate at the end of the
+            // type.
             let beyond = if place == 6 { 0.0 } else { tail(low + 1.0) };
             let above = if place == 0 { 1.0 } else { tail(low) };
             let expected = f64::from(draws) * (above - beyond);

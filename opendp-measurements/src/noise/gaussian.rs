@@ -1,55 +1,12 @@
 //! Gaussian noise on a number or on each number of a vector.
 
-use num_traits::AsPrimitive;
-
-use opendp_core::random::{NoEntropy, RandomSource};
 use opendp_core::{
-    AbsoluteDistance, AtomDomain, IBig, L2Distance, Measure, Measurement, MetricOn, OfAnyNumber,
-    PrivacyMap, Result, SmoothedMaxDivergence, Space, VectorDomain, ZeroConcentratedDivergence,
+    AbsoluteDistance, AtomDomain, L2Distance, Measure, Measurement, MetricOn, OfAnyNumber, Result,
+    SmoothedMaxDivergence, Space, VectorDomain, ZeroConcentratedDivergence,
 };
 
-use crate::accuracy::gaussian_accuracy::accuracy;
-use crate::noise::numbers::{Numbers, finite};
-use crate::noise::{Noise, add_noise_of, lattice};
-use crate::samplers::{
-    IntegerTable, add_noise, big_discrete_gaussian, discrete_gaussian, gaussian,
-};
-use crate::{GaussianLoss, GaussianMetric, LaplaceNumber, Scale};
-
-/// A number that Gaussian noise can be added to, on the same lattices as Laplace noise.
-pub trait GaussianNumber: LaplaceNumber {
-    /// Add exact Gaussian noise: discrete for integers; continuous for floats, and then rounded to
-    /// the lattice `2^k`. Scale 0 draws nothing.
-    ///
-    /// # Errors
-    /// `NoEntropy` when the source ends.
-    fn add_gaussian<S: RandomSource>(
-        self,
-        scale: f64,
-        k: i32,
-        source: &mut S,
-    ) -> Result<Self, NoEntropy>;
-    /// Prepare the noise of a scale, for frequent draws; `None` when there is no faster way than
-    /// [`add_gaussian`](Self::add_gaussian).
-    fn prepare_gaussian(_scale: f64) -> Option<IntegerTable> {
-        None
-    }
-    /// Add the noise of [`add_gaussian`](Self::add_gaussian), from the prepared noise if there is
-    /// any.
-    ///
-    /// # Errors
-    /// `NoEntropy` when the source ends.
-    #[inline]
-    fn add_gaussian_of<S: RandomSource>(
-        self,
-        _prepared: Option<&IntegerTable>,
-        scale: f64,
-        k: i32,
-        source: &mut S,
-    ) -> Result<Self, NoEntropy> {
-        self.add_gaussian(scale, k, source)
-    }
-}
+use crate::noise::{Numbers, noise_in};
+use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 
 /// Make a measurement that adds Gaussian noise to each number.
 ///
@@ -122,6 +79,12 @@ pub trait GaussianNumber: LaplaceNumber {
 ///
 /// *Rounding.* The map rounds the exact rational number up to a float, once.
 ///
+/// [`IBig`]: opendp_core::IBig
+/// [`IntegerTable`]: crate::samplers::IntegerTable
+/// [`add_noise`]: crate::samplers::add_noise
+/// [`discrete_gaussian`]: crate::samplers::discrete_gaussian
+/// [`gaussian`]: crate::samplers::gaussian
+///
 /// # Accuracy
 /// For floats `scale t + 2^k / 2` bounds the error of a release, apart from the rounding to a
 /// float, where `t` is slightly above the least value with `P[|N| > t] <= alpha`. For integers the
@@ -144,16 +107,15 @@ pub trait GaussianNumber: LaplaceNumber {
 /// assert_eq!((release.invoke(&100.0)? * 1024.0).fract(), 0.0);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn make_gaussian<D, M, MO>(
+pub fn make_gaussian<D, M>(
     input: Space<D, M>,
     scale: Scale,
     k: Option<i32>,
-) -> Result<Measurement<D, M, MO, D::Carrier>>
+) -> Result<Measurement<D, M, ZeroConcentratedDivergence, D::Carrier>>
 where
     D: Numbers,
-    D::Number: GaussianNumber,
-    M: MetricOn<D> + GaussianMetric<MO>,
-    MO: Measure + Default,
+    D::Number: NoiseNumber<Gaussian>,
+    M: MetricOn<D> + NoiseLoss<Gaussian, ZeroConcentratedDivergence>,
 {
     make_gaussian_in(input, scale, k)
 }
@@ -161,7 +123,7 @@ where
 /// Make a measurement that adds Gaussian noise to each number, with its loss in the measure `MO`.
 ///
 /// This is [`make_gaussian`] for every measure in which the metric knows the loss
-/// ([`GaussianLoss`]). The arguments, the precondition, the noise and the accuracy are those of
+/// ([`NoiseLoss`]). The arguments, the precondition, the noise and the accuracy are those of
 /// [`make_gaussian`].
 ///
 /// # Map
@@ -197,24 +159,11 @@ pub fn make_gaussian_in<D, M, MO>(
 ) -> Result<Measurement<D, M, MO, D::Carrier>>
 where
     D: Numbers,
-    D::Number: GaussianNumber,
-    M: MetricOn<D> + GaussianLoss<MO>,
+    D::Number: NoiseNumber<Gaussian>,
+    M: MetricOn<D> + NoiseLoss<Gaussian, MO>,
     MO: Measure + Default,
 {
-    let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
-    let map = losing::<M, MO>(scale, lattice.is_none());
-    Ok(add_noise_of::<Gaussian, _, _, _>(input, scale, lattice, map, accuracy))
-}
-/// Build the map, which is the same for all integers and the same for all floats.
-fn losing<M: GaussianLoss<MO>, MO: Measure + Default>(
-    scale: Scale,
-    integers: bool,
-) -> PrivacyMap<M, MO> {
-    PrivacyMap::new(move |d_in: &M::Distance| match integers {
-        false => M::loss(d_in, scale),
-        true => M::loss_of_integers(d_in, scale),
-    })
-    .with_exact(move |d_in| M::exact_loss(d_in, scale))
+    noise_in::<Gaussian, _, _, _>(input, scale, k)
 }
 
 macro_rules! register_at {
@@ -237,108 +186,7 @@ macro_rules! register_at {
         }
     )+};
 }
-// Each number type, with the types of its distances.
-register_at! {
-    i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64; IBig: f64;
-    u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; u128: f64; usize: usize, f64;
-    f32: f32, f64; f64: f64;
-}
-
-/// Noise of the Gaussian distributions.
-pub(crate) struct Gaussian;
-impl<T: GaussianNumber> Noise<T> for Gaussian {
-    fn prepare(scale: f64) -> Option<IntegerTable> {
-        T::prepare_gaussian(scale)
-    }
-    #[inline]
-    fn add<S: RandomSource>(
-        x: T,
-        prepared: Option<&IntegerTable>,
-        scale: f64,
-        k: i32,
-        source: &mut S,
-    ) -> Result<T, NoEntropy> {
-        x.add_gaussian_of(prepared, scale, k, source)
-    }
-}
-
-macro_rules! integers {
-    ($($t:ty)*) => {$(
-        impl GaussianNumber for $t {
-            #[inline]
-            fn add_gaussian<S: RandomSource>(
-                self,
-                scale: f64,
-                _: i32,
-                source: &mut S,
-            ) -> Result<Self, NoEntropy> {
-                Ok(add_noise(self, discrete_gaussian(scale, source)?))
-            }
-            fn prepare_gaussian(scale: f64) -> Option<IntegerTable> {
-                IntegerTable::gaussian(scale)
-            }
-            #[inline]
-            fn add_gaussian_of<S: RandomSource>(
-                self,
-                prepared: Option<&IntegerTable>,
-                scale: f64,
-                k: i32,
-                source: &mut S,
-            ) -> Result<Self, NoEntropy> {
-                match prepared {
-                    Some(table) => table.add(self, source),
-                    None => self.add_gaussian(scale, k, source),
-                }
-            }
-        }
-    )*};
-}
-integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
-impl GaussianNumber for IBig {
-    fn add_gaussian<S: RandomSource>(
-        self,
-        scale: f64,
-        _: i32,
-        source: &mut S,
-    ) -> Result<Self, NoEntropy> {
-        Ok(self + big_discrete_gaussian(scale, source)?)
-    }
-    fn prepare_gaussian(scale: f64) -> Option<IntegerTable> {
-        IntegerTable::gaussian(scale)
-    }
-    fn add_gaussian_of<S: RandomSource>(
-        self,
-        prepared: Option<&IntegerTable>,
-        scale: f64,
-        k: i32,
-        source: &mut S,
-    ) -> Result<Self, NoEntropy> {
-        match prepared {
-            Some(table) => Ok(self + table.draw_big(source)?),
-            None => self.add_gaussian(scale, k, source),
-        }
-    }
-}
-
-macro_rules! floats {
-    ($($t:ty)*) => {$(
-        impl GaussianNumber for $t {
-            #[inline]
-            fn add_gaussian<S: RandomSource>(
-                self,
-                scale: f64,
-                k: i32,
-                source: &mut S,
-            ) -> Result<Self, NoEntropy> {
-                let sum = gaussian(f64::from(finite(self)), scale, k, source)?;
-                // Round to the nearest float. No lattice is finer than the floats, so no sum
-                // becomes a negative zero; a sum beyond the largest float becomes the largest.
-                Ok(finite(AsPrimitive::<$t>::as_(sum)))
-            }
-        }
-    )*};
-}
-floats!(f32 f64);
+each_number!(register_at);
 
 #[cfg(test)]
 mod tests;

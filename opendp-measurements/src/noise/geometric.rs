@@ -5,17 +5,17 @@ use std::hint::black_box;
 use opendp_core::arith::Number;
 use opendp_core::random::{NoEntropy, with_secure};
 use opendp_core::{
-    AbsoluteDistance, AtomDomain, Bounds, Function, L1Distance, MaxDivergence, Measure,
-    Measurement, MetricOn, OfAnyNumber, PrivacyMap, Result, Space, VectorDomain,
+    AbsoluteDistance, AtomDomain, Bounds, Function, L1Distance, MaxDivergence, Measurement,
+    MetricOn, OfAnyNumber, Result, Space, VectorDomain,
 };
 
 use crate::accuracy::laplace_accuracy::discrete_accuracy;
-use crate::noise::numbers::Numbers;
+use crate::noise::{Numbers, map_of};
 use crate::samplers::CensoredLaplace;
-use crate::{LaplaceMetric, LaplaceNumber, Scale, accuracy, make_laplace};
+use crate::{Laplace, NoiseLoss, NoiseNumber, Scale, accuracy, make_laplace};
 
 /// An integer that can be counted from the lower end of an interval.
-pub trait GeometricNumber: LaplaceNumber + Number {
+pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
     /// Count from `lower` up to this number; 0 when the number is below `lower`.
     fn above(self, lower: Self) -> u128;
     /// Go up from `lower` by a count that stays within the type.
@@ -80,23 +80,22 @@ pub trait GeometricNumber: LaplaceNumber + Number {
 /// assert!((0..=100).contains(&release.invoke(&1000)?));
 /// # Ok::<(), Error>(())
 /// ```
-pub fn make_geometric<D, M, MO>(
+pub fn make_geometric<D, M>(
     input: Space<D, M>,
     scale: Scale,
     bounds: Option<Bounds<D::Number>>,
-) -> Result<Measurement<D, M, MO, D::Carrier>>
+) -> Result<Measurement<D, M, MaxDivergence, D::Carrier>>
 where
     D: Numbers,
     D::Number: GeometricNumber,
-    M: MetricOn<D> + LaplaceMetric<MO>,
-    MO: Measure + Default,
+    M: MetricOn<D> + NoiseLoss<Laplace, MaxDivergence>,
 {
     let Some(bounds) = bounds else { return make_laplace(input, scale, None) };
     let (lower, count) = (bounds.lower(), input.domain().count());
     let noise = CensoredLaplace::new(scale.value(), bounds.upper().above(lower));
     let function = adding::<D>(noise, bounds);
-    let map = losing::<M, MO>(scale);
-    Ok(Measurement::new(input, MO::default(), function, map).with_accuracy(move |alpha| {
+    let map = map_of::<Laplace, _, _>(scale, true);
+    Ok(Measurement::new(input, MaxDivergence, function, map).with_accuracy(move |alpha| {
         accuracy::check(alpha)?;
         Ok(accuracy::each(discrete_accuracy(scale, alpha)?, count))
     }))
@@ -125,22 +124,32 @@ where
         Ok(released?)
     })
 }
-/// Build the map, which is the same for all types of numbers.
-fn losing<M: LaplaceMetric<MO>, MO: Measure>(scale: Scale) -> PrivacyMap<M, MO> {
-    PrivacyMap::new(move |d_in: &M::Distance| M::loss(d_in, scale))
+/// The same constructor, with the type argument `MO` that documents may state.
+#[allow(clippy::extra_unused_type_parameters, reason = "documents state the only measure")]
+fn geometric_at<D, M, MO>(
+    input: Space<D, M>,
+    scale: Scale,
+    bounds: Option<Bounds<D::Number>>,
+) -> Result<Measurement<D, M, MaxDivergence, D::Carrier>>
+where
+    D: Numbers,
+    D::Number: GeometricNumber,
+    M: MetricOn<D> + NoiseLoss<Laplace, MaxDivergence>,
+{
+    make_geometric(input, scale, bounds)
 }
 
 macro_rules! register_at {
     ($($t:ty: $($q:ty),+;)+) => {$(
         register! {
-            "geometric.rs": make_geometric as ["make_geometric", "make_base_geometric"]
+            "geometric.rs": make_geometric via geometric_at as ["make_geometric", "make_base_geometric"]
                 (input, scale, bounds = null)
                 for D in [AtomDomain<$t>],
                     M in [$(AbsoluteDistance<$q>),+] as OfAnyNumber<AbsoluteDistance<f64>>,
                     MO in [MaxDivergence] = MaxDivergence;
         }
         register! {
-            "geometric.rs": make_geometric as ["make_geometric", "make_base_geometric"]
+            "geometric.rs": make_geometric via geometric_at as ["make_geometric", "make_base_geometric"]
                 (input, scale, bounds = null)
                 for D in [VectorDomain<AtomDomain<$t>>],
                     M in [$(L1Distance<$q>),+] as OfAnyNumber<L1Distance<f64>>,

@@ -1,55 +1,12 @@
 //! Laplace noise on a number or on each number of a vector.
 
-use num_traits::AsPrimitive;
-
-use opendp_core::random::{NoEntropy, RandomSource};
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, IBig, L1Distance, MaxDivergence, Measure, Measurement,
-    MetricOn, OfAnyNumber, PrivacyMap, Result, SmoothedMaxDivergence, Space, VectorDomain,
+    AbsoluteDistance, AtomDomain, L1Distance, MaxDivergence, Measure, Measurement, MetricOn,
+    OfAnyNumber, Result, SmoothedMaxDivergence, Space, VectorDomain,
 };
 
-use crate::accuracy::laplace_accuracy::accuracy;
-use crate::noise::numbers::{Numbers, finite};
-use crate::noise::{Noise, add_noise_of, lattice};
-use crate::samplers::{IntegerTable, add_noise, big_discrete_laplace, discrete_laplace, laplace};
-use crate::{LaplaceLoss, LaplaceMetric, Scale};
-
-/// A number that Laplace noise can be added to.
-pub trait LaplaceNumber: Atom {
-    /// The finest and the coarsest exponent of the lattice of releases; `None` for integers.
-    const LATTICES: Option<(i32, i32)>;
-    /// Add exact Laplace noise: discrete for integers; continuous for floats, and then rounded to
-    /// the lattice `2^k`. Scale 0 draws nothing.
-    ///
-    /// # Errors
-    /// `NoEntropy` when the source ends.
-    fn add_laplace<S: RandomSource>(
-        self,
-        scale: f64,
-        k: i32,
-        source: &mut S,
-    ) -> Result<Self, NoEntropy>;
-    /// Prepare the noise of a scale, for frequent draws; `None` when there is no faster way than
-    /// [`add_laplace`](Self::add_laplace).
-    fn prepare_laplace(_scale: f64) -> Option<IntegerTable> {
-        None
-    }
-    /// Add the noise of [`add_laplace`](Self::add_laplace), from the prepared noise if there is
-    /// any.
-    ///
-    /// # Errors
-    /// `NoEntropy` when the source ends.
-    #[inline]
-    fn add_laplace_of<S: RandomSource>(
-        self,
-        _prepared: Option<&IntegerTable>,
-        scale: f64,
-        k: i32,
-        source: &mut S,
-    ) -> Result<Self, NoEntropy> {
-        self.add_laplace(scale, k, source)
-    }
-}
+use crate::noise::{Numbers, noise_in};
+use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 
 /// Make a measurement that adds Laplace noise to each number.
 ///
@@ -109,6 +66,12 @@ pub trait LaplaceNumber: Atom {
 ///
 /// *Rounding.* The map rounds the exact rational quotient up to a float, once.
 ///
+/// [`IBig`]: opendp_core::IBig
+/// [`IntegerTable`]: crate::samplers::IntegerTable
+/// [`add_noise`]: crate::samplers::add_noise
+/// [`discrete_laplace`]: crate::samplers::discrete_laplace
+/// [`laplace`]: crate::samplers::laplace
+///
 /// # Accuracy
 /// For floats `scale ln(1 / alpha) + 2^k / 2` bounds the error of a release, apart from the
 /// rounding to a float. For integers the bound is the least integer `a` with `P[|Z| > a] <= alpha`.
@@ -131,23 +94,22 @@ pub trait LaplaceNumber: Atom {
 /// assert_eq!((release.invoke(&100.0)? * 1024.0).fract(), 0.0);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn make_laplace<D, M, MO>(
+pub fn make_laplace<D, M>(
     input: Space<D, M>,
     scale: Scale,
     k: Option<i32>,
-) -> Result<Measurement<D, M, MO, D::Carrier>>
+) -> Result<Measurement<D, M, MaxDivergence, D::Carrier>>
 where
     D: Numbers,
-    D::Number: LaplaceNumber,
-    M: MetricOn<D> + LaplaceMetric<MO>,
-    MO: Measure + Default,
+    D::Number: NoiseNumber<Laplace>,
+    M: MetricOn<D> + NoiseLoss<Laplace, MaxDivergence>,
 {
     make_laplace_in(input, scale, k)
 }
 
 /// Make a measurement that adds Laplace noise to each number, with its loss in the measure `MO`.
 ///
-/// This is [`make_laplace`] for every measure in which the metric knows the loss ([`LaplaceLoss`]).
+/// This is [`make_laplace`] for every measure in which the metric knows the loss ([`NoiseLoss`]).
 /// The arguments, the precondition, the noise and the accuracy are those of [`make_laplace`].
 ///
 /// # Map
@@ -182,42 +144,11 @@ pub fn make_laplace_in<D, M, MO>(
 ) -> Result<Measurement<D, M, MO, D::Carrier>>
 where
     D: Numbers,
-    D::Number: LaplaceNumber,
-    M: MetricOn<D> + LaplaceLoss<MO>,
+    D::Number: NoiseNumber<Laplace>,
+    M: MetricOn<D> + NoiseLoss<Laplace, MO>,
     MO: Measure + Default,
 {
-    let lattice = lattice(<D::Number>::LATTICES, scale, k)?;
-    let map = losing::<M, MO>(scale, lattice.is_none());
-    Ok(add_noise_of::<Laplace, _, _, _>(input, scale, lattice, map, accuracy))
-}
-/// Build the map, which is the same for all integers and the same for all floats.
-fn losing<M: LaplaceLoss<MO>, MO: Measure + Default>(
-    scale: Scale,
-    integers: bool,
-) -> PrivacyMap<M, MO> {
-    PrivacyMap::new(move |d_in: &M::Distance| match integers {
-        false => M::loss(d_in, scale),
-        true => M::loss_of_integers(d_in, scale),
-    })
-    .with_exact(move |d_in| M::exact_loss(d_in, scale))
-}
-
-/// Noise of the Laplace distributions.
-pub(crate) struct Laplace;
-impl<T: LaplaceNumber> Noise<T> for Laplace {
-    fn prepare(scale: f64) -> Option<IntegerTable> {
-        T::prepare_laplace(scale)
-    }
-    #[inline]
-    fn add<S: RandomSource>(
-        x: T,
-        prepared: Option<&IntegerTable>,
-        scale: f64,
-        k: i32,
-        source: &mut S,
-    ) -> Result<T, NoEntropy> {
-        x.add_laplace_of(prepared, scale, k, source)
-    }
+    noise_in::<Laplace, _, _, _>(input, scale, k)
 }
 
 macro_rules! register_at {
@@ -240,93 +171,7 @@ macro_rules! register_at {
         }
     )+};
 }
-// Each number type, with the types of its distances.
-register_at! {
-    i8: i8, f64; i16: i16, f64; i32: i32, f64; i64: i64, f64; i128: i128, f64; IBig: f64;
-    u8: u8, f64; u16: u16, f64; u32: u32, f64; u64: u64, f64; u128: f64; usize: usize, f64;
-    f32: f32, f64; f64: f64;
-}
-
-macro_rules! integers {
-    ($($t:ty)*) => {$(
-        impl LaplaceNumber for $t {
-            const LATTICES: Option<(i32, i32)> = None;
-            #[inline]
-            fn add_laplace<S: RandomSource>(
-                self,
-                scale: f64,
-                _: i32,
-                source: &mut S,
-            ) -> Result<Self, NoEntropy> {
-                Ok(add_noise(self, discrete_laplace(scale, source)?))
-            }
-            fn prepare_laplace(scale: f64) -> Option<IntegerTable> {
-                IntegerTable::laplace(scale)
-            }
-            #[inline]
-            fn add_laplace_of<S: RandomSource>(
-                self,
-                prepared: Option<&IntegerTable>,
-                scale: f64,
-                k: i32,
-                source: &mut S,
-            ) -> Result<Self, NoEntropy> {
-                match prepared {
-                    Some(table) => table.add(self, source),
-                    None => self.add_laplace(scale, k, source),
-                }
-            }
-        }
-    )*};
-}
-integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
-impl LaplaceNumber for IBig {
-    const LATTICES: Option<(i32, i32)> = None;
-    fn add_laplace<S: RandomSource>(
-        self,
-        scale: f64,
-        _: i32,
-        source: &mut S,
-    ) -> Result<Self, NoEntropy> {
-        Ok(self + big_discrete_laplace(scale, source)?)
-    }
-    fn prepare_laplace(scale: f64) -> Option<IntegerTable> {
-        IntegerTable::laplace(scale)
-    }
-    fn add_laplace_of<S: RandomSource>(
-        self,
-        prepared: Option<&IntegerTable>,
-        scale: f64,
-        k: i32,
-        source: &mut S,
-    ) -> Result<Self, NoEntropy> {
-        match prepared {
-            Some(table) => Ok(self + table.draw_big(source)?),
-            None => self.add_laplace(scale, k, source),
-        }
-    }
-}
-
-macro_rules! floats {
-    ($($t:ty: $finest:literal, $coarsest:literal;)*) => {$(
-        impl LaplaceNumber for $t {
-            const LATTICES: Option<(i32, i32)> = Some(($finest, $coarsest));
-            #[inline]
-            fn add_laplace<S: RandomSource>(
-                self,
-                scale: f64,
-                k: i32,
-                source: &mut S,
-            ) -> Result<Self, NoEntropy> {
-                let sum = laplace(f64::from(finite(self)), scale, k, source)?;
-                // Round to the nearest float. No lattice is finer than the floats, so no sum
-                // becomes a negative zero; a sum beyond the largest float becomes the largest.
-                Ok(finite(AsPrimitive::<$t>::as_(sum)))
-            }
-        }
-    )*};
-}
-floats!(f32: -149, 127; f64: -1074, 1023;);
+each_number!(register_at);
 
 #[cfg(test)]
 mod tests;

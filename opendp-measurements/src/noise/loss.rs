@@ -8,7 +8,6 @@ use opendp_core::{
     ZeroConcentratedDivergence,
 };
 
-use crate::Scale;
 use crate::accounting::{
     profile_of_discrete_gaussian, profile_of_discrete_gaussian_vector, profile_of_discrete_laplace,
     profile_of_gaussian, profile_of_laplace,
@@ -16,12 +15,14 @@ use crate::accounting::{
 use crate::noise::quotient::{
     exact_half_square_quotient, exact_quotient, half_square_quotient, quotient,
 };
+use crate::{Gaussian, Laplace, NoiseDistribution, Scale};
 
-/// A metric on numbers in which Laplace noise has a known loss in the measure `MO`.
+/// A metric on numbers in which noise of the distribution `N` has a known loss in the measure `MO`.
 ///
-/// An implementation claims that `d_in`-close members differ in their
-/// [numbers](crate::Numbers) by at most `d_in` in total, and computes from that.
-pub trait LaplaceLoss<MO: Measure>: Metric {
+/// An implementation claims how the [numbers](crate::Numbers) of `d_in`-close members differ, and
+/// computes from that. For [`Laplace`] noise they differ by at most `d_in` in total. For
+/// [`Gaussian`] noise the squares of their differences add up to at most the square of `d_in`.
+pub trait NoiseLoss<N: NoiseDistribution, MO: Measure>: Metric {
     /// Bound the loss of noise of a scale, rounding up.
     ///
     /// # Errors
@@ -48,49 +49,10 @@ pub trait LaplaceLoss<MO: Measure>: Metric {
     }
 }
 
-/// The metrics in which [`make_laplace`](crate::make_laplace) has only one measure, so callers do
-/// not have to name it.
-pub trait LaplaceMetric<MO: Measure>: LaplaceLoss<MO> {}
-
-/// A metric on numbers in which Gaussian noise has a known loss in the measure `MO`.
-///
-/// An implementation claims that the squares of the differences of the [numbers](crate::Numbers) of
-/// `d_in`-close members add up to at most the square of `d_in`, and computes from that.
-pub trait GaussianLoss<MO: Measure>: Metric {
-    /// Bound the loss of noise of a scale, rounding up.
-    ///
-    /// # Errors
-    /// `FailedMap` when `d_in` is not finite; `Overflow` when the bound does not fit a float.
-    fn loss(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance>;
-    /// Return the exact bound, one number for each [part](Measure::parts) of a loss. Defaults to
-    /// the rounded bound.
-    ///
-    /// # Errors
-    /// As for [`loss`](Self::loss).
-    fn exact_loss(d_in: &Self::Distance, scale: Scale) -> Result<Vec<Exact>>
-    where
-        MO: Default,
-    {
-        let parts = MO::default().split(&Self::loss(d_in, scale)?)?;
-        parts.into_iter().map(Exact::from_f64).collect()
-    }
-    /// Bound the loss of discrete noise on integers. Defaults to [`loss`](Self::loss).
-    ///
-    /// # Errors
-    /// As [`loss`](Self::loss).
-    fn loss_of_integers(d_in: &Self::Distance, scale: Scale) -> Result<MO::Distance> {
-        Self::loss(d_in, scale)
-    }
-}
-
-/// The metrics in which [`make_gaussian`](crate::make_gaussian) has only one measure, so callers do
-/// not have to name it.
-pub trait GaussianMetric<MO: Measure>: GaussianLoss<MO> {}
-
-/// Implement traits of losses for metrics whose distances are numbers.
+/// Implement the loss for metrics whose distances are numbers.
 macro_rules! losses {
-    ($($loss:ident<$measure:ty> for [$($metric:ident<$($p:literal,)? Q>),+] $body:tt)+) => {$($(
-        impl<Q> $loss<$measure> for $metric<$($p,)? Q>
+    ($($noise:ty, $measure:ty: [$($metric:ident<$($p:literal,)? Q>),+] $body:tt)+) => {$($(
+        impl<Q> NoiseLoss<$noise, $measure> for $metric<$($p,)? Q>
         where
             Q: Distance + Number,
             f64: InfCast<Q>,
@@ -99,8 +61,7 @@ macro_rules! losses {
     )+)+};
 }
 losses! {
-    LaplaceMetric<MaxDivergence> for [AbsoluteDistance<Q>, LpDistance<1, Q>] {}
-    LaplaceLoss<MaxDivergence> for [AbsoluteDistance<Q>, LpDistance<1, Q>] {
+    Laplace, MaxDivergence: [AbsoluteDistance<Q>, LpDistance<1, Q>] {
         fn loss(d_in: &Q, scale: Scale) -> Result<f64> {
             quotient(*d_in, scale.value())
         }
@@ -108,7 +69,7 @@ losses! {
             Ok(vec![exact_quotient(*d_in, scale.value())?])
         }
     }
-    LaplaceLoss<SmoothedMaxDivergence> for [AbsoluteDistance<Q>, LpDistance<1, Q>] {
+    Laplace, SmoothedMaxDivergence: [AbsoluteDistance<Q>, LpDistance<1, Q>] {
         fn loss(d_in: &Q, scale: Scale) -> Result<PrivacyProfile> {
             profile_of_laplace(quotient(*d_in, 1.0)?, scale.value())
         }
@@ -116,8 +77,7 @@ losses! {
             profile_of_discrete_laplace(quotient(*d_in, 1.0)?, scale.value())
         }
     }
-    GaussianMetric<ZeroConcentratedDivergence> for [AbsoluteDistance<Q>, LpDistance<2, Q>] {}
-    GaussianLoss<ZeroConcentratedDivergence> for [AbsoluteDistance<Q>, LpDistance<2, Q>] {
+    Gaussian, ZeroConcentratedDivergence: [AbsoluteDistance<Q>, LpDistance<2, Q>] {
         fn loss(d_in: &Q, scale: Scale) -> Result<f64> {
             half_square_quotient(*d_in, scale.value())
         }
@@ -125,7 +85,7 @@ losses! {
             Ok(vec![exact_half_square_quotient(*d_in, scale.value())?])
         }
     }
-    GaussianLoss<SmoothedMaxDivergence> for [AbsoluteDistance<Q>] {
+    Gaussian, SmoothedMaxDivergence: [AbsoluteDistance<Q>] {
         fn loss(d_in: &Q, scale: Scale) -> Result<PrivacyProfile> {
             profile_of_gaussian(quotient(*d_in, 1.0)?, scale.value())
         }
@@ -133,7 +93,7 @@ losses! {
             profile_of_discrete_gaussian(quotient(*d_in, 1.0)?, scale.value())
         }
     }
-    GaussianLoss<SmoothedMaxDivergence> for [LpDistance<2, Q>] {
+    Gaussian, SmoothedMaxDivergence: [LpDistance<2, Q>] {
         fn loss(d_in: &Q, scale: Scale) -> Result<PrivacyProfile> {
             profile_of_gaussian(quotient(*d_in, 1.0)?, scale.value())
         }
@@ -143,47 +103,33 @@ losses! {
     }
 }
 
-/// Implement traits of losses for a distance of any type: the loss depends on its value only.
-macro_rules! losses_of_any_number {
-    ($($loss:ident, $metric:ident;)+) => {$(
-        impl<M, MO> $loss<MO> for OfAnyNumber<M>
-        where
-            M: NumberMetric + $loss<MO, Distance = f64>,
-            M::OfIntegers: $loss<MO, Distance = i128>,
-            MO: Measure,
-        {
-            fn loss(d_in: &AnyDistance, scale: Scale) -> Result<MO::Distance> {
-                match d_in.number()? {
-                    AnyNumber::Integer(d_in) => M::OfIntegers::loss(&d_in, scale),
-                    AnyNumber::Float(d_in) => M::loss(&d_in, scale),
-                }
-            }
-            fn exact_loss(d_in: &AnyDistance, scale: Scale) -> Result<Vec<Exact>>
-            where
-                MO: Default,
-            {
-                match d_in.number()? {
-                    AnyNumber::Integer(d_in) => M::OfIntegers::exact_loss(&d_in, scale),
-                    AnyNumber::Float(d_in) => M::exact_loss(&d_in, scale),
-                }
-            }
-            fn loss_of_integers(d_in: &AnyDistance, scale: Scale) -> Result<MO::Distance> {
-                match d_in.number()? {
-                    AnyNumber::Integer(d_in) => M::OfIntegers::loss_of_integers(&d_in, scale),
-                    AnyNumber::Float(d_in) => M::loss_of_integers(&d_in, scale),
-                }
-            }
+/// The loss depends on the value of a distance only, and not on its type.
+impl<M, N, MO> NoiseLoss<N, MO> for OfAnyNumber<M>
+where
+    M: NumberMetric + NoiseLoss<N, MO, Distance = f64>,
+    M::OfIntegers: NoiseLoss<N, MO, Distance = i128>,
+    N: NoiseDistribution,
+    MO: Measure,
+{
+    fn loss(d_in: &AnyDistance, scale: Scale) -> Result<MO::Distance> {
+        match d_in.number()? {
+            AnyNumber::Integer(d_in) => M::OfIntegers::loss(&d_in, scale),
+            AnyNumber::Float(d_in) => M::loss(&d_in, scale),
         }
-        impl<M, MO> $metric<MO> for OfAnyNumber<M>
-        where
-            Self: $loss<MO>,
-            M: NumberMetric + $metric<MO>,
-            MO: Measure,
-        {
+    }
+    fn exact_loss(d_in: &AnyDistance, scale: Scale) -> Result<Vec<Exact>>
+    where
+        MO: Default,
+    {
+        match d_in.number()? {
+            AnyNumber::Integer(d_in) => M::OfIntegers::exact_loss(&d_in, scale),
+            AnyNumber::Float(d_in) => M::exact_loss(&d_in, scale),
         }
-    )+};
-}
-losses_of_any_number! {
-    LaplaceLoss, LaplaceMetric;
-    GaussianLoss, GaussianMetric;
+    }
+    fn loss_of_integers(d_in: &AnyDistance, scale: Scale) -> Result<MO::Distance> {
+        match d_in.number()? {
+            AnyNumber::Integer(d_in) => M::OfIntegers::loss_of_integers(&d_in, scale),
+            AnyNumber::Float(d_in) => M::loss_of_integers(&d_in, scale),
+        }
+    }
 }

@@ -14,7 +14,7 @@ pub trait Numbers: Domain {
     /// Replace each number, in order.
     ///
     /// # Errors
-    /// Those of `replace`.
+    /// The errors of `replace`.
     fn try_map<E>(
         data: &Self::Carrier,
         replace: impl FnMut(Self::Number) -> Result<Self::Number, E>,

@@ -32,20 +32,20 @@ type Response<T> = Measurement<AtomDomain<T>, DiscreteDistance, MaxDivergence, T
 /// 0 for 0. Otherwise `ln(prob / (1 - prob))`, rounded up, and infinity when `prob` is 1.
 ///
 /// # Proof
-/// The release is the data when a coin shows true, and otherwise its negation. [`bernoulli`] and
-/// [`bernoulli_constant_time`] show true with probability exactly `p = prob`, whatever the data. So
-/// each release has probability `p` or `1 - p`, and the ratio between two data sets is at most
-/// `p / (1 - p)` for each, which is at least 1 as `p >= 1/2`; a bound for each release is a bound
-/// for every event (Warner 1965; Dwork, Roth 2014, section 3.2). With `p = 1` a release may be
-/// possible for only one data set, and the loss is infinite. Data at distance 0 are equal, so their
-/// releases have the same distribution.
+/// The release is the data if a coin shows true, and otherwise the negation of the data.
+/// [`bernoulli`] and [`bernoulli_constant_time`] show true with probability exactly `p = prob`,
+/// whatever the data. So each release has probability `p` or `1 - p`. For each release, the ratio
+/// between two data sets is at most `p / (1 - p)`, which is at least 1 because `p >= 1/2`. A bound
+/// for each release is a bound for every event (Warner 1965; Dwork, Roth 2014, section 3.2). With
+/// `p = 1` a release may be possible for only one data set, and the loss is infinite. Data at
+/// distance 0 are equal, so their releases have the same distribution.
 ///
 /// *Rounding.* `p / (1 - p)` is a quotient of two integers, whose logarithm is rounded up at the
 /// 192nd binary digit. This value counts against a budget, and the map rounds it up to a float.
 ///
 /// *Time.* With `constant_time` the number of words drawn depends on `prob` alone, and the answer
-/// is the exclusive or of two bits. The language promises no duration for that, and this makes no
-/// claim about the rest of the program.
+/// is the exclusive or of two bits. The language does not guarantee the time of this operation. The
+/// claim does not cover the rest of the program.
 ///
 /// # Errors
 /// `MakeMeasurement` when `prob` is not from 1/2 to 1.
@@ -95,14 +95,15 @@ register! {
 ///
 /// # Proof
 /// Let `p = prob` and `q = (1 - p) / (k - 1)`. If the data is a category, the release is that
-/// category with probability exactly `p`, by [`bernoulli`], and otherwise each of the others with
-/// the same probability, by [`uniform_below`], so with probability `q`. If the data is not a
-/// category, the release is each category with probability `1 / k`. First drawing a category
-/// uniformly would give the same, as the mean `(p + (k - 1) q) / k` is `1 / k`. A mean lies between
-/// the least and the largest of its terms. So whatever the data, every category has a probability
-/// between `min(p, q)` and `max(p, q)`, and the ratio between two data sets is at most
-/// `max(p / q, q / p)`, for every category and so for every event (Warner 1965; Kairouz, Oh,
-/// Viswanath 2016). Data at distance 0 are equal, so their releases have the same distribution.
+/// category with probability exactly `p`, by [`bernoulli`]. Otherwise [`uniform_below`] chooses one
+/// of the other categories uniformly, so each of them has probability `q`. If the data is not a
+/// category, the release is each category with probability `1 / k`. This is a mean: if one category
+/// were drawn uniformly as the truth, each category would be released with probability
+/// `(p + (k - 1) q) / k = 1 / k`. A mean lies between the least and the largest of its terms. So
+/// for all data, every category has a probability between `min(p, q)` and `max(p, q)`, and the
+/// ratio between two data sets is at most `max(p / q, q / p)`, for every category and so for every
+/// event (Warner 1965; Kairouz, Oh, Viswanath 2016). Data at distance 0 are equal, so their
+/// releases have the same distribution.
 ///
 /// *Rounding.* `max(p / q, q / p)` is a quotient of two integers, whose logarithm is rounded up at
 /// the 192nd binary digit. This value counts against a budget, and the map rounds it up to a float.
@@ -155,8 +156,8 @@ register! {
         for T in [bool, i32, i64, u32, u64, usize, String];
 }
 
-/// Choose the index of the released category, of `count`; `truth` is `None` if it is not a
-/// category.
+/// Choose the index of the released category. There are `count` categories. `truth` is `None` if
+/// the data is not a category.
 fn tell<S: RandomSource>(
     truth: Option<u64>,
     count: u64,
@@ -181,8 +182,8 @@ fn response<T: HashableAtom>(function: Function<T, T>, exact: Exact) -> Result<R
 
 /// Bound `|ln(p (k - 1) / (1 - p))|` from above by a fraction, for a probability from `1 / k` to 1.
 ///
-/// The logarithm of a fraction is not a fraction. The bound has many more digits than a float, so
-/// that a budget has room for as many releases as with the exact logarithm.
+/// The logarithm of a fraction is not a fraction. The bound has many more digits than a float. So a
+/// budget allows the same number of releases as with the exact logarithm.
 fn loss(prob: f64, count: u64) -> Result<Exact> {
     const BITS: usize = 192;
     let least = 1.0.neg_inf_div(f64::inf_cast(count)?)?;

@@ -27,7 +27,7 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose max-divergence is at most
-/// `map(d_in)`. A release has as many bits as its input.
+/// `map(d_in)`. A release has the same number of bits as its input.
 ///
 /// # Map
 /// 0 for 0. Otherwise `k ln((2 - f) / f)`, rounded up, where `k` is the size of the vectors, or
@@ -37,12 +37,12 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 /// Two members of size `n` with at most `m` ones differ in at most `n` places. They differ only in
 /// places where one of them has a one; there are at most `2m` such places. So they differ in at
 /// most `k = min(2m, n)` places. Every bit is flipped independently with probability exactly
-/// `f / 2`, by [`BernoulliLanes`]. So the probability of a release is a product over places, of
-/// `1 - f / 2` where it agrees with the data and `f / 2` where it does not. Its ratio between the
-/// two members has a factor other than 1 only where they differ: at most
-/// `(1 - f / 2) / (f / 2) = (2 - f) / f`, which is at least 1 (Erlingsson, Pihur, Korolova 2014,
-/// Theorem 1). The product of `k` such factors bounds each release, and so every event. If the data
-/// are equal, so are the distributions.
+/// `f / 2`, by [`BernoulliLanes`]. So the probability of a release is a product over places. A
+/// factor is `1 - f / 2` where the release agrees with the data, and `f / 2` where it does not. The
+/// ratio between the two members has a factor other than 1 only where they differ. This factor is
+/// at most `(1 - f / 2) / (f / 2) = (2 - f) / f`, which is at least 1 (Erlingsson, Pihur, Korolova
+/// 2014, Theorem 1). The product of `k` such factors bounds each release, and so every event. If
+/// the data are equal, so are the distributions.
 ///
 /// Without a size, members may have different lengths, and a release that reveals the length has no
 /// finite loss.
@@ -146,11 +146,11 @@ fn flip<S: RandomSource>(
 ///
 /// If a bit was 1 in `t` of `n` vectors, `y` of them report it, on average `t + (n - 2t) f / 2`
 /// (Erlingsson, Pihur, Korolova 2014). So `(y - n f / 2) / (1 - f)` is an unbiased estimate. It is
-/// computed from releases alone and costs no privacy; it may be negative, or above `n`.
+/// computed only from releases and has no loss. It may be negative, or above `n`.
 ///
 /// # Errors
 /// `FailedFunction` when there are no answers, their lengths differ, or `f` is not at least 0 and
-/// below 1: at 1 the answers tell nothing.
+/// below 1. At 1 the answers reveal nothing.
 ///
 /// # Example
 /// ```

@@ -7,7 +7,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// The digits of a lazily drawn uniform `U` are compared with the finite binary expansion of `p`;
 /// `U < p` is decided at the first digit that differs, or when `p` has no digits left (Karney 2016,
-/// arXiv:1303.6257, section 3). Every float in `[0, 1]` is exact, subnormal or next to 1.
+/// arXiv:1303.6257, section 3). The probability is exact for every float in `[0, 1]`, also if it is
+/// subnormal or next to 1.
 ///
 /// For `p` outside of `[0, 1]`, values up to 0 (and NaN) count as 0 and values from 1 as 1.
 ///
@@ -129,7 +130,7 @@ fn next_digit(mut rest: u128, denominator: u128, bits: u32) -> (u64, u128) {
     }
     let mut digit = 0;
     for _ in 0..bits {
-        // Doubling modulo the denominator without leaving 128 bits.
+        // Double `rest` modulo the denominator, within 128 bits.
         let complement = denominator - rest;
         let carry = rest >= complement;
         rest = if carry { rest - complement } else { rest + rest };
@@ -167,7 +168,7 @@ mod tests {
                 assert!(heads << places <= numerator << n);
                 assert!(numerator << n <= (heads + open) << places);
                 assert!(open <= 1);
-                // The expansion of these p ends, so the bracket closes.
+                // These p have finitely many digits, so enough words decide every tape.
                 assert_eq!(open == 0, n >= places, "{numerator} / 2^{places} on {n} bits");
             }
         }

@@ -119,7 +119,8 @@ mod tests {
 
     type Flip = fn(&BernoulliLanes, u64, &mut Tape<2>) -> Result<u64, NoEntropy>;
 
-    /// Count the tapes of n words of two lanes for each pair of coins, and those left open.
+    /// Run two lanes on all tapes of n words. For each pair of coins, count the tapes that give it.
+    /// Also count the tapes that end before both coins are decided.
     fn enumerate(coins: &BernoulliLanes, n: u32, flip: Flip) -> ([u64; 4], u64) {
         let (mut counts, mut open) = ([0; 4], 0);
         for number in 0..1 << (2 * n) {
@@ -157,7 +158,7 @@ mod tests {
                 assert_ne!(wrong, exact);
             }
         }
-        // On few words, a probability of many places stays open, within brackets.
+        // A few words do not decide a probability of many places. It is within the brackets.
         let coins = BernoulliLanes::new(0.3, 0);
         let (counts, open) = enumerate(&coins, 7, BernoulliLanes::flip);
         let both = 0.3 * 0.3 * f64::from(1 << 14);

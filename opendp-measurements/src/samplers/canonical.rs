@@ -8,37 +8,38 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 /// Noise `N` that makes `x + N` (epsilon, delta)-differentially private when `x` moves by up to 1.
 ///
 /// It is the canonical noise distribution of that guarantee (Awan, Vadhan 2023, "Canonical noise
-/// distributions and private hypothesis tests", Definition 3.1 and Theorem 3.3): no noise of the
-/// same privacy makes better tests.
+/// distributions and private hypothesis tests", Definition 3.1 and Theorem 3.3): no noise with the
+/// same guarantee gives more powerful hypothesis tests.
 ///
 /// # Distribution
 ///
 /// Let `b = e^-epsilon`, `c = (1 - delta) b / (1 + b)` and `D = 1 - 2c`. The density of `N` is
 /// `D b^m` at `y`, with `m = floor(|y| + 1/2)` the nearest integer, for
-/// `|y| < t = k - 1/2 + theta`, and 0 outside. Here `k` and `theta` from 0 to 1 are such that the
-/// outermost interval of length 1 has probability `delta`; for delta 0 there is no end. With `c_j`
-/// the probability of `y < -1/2 - j`, this is the recursion `c_0 = c`, `c_(j+1) = b (c_j - delta)`
-/// while `c_j > delta`; at the first `j` with `c_j <= delta`, `k = j + 1` and
-/// `theta = c_j / (D b^k)`. The solution is
+/// `|y| < t = k - 1/2 + theta`, and 0 outside. Here `k` and `theta`, from 0 to 1, are chosen so
+/// that the outermost interval of length 1 has probability `delta`. If delta is 0, the noise is
+/// unbounded. Let `c_j` be the probability of `y < -1/2 - j`. Then `c_0 = c`, and
+/// `c_(j+1) = b (c_j - delta)` while `c_j > delta`. For the first `j` with `c_j <= delta`,
+/// `k = j + 1` and `theta = c_j / (D b^k)`. The solution is
 ///
 /// `j = max(0, ceil(ln A / epsilon))`, `A = b + (1 - delta) b (1 - b) / (delta (1 + b))`,
 /// `theta = (1 - delta - delta (b^-j - 1) (1 + b) / (1 - b)) / (1 - b + 2 delta b)`.
 ///
-/// `ln A / epsilon` is not an integer. Otherwise `b`, which is transcendental (Lindemann 1882),
-/// would be the root of a polynomial with rational coefficients and the constant coefficient delta,
-/// not 0. So a finite precision decides `j`.
+/// `ln A / epsilon` is not an integer. Otherwise `b` would be the root of a polynomial with
+/// rational coefficients, whose constant coefficient is delta and not 0. But `b` is transcendental
+/// (Lindemann 1882). So a finite precision decides `j`.
 ///
 /// # Sampling
 ///
-/// `|N|` lies in step `m` if it rounds to `m`, and uniformly in it. Steps are drawn with
-/// probability proportional to `b^m` and, except for step 0, a fair sign. In step `k` only places
-/// up to `theta` are accepted. Two proposals do this. Each is exact and is accepted at least once
-/// in three times on average:
+/// `|N|` is in step `m` if it rounds to `m`, and it is uniform within the step. Steps are drawn
+/// with probability proportional to `b^m` and, except for step 0, a fair sign. In step `k` only
+/// places up to `theta` are accepted. Two proposals do this. Each is exact and is accepted at least
+/// once in three times on average:
 ///
-/// * If `k epsilon >= 1`: the difference of two independent numbers of failures at `e^-epsilon`
-///   each. It is `z` with probability proportional to `b^|z|`, and is rejected beyond `k`.
-/// * Otherwise: `z` uniform from `-k` to `k`, accepted if a third such number of failures is at
-///   least `|z|`, which has probability `b^|z|`.
+/// * If `k epsilon >= 1`: draw two independent geometric numbers, in which a trial fails with
+///   probability `e^-epsilon`, and take their difference. It is `z` with probability proportional
+///   to `b^|z|`, and is rejected beyond `k`.
+/// * Otherwise: `z` uniform from `-k` to `k`, accepted if another such geometric number is at least
+///   `|z|`, which has probability `b^|z|`.
 ///
 /// The place in the step is a uniform real `W`. Its digits are drawn until they decide, in step
 /// `k`, whether `W < theta`, and then to which float the sum rounds. `theta` is enclosed as
@@ -65,7 +66,7 @@ impl Positive {
     fn places(&self) -> usize {
         usize::try_from(-self.exponent).unwrap_or(0)
     }
-    /// Return the number in units of `2^-bits`, for at least as many bits as it has places.
+    /// Return the number in units of `2^-bits`. `bits` is at least the number of its places.
     fn units(&self, bits: usize) -> IBig {
         let shift = usize::try_from(self.exponent + bits as i64).unwrap_or(0);
         IBig::from(&self.mantissa << shift)
@@ -108,7 +109,7 @@ impl CanonicalNoise {
     /// Draw the float nearest to `x + d N`; sums beyond the largest float give the largest float.
     ///
     /// Both numbers must be finite. Digits of the noise are drawn until all numbers that begin with
-    /// them give the same float, so that this is a function of the exact sum.
+    /// them give the same float. So the result is a function of the exact sum.
     ///
     /// # Errors
     ///

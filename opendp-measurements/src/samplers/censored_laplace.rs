@@ -8,7 +8,7 @@ use std::hint::black_box;
 
 /// Add discrete Laplace noise to a number from 0 to a width, and clamp the sum to that interval.
 ///
-/// The noise is `z` with probability proportional to `exp(-|z| / scale)`, exactly. Words and
+/// The noise is `z` with probability proportional to `exp(-|z| / scale)`, exactly. The words and
 /// instructions do not depend on the number or on the noise: see *Time*.
 ///
 /// # Exactness
@@ -40,12 +40,13 @@ use std::hint::black_box;
 /// masks, and masks select values, so no branch and no address depends on the number or on the
 /// noise. There is one exception: the word of a coin may equal all 64 bits of its probability. This
 /// has probability `2^-64` for each of the `n + 2` coins. The coin then takes microseconds to draw
-/// more. That depends on the words alone, not on the number to which noise is added. So an observer
-/// sees a constant time, except with probability at most `(n + 2) 2^-64 < 2^-56`. The pair of sum
-/// and time is within that total variation of the pair of the sum and a constant. (For each pair of
-/// neighbours this is a delta of at most as much.) The source refills its buffer after a fixed
-/// number of words, for all values. The language promises no duration, and the documentation claims
-/// none for the processor. The masks are hidden from the optimiser as well as the language permits.
+/// more. Whether this happens depends only on the words, not on the number to which noise is added.
+/// So an observer sees a constant time, except with probability at most `(n + 2) 2^-64 < 2^-56`.
+/// The joint distribution of the sum and the time is within this total variation distance of the
+/// distribution of the sum and a constant. (For each pair of neighbours this is a delta of at most
+/// the same size.) The source refills its buffer after a fixed number of words, for all values. The
+/// language promises no duration, and the documentation claims none for the processor. The masks
+/// are hidden from the optimiser as well as the language permits.
 ///
 /// Cost: a word and a few operations for each coin; for a width of 10^4 that is 17 words.
 #[derive(Clone, Debug)]
@@ -78,7 +79,8 @@ impl CensoredLaplace {
         })
     }
 
-    /// Add noise to a number and clamp the sum, both to the interval from 0 to the width.
+    /// Clamp a number to the interval from 0 to the width, add noise, and clamp the sum to the same
+    /// interval.
     ///
     /// # Errors
     ///
@@ -92,7 +94,7 @@ impl CensoredLaplace {
         Ok(select(noise.negative, down, up))
     }
 
-    /// Count the words of an addition, unless a coin is in doubt.
+    /// Count the words of an addition in which the first word of each coin decides it.
     pub fn words(&self) -> usize {
         self.digits.len() + 3
     }
@@ -133,7 +135,7 @@ fn min(a: u128, b: u128) -> u128 {
     select(mask(a < b), a, b)
 }
 
-/// A coin that shows true with a certain probability.
+/// A coin that shows true with a given probability.
 #[derive(Clone, Copy, Debug)]
 struct Coin {
     /// The first 64 bits of the probability.
@@ -162,7 +164,7 @@ impl Coin {
         }
         Ok(word < first)
     }
-    /// Compare a uniform that begins like the probability, drawing as many digits as it takes.
+    /// Compare a uniform variable that begins like the probability. Draw digits until they decide.
     #[cold]
     #[inline(never)]
     fn decide<S: RandomSource>(
@@ -328,7 +330,7 @@ mod tests {
                 let wrong = expected(scale * 1.1, 200_000);
                 assert!(chi_square(&counts_64, &wrong) > 1.0, "{scale} {width}");
             }
-            // Here about every fourth coin takes the doubtful path.
+            // With words of 2 bits, the first word does not decide about every fourth coin.
             let counts_2 = counts::<2>(scale, width, number, 5_000);
             assert!(chi_square(&counts_2, &expected(scale, 5_000)) < 1.0, "{scale} {width}");
         }

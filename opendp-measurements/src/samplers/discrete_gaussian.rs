@@ -45,8 +45,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// Many draws of one small sigma are faster from an [`IntegerTable`](super::IntegerTable).
 ///
-/// Cost: about 20 ns and two words from sigma 16 on, twice as much below; some
-/// microseconds from `2^50` on, where integers do all the work, and 0.1 ms at `1e300`.
+/// Cost: about 20 ns and two words from sigma 16 on, and twice as much below 16. From `2^50` on,
+/// integers decide everything, which takes some microseconds, and 0.1 ms at `1e300`.
 ///
 /// # Errors
 ///
@@ -90,9 +90,10 @@ const FAST_LIMIT: f64 = (1_u64 << 50) as f64;
 /// # Bound
 ///
 /// With `n <= 2^61 x <= n + 1`, the products of the mantissa of sigma with both ends are exact, so
-/// `2 sigma x` lies between those, shifted, and its floor is that of both if they agree. Then
-/// `floor(sigma x + 1/2) = floor((floor(2 sigma x) + 1) / 2)`. The exponent `(r / sigma)^2 / 2` of
-/// exact terms rounds twice, the first time squared: by `3.1v` of itself.
+/// `2 sigma x` is between the two shifted products. If both have the same floor, so has
+/// `2 sigma x`. Then `floor(sigma x + 1/2) = floor((floor(2 sigma x) + 1) / 2)`. The terms of the
+/// exponent `(r / sigma)^2 / 2` are exact. Its computation rounds twice, and the first rounding
+/// error is squared with the quotient. So the relative error is at most `3.1v`.
 #[inline]
 fn rounded<S: RandomSource>(
     sigma: f64,
@@ -223,12 +224,13 @@ fn accept_candidate<S: RandomSource>(
 /// * `sigma >= 1`: `d = (y - sigma) / sigma` takes two roundings, since both terms are exact.
 /// * `sigma < 1`, `y = 0`: `d = -sigma` is exact except for its sign.
 /// * `sigma < 1 <= y`: `d = ((y - 1) + (1 - sigma)(1 + sigma)) / sigma`, where no term is negative.
-///   `y - 1` is exact, so the numerator is wrong by at most `4.1v` of itself and `d` by `5.2v`.
+///   `y - 1` is exact, so the relative error of the numerator is at most `4.1v`, and of `d` at most
+///   `5.2v`.
 ///
-/// So `d^2 / 2` is wrong by at most `11.5v` of itself, and the factors `1 ± 16v` leave more than
-/// the one rounding of their product. A value that underflows is wrong by less than the smallest
-/// normal float. The true value of one that overflows is above `2^1000`, and no finite upper bound
-/// of `E` reaches that.
+/// So the relative error of `d^2 / 2` is at most `11.5v`. The factors `1 ± 16v` also cover the
+/// rounding of their product. A value that underflows is wrong by less than the smallest normal
+/// float. If a value overflows, the true value is above `2^1000`, and no finite upper bound of `E`
+/// is that large.
 #[inline]
 fn exponent_bounds(sigma: f64, y: f64) -> (f64, f64) {
     let d = if sigma >= 1.0 {
@@ -246,10 +248,10 @@ fn exponent_bounds(sigma: f64, y: f64) -> (f64, f64) {
 /// Sixteen units roundoff.
 const SLACK: f64 = 8.0 * f64::EPSILON;
 
-/// Accept a candidate, decided in integers, drawing as many digits of `E` as it takes.
+/// Decide in integers whether to accept a candidate. Draw digits of `E` until they decide.
 ///
-/// Terminates with probability 1: the enclosure of `E` shrinks to a point, and the exponent is one
-/// number, which `E` equals with probability 0.
+/// Terminates with probability 1, because the enclosure of `E` shrinks to a point, and `E` equals
+/// the exponent with probability 0.
 #[cold]
 #[inline(never)]
 fn exact_accept<S: RandomSource>(

@@ -17,12 +17,13 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// `q = e^(-1 / scale)`, so the magnitude `floor(scale E)` is geometric (Ghosh, Roughgarden,
 /// Sundararajan 2012, "Universally utility-maximizing privacy mechanisms").
 ///
-/// * Scales from 16 on: a fair sign is attached and the pair "negative zero" is rejected. Then
+/// * Scales from 16 on: a fair sign is drawn, and a zero with a negative sign is rejected. Then
 ///   `P[k]` is proportional to `q^|k| / 2` for every integer `k` (Canonne, Kamath, Steinke 2020,
 ///   "The discrete Gaussian for differential privacy", algorithm 2).
-/// * Smaller scales, for which this would often reject: the difference of two independent such
-///   magnitudes. `P[k] = sum_g (1 - q) q^g (1 - q) q^(g + |k|)` is `q^|k| (1 - q) / (1 + q)`
-///   (Inusah, Kozubowski 2006, "A discrete analogue of the Laplace distribution", proposition 2.3).
+/// * Smaller scales: the method above would often reject. The noise is the difference of two
+///   independent magnitudes of this law. `P[k] = sum_g (1 - q) q^g (1 - q) q^(g + |k|)` is
+///   `q^|k| (1 - q) / (1 + q)` (Inusah, Kozubowski 2006, "A discrete analogue of the Laplace
+///   distribution", proposition 2.3).
 ///
 /// # Exactness
 ///
@@ -36,9 +37,10 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// Many draws of one small scale are faster from an [`IntegerTable`](super::IntegerTable).
 ///
-/// Cost: about 15 ns and one word, which holds the sign too; 25 ns below scale 16, where the word
-/// holds the digits of both magnitudes. The exact path costs about 2 microseconds. Its probability
-/// is about `2^-48 scale`, so it is always taken from `2^50` on, and `2^-31 scale` below 16.
+/// Cost: about 15 ns and one word, which also contains the sign. Below scale 16 it is 25 ns, and
+/// the word contains the digits of both magnitudes. The exact path costs about 2 microseconds. Its
+/// probability is about `2^-48 scale`, and about `2^-31 scale` for scales below 16. From `2^50` on
+/// it is always taken.
 ///
 /// # Errors
 ///
@@ -58,7 +60,7 @@ pub fn discrete_laplace<S: RandomSource>(
     loop {
         let (negative, digit, bits) = signed_digit(source)?;
         let magnitude = floor_of_product(scale, digit, bits, source)?;
-        // Not lazily: a branch on the sign alone would be mispredicted half of the time.
+        // Use `|` instead of `||`: a branch on the sign would be mispredicted half of the time.
         if (magnitude != 0) | !negative {
             return Ok((negative, magnitude));
         }
@@ -96,7 +98,8 @@ pub(super) fn signed_digit<S: RandomSource>(source: &mut S) -> Result<(bool, u64
     }
 }
 
-/// Find `floor(scale E)`, saturated at `u128::MAX`, for a first digit of `U`, `E = -ln U`.
+/// Compute `floor(scale E)`, saturated at `u128::MAX`. Here `E = -ln U`, and the first digit of `U`
+/// is given.
 #[inline]
 fn floor_of_product<S: RandomSource>(
     scale: f64,
@@ -176,12 +179,13 @@ pub(super) fn big_parts<S: RandomSource>(
 /// Products from here on are computed in integers; below, casts to and from `i64` are exact.
 const FAST_LIMIT: f64 = (1_u64 << 53) as f64;
 
-/// Decide `floor(scale E)` in integers, drawing as many digits as it takes.
+/// Find `floor(scale E)` in integers. Draw digits until they decide.
 ///
-/// A result that certainly has more bits than the limit is only a lower bound of that length.
+/// If the result has more bits than the limit, return only a lower bound with more bits than the
+/// limit.
 ///
-/// Terminates with probability 1: the enclosure of `scale E` shrinks to a point that is not an
-/// integer, except on a set of probability 0.
+/// Terminates with probability 1, because the enclosure of `scale E` shrinks to a point, which is
+/// an integer with probability 0.
 #[cold]
 #[inline(never)]
 pub(super) fn exact_floor<S: RandomSource>(
@@ -192,7 +196,7 @@ pub(super) fn exact_floor<S: RandomSource>(
 ) -> Result<UBig, NoEntropy> {
     let parts = Dyadic::new(scale);
     let exponent = i64::from(parts.exponent);
-    // Draw the digits that a decision certainly needs at once; a result far above the limit needs
+    // Draw all digits together that a decision certainly needs. A result far above the limit needs
     // none.
     let integer_bits = exponent + parts.mantissa.bit_len() as i64;
     let integer_bits = usize::try_from(integer_bits).unwrap_or(0);
@@ -282,7 +286,7 @@ mod tests {
         let mut tape = Tape::<64>::new(vec![quarter << 32 | half, half << 32 | quarter]);
         assert_eq!(discrete_laplace(15.0, &mut tape), Ok((false, 10)));
         assert_eq!(discrete_laplace(15.0, &mut tape), Ok((true, 10)));
-        // A digit 0 is refined, and only this one: -ln(2^-33) = 22.87.
+        // Only the digit 0 needs more digits: -ln(2^-33) = 22.87.
         let mut tape = Tape::<64>::new(vec![half, 1 << 63, 0, 0]);
         assert_eq!(discrete_laplace(1.0, &mut tape), Ok((false, 22)));
     }

@@ -1,4 +1,4 @@
-//! A standard exponential variable, drawn only as far as a decision needs.
+//! A standard exponential variable, whose digits are drawn only when a decision needs them.
 
 use super::uniform::LazyUniform;
 use dashu_int::{IBig, UBig};
@@ -9,7 +9,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// `E = -ln(U)` for a lazily drawn uniform `U`, the inversion of its distribution function (Devroye
 /// 1986, "Non-Uniform Random Variate Generation", II.2). As digits are added, the enclosures shrink
-/// around one real number, so decisions based on them are those of the exact `E`.
+/// around one real number. So decisions that use them agree with the exact `E`.
 #[derive(Clone, Debug)]
 pub struct LazyExponential {
     uniform: LazyUniform,
@@ -130,7 +130,7 @@ mod tests {
         let mut source = Seeded::<4>::new(1);
         for _ in 0..100 {
             let mut variable = LazyExponential::draw(&mut source).unwrap();
-            // Each enclosure lies in the one before, up to 8 units of rounding.
+            // Each enclosure is within the previous one, up to 8 units of rounding.
             let mut outer = (IBig::ZERO, None::<IBig>);
             for _ in 0..40 {
                 let (lo, hi) = variable.enclose(200);

@@ -17,11 +17,11 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// The point and `V` are real numbers. Their digits are drawn until their enclosures decide whether
 /// the point is accepted, and then until the enclosure of the point decides the rounding (the
-/// method of Karney 2016, "Sampling exactly from the normal distribution", arXiv:1303.6257). Every
-/// decision is thus a function of the real numbers, so the result has the distribution of the
-/// formula above, with `x` and `sigma` the rational numbers that the floats represent. The sum is
-/// rounded once, after the addition: the release is a function of the release of the ideal Gaussian
-/// mechanism, for every lattice.
+/// method of Karney 2016, "Sampling exactly from the normal distribution", arXiv:1303.6257). So
+/// every decision is a function of the real numbers, and the result has the distribution of the
+/// formula above. There, `x` and `sigma` are the rational numbers that the floats represent. The
+/// sum is rounded once, after the addition: the release is a function of the release of the ideal
+/// Gaussian mechanism, for every lattice.
 ///
 /// A sum beyond the finite floats is clamped to `±f64::MAX`; zero is always `+0`; `k` is clamped to
 /// `[-1074, 1023]`. The value `x` must be finite. Sigma 0 adds nothing and draws nothing. A
@@ -99,7 +99,7 @@ mod tests {
             up += i32::from(y == 1.0);
         }
         assert!((400..600).contains(&up), "{up}");
-        // x + 1/2 is 1 - 2^-54, which no float holds; the nearest is 1.
+        // x + 1/2 is 1 - 2^-54, which is not a float. The nearest float is 1.
         let x = 0.5_f64.next_down();
         assert!((0..100).all(|_| gaussian(x, 1e-100, 0, &mut source) == Ok(0.0)));
     }

@@ -15,8 +15,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// a float enclosure of `E / x` when both ends agree. Otherwise it is read from integers, after as
 /// many more digits of both as needed. No probability is ever rounded.
 ///
-/// Cost: about 20 ns and one word, for every probability; a few microseconds with probability of
-/// about `2^-48 / x`.
+/// Cost: about 20 ns and one word, for every probability. With a probability of about `2^-48 / x`,
+/// it is a few microseconds.
 #[derive(Clone, Debug)]
 pub struct Geometric {
     rate: Rate,
@@ -37,7 +37,8 @@ enum Rate {
 }
 
 impl Geometric {
-    /// Let a trial fail with probability `e^-rate`; always at rates up to 0, and at NaN.
+    /// Let a trial fail with probability `e^-rate`. It always fails if the rate is at most 0 or
+    /// NaN.
     pub fn from_rate(rate: f64) -> Self {
         if rate == f64::INFINITY {
             return Self::new(Rate::Infinite);
@@ -50,7 +51,8 @@ impl Geometric {
             _ => Self::new(Rate::Zero),
         }
     }
-    /// Let a trial succeed with probability exactly `p`: always from 1 on, never up to 0 or at NaN.
+    /// Let a trial succeed with probability exactly `p`. It always succeeds if `p` is at least 1,
+    /// and never if `p` is at most 0 or NaN.
     pub fn from_probability(p: f64) -> Self {
         match dyadic::dyadic(p) {
             _ if 1.0 <= p => Self::new(Rate::Infinite),
@@ -152,9 +154,10 @@ impl Geometric {
         Ok(Err(LazyExponential::from_first(digit, S::BITS)))
     }
 
-    /// Decide the floor in integers, drawing as many digits as it takes.
+    /// Find the floor in integers. Draw digits until they decide.
     ///
-    /// A result that certainly has more bits than the limit is only a lower bound of that length.
+    /// If the result has more bits than the limit, return only a lower bound with more bits than
+    /// the limit.
     #[cold]
     #[inline(never)]
     fn exact<S: RandomSource>(
@@ -165,7 +168,7 @@ impl Geometric {
     ) -> Result<UBig, NoEntropy> {
         let zeros = self.rate.leading_zeros();
         loop {
-            // As many significant bits of the rate as there are digits of E, and some more.
+            // A few more significant bits of the rate than there are digits of E.
             let precision = e.bits() + zeros + 16;
             let (rate_lo, rate_hi) = self.rate.enclose(precision);
             let (lo, hi) = e.enclose(precision);
@@ -279,7 +282,7 @@ mod tests {
                     Err(NoEntropy) => open += 1.0,
                 }
             }
-            // Few tapes end in doubt, and these can be of any number.
+            // Few tapes end without a decision. They could have any result.
             assert!(open < 50.0, "{open}");
             for (failures, count) in counts.iter().enumerate() {
                 let exact = p * (1.0 - p).powi(failures as i32) * f64::from(1 << n);

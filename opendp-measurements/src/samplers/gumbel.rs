@@ -25,10 +25,10 @@ pub enum Optimize {
 /// a single score is chosen without a draw.
 ///
 /// The index maximises `±s_i / temperature + G_i` with independent standard Gumbel variables
-/// `G_i = -ln(E_i)`, `E_i` standard exponential. That this has softmax probabilities is the
-/// Gumbel-max trick (Maddison, Tarlow, Minka 2014, "A* Sampling", section 2); used for privacy by
-/// Medina and Gillenwater (2020, "Duff"), it is the exponential mechanism of McSherry and Talwar
-/// (2007) with `temperature = 2 sensitivity / epsilon`.
+/// `G_i = -ln(E_i)`, `E_i` standard exponential. This index has softmax probabilities, by the
+/// Gumbel-max trick (Maddison, Tarlow, Minka 2014, "A* Sampling", section 2). Medina and
+/// Gillenwater (2020, "Duff") use it for privacy. It is the exponential mechanism of McSherry and
+/// Talwar (2007) with `temperature = 2 sensitivity / epsilon`.
 ///
 /// # Exactness
 ///
@@ -62,11 +62,12 @@ pub fn gumbel_argmax<T: Score, S: RandomSource>(
 ///
 /// This is exactly the distribution of `k` choices by [`gumbel_argmax`], each among the remaining
 /// candidates and with fresh noise (Durfee, Rogers 2019, Lemma 4.2; it is the law of Plackett and
-/// Luce). The sums are, up to a decreasing function, independent exponential variables of rates
-/// `w_i = exp(±s_i / temperature)`. The least of them is `i` with probability `w_i / sum w`,
-/// independently of its value. Beyond this value the others, by lack of memory, race anew.
+/// Luce). A decreasing function turns the sums into independent exponential variables of rates
+/// `w_i = exp(±s_i / temperature)`. Variable `i` is the least with probability `w_i / sum w`,
+/// independently of the least value. Exponential variables have no memory, so the excess of the
+/// others over this value is again independent and exponential with the same rates.
 ///
-/// Cost: about twice that of one choice, while `k` is small.
+/// Cost: about twice the cost of one choice, if `k` is small.
 ///
 /// # Errors
 ///

@@ -37,22 +37,22 @@ use weights::{SHORTFALL, Weights, high_product};
 /// * The remaining units are rejected. A rejected trial is followed by another.
 ///
 /// So a trial gives `j > 0` with probability `2^-63 2 A w_j` exactly, in the tail too, and 0 with
-/// probability `2^-63 A`. The sign halves the former and leaves 0 alone: each integer `k` has
-/// probability `2^-63 A w_|k|` in each trial, and so a probability proportional to `w_|k|` in the
-/// first trial that is not rejected (von Neumann 1951).
+/// probability `2^-63 A`. The sign halves the probability of each `j > 0` and does not change 0. So
+/// in each trial each integer `k` has probability `2^-63 A w_|k|`. In the first trial that is not
+/// rejected, its probability is proportional to `w_|k|` (von Neumann 1951).
 ///
-/// This does not depend on how well `A`, `p_j`, `t` and `b` are chosen, only on the inequalities.
-/// Certified bounds of the weights ensure these: `Weights::below` is short of `2^128 w_j` by less
-/// than `2^24`, so the resulting `p_j` are short of `2 A w_j` by less than `1 + 2^-40`. The rest
-/// and the tail are decided by enclosures of `w_j`, with as many digits as needed until a lazily
-/// drawn uniform variable is on one side (Karney 2016, arXiv:1303.6257). The scale is the rational
-/// number that the float represents.
+/// The proof uses only the inequalities. So the law does not depend on the choice of `A`, `p_j`,
+/// `t` and `b`. Certified bounds of the weights ensure these: `Weights::below` is short of
+/// `2^128 w_j` by less than `2^24`, so the resulting `p_j` are short of `2 A w_j` by less than
+/// `1 + 2^-40`. The rest and the tail are decided by comparing a lazily drawn uniform variable with
+/// enclosures of `w_j`, with as many digits as needed (Karney 2016, arXiv:1303.6257). The scale is
+/// the rational number that the float represents.
 ///
 /// # Cost
 ///
-/// One word, and about 1 ns in addition. All but a share of `2^-40` of the weight is in the table
-/// if `2^11` entries of 8 bytes suffice, and otherwise all but `2^-20`. Draws outside the table
-/// take microseconds. Preparing a table takes from 1 to 25 microseconds.
+/// One word, and about 1 ns in addition. The table covers all of the weight but a share of `2^-40`,
+/// if `2^11` entries of 8 bytes suffice for this, and otherwise all but a share of `2^-20`. Draws
+/// outside the table take microseconds. Preparing a table takes from 1 to 25 microseconds.
 #[derive(Clone, Debug)]
 pub struct IntegerTable {
     urns: Urns,
@@ -65,7 +65,7 @@ pub struct IntegerTable {
     block: u32,
 }
 
-/// A table has from `2^3` entries, one cache line, to `2^11`, 16 KiB.
+/// A table has from `2^3` entries (one cache line) to `2^11` entries (16 KiB).
 const FEWEST: u32 = 3;
 const MOST: u32 = 11;
 /// Where the tail may begin, in tenths of the exponent: `e^-28 < 2^-40`.
@@ -104,8 +104,8 @@ impl IntegerTable {
         let up = |bound: u128| (bound >> 16) + 1;
         let window: u128 = below.iter().map(|bound| up(*bound) + (SHORTFALL >> 16)).sum();
         let all = (1 << 112) + 2 * window + (up(beyond) << (block + 2));
-        // Two units for each rest, and one because t is rounded up. The remainder, `first` and
-        // `all` leave A below 2^63.
+        // Subtract two units for each rest, and one because t is rounded up. The remaining units
+        // are divided by the sum of the weights, which is at least 1. So A is below 2^63.
         let room = (1_u64 << 63) - 2 * first - 1;
         let unit = u64::try_from((UBig::from(room) << 112_usize) / all).ok()?;
 
@@ -162,7 +162,7 @@ impl IntegerTable {
         if entry == self.urns.last() {
             return Ok(add_noise(x, self.beyond(word & 1 == 1, source)?));
         }
-        // The compiler sees the type of the magnitude: a short one takes no long addition.
+        // The compiler knows that the magnitude is short, so it uses no long addition.
         Ok(add_noise(x, (word & 1 == 1, entry.into())))
     }
 

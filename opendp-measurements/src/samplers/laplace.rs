@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_value_just_below_a_half_step_is_not_rounded_before_the_noise() {
-        // x + 1/2 is 1 - 2^-54, which no float holds; the nearest is 1.
+        // x + 1/2 is 1 - 2^-54, which is not a float. The nearest float is 1.
         let x = 0.5_f64.next_down();
         let mut source = Seeded::<64>::new(10);
         for _ in 0..100 {
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn tiny_noise_around_a_half_step_moves_the_result_both_ways() {
-        // The sum is 1/2 ± something far below any float of its size.
+        // The sum differs from 1/2 by much less than the spacing of floats there.
         let mut source = Seeded::<64>::new(7);
         let mut up = 0;
         for _ in 0..1000 {

@@ -22,7 +22,7 @@ pub fn round_to_lattice(x: f64, k: i32) -> f64 {
     big_lattice_point(&shift_floor(doubled + half, shift - 1), k)
 }
 
-/// Clamp a lattice exponent to those of finite floats.
+/// Clamp a lattice exponent to the exponents of finite floats.
 #[inline]
 pub(super) fn clamp_exponent(k: i32) -> i32 {
     k.clamp(-1074, 1023)
@@ -47,7 +47,8 @@ pub(super) fn big_lattice_point(m: &IBig, k: i32) -> f64 {
     let top = u64::try_from(&magnitude >> cut).unwrap_or(u64::MAX >> 2);
     let sticky = (&magnitude >> cut) << cut != magnitude;
     let rounded = (top | u64::from(sticky)) as i64;
-    // An exponent above 1023 belongs to a cut number of 62 bits, which overflows.
+    // An exponent above 1023 occurs only for a cut number of 62 bits, and then the result
+    // overflows.
     let exponent = i32::try_from(cut).unwrap_or(i32::MAX).saturating_add(k);
     let point = lattice_point(rounded, exponent);
     if sign == Sign::Negative && magnitude != UBig::ZERO { -point } else { point }

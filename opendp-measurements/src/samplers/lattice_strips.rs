@@ -10,9 +10,10 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// Draw the lattice point nearest to `x ± scale X`, ties upward, where `X` has the density of the
 /// strips.
 ///
-/// Sign, point and `V` are drawn. Then it is decided whether the point is accepted: by one
-/// comparison in most cases, otherwise by floats, otherwise in integers. Then the sum is located,
-/// in fixed point or in integers. All of these decide the same on the same digits.
+/// First, the sign, the point and `V` are drawn. Then it is decided whether the point is accepted:
+/// by one comparison in most cases, otherwise by floats, otherwise in integers. Then the lattice
+/// point is found, in fixed point or in integers. All these methods give the same result for the
+/// same digits.
 #[inline]
 pub(super) fn on_lattice<P: Landing, S: RandomSource>(
     strips: &Strips,
@@ -43,7 +44,7 @@ pub(super) fn on_lattice<P: Landing, S: RandomSource>(
     }
 }
 
-/// Decide in integers what is still open: the acceptance, unless it is known, and the sum.
+/// Compute in integers: decide the acceptance, unless it is already known, and find the sum.
 #[cold]
 #[inline(never)]
 fn exactly<P: Landing, S: RandomSource>(

@@ -10,11 +10,11 @@ use super::{
 use dashu_int::{IBig, Sign, UBig, ops::BitTest};
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// What is drawn of a lattice point `m 2^k`: the nearest float, or `m` itself.
+/// The result for a lattice point `m 2^k`: the nearest float, or `m` itself.
 pub(super) trait Landing: PartialEq {
     /// Convert the point of an `m` that fits 64 bits.
     fn near(m: i64, k: i32) -> Self;
-    /// Convert the point of any `m`. It must not fall as `m` grows.
+    /// Convert the point of any `m`. The result must not decrease as `m` grows.
     fn far(m: &IBig, k: i32) -> Self;
     /// The last point on one side.
     fn end(negative: bool) -> Self;
@@ -68,8 +68,8 @@ impl Sum {
     /// # Bound
     ///
     /// The product of the scale with `n` is an exact integer of at most 117 bits, in units of
-    /// `2^(k - places)`. Its lowest `cut` bits are cut off. The part that is cut off is less than
-    /// one unit, and so is the rest of `x`. So all numbers of the sum lie between `low` and `high`.
+    /// `2^(k - places)`. Its lowest `cut` bits are cut off. Both the part that is cut off and the
+    /// rest of `x` are less than one unit. So all numbers of the sum lie between `low` and `high`.
     /// With `places >= 56` the floor is below `2^62`.
     #[inline]
     pub(super) fn fast_fixed(&self, n: u64) -> Option<i64> {
@@ -104,15 +104,17 @@ impl Sum {
             _ => return None,
         };
         let rest = i128::from(rest);
-        // Below 2^62 times 2^99, but less than 2^places in all, as is any rest.
+        // A rest is less than 2^places. Before the shift it is below 2^62, and the shift is at most
+        // 99.
         let shift = places - finer;
         Some((integer, if shift < 0 { rest >> (-shift).min(127) } else { rest << shift }))
     }
 
-    /// Decide the result in integers, drawing as many digits as it takes.
+    /// Find the result in integers. Draw digits until they decide.
     ///
-    /// The result grows with the sum, so it is known once both ends of the enclosure give the same
-    /// one; for floats this comes early when the lattice is much finer than they are.
+    /// The result does not decrease with the sum. So it is known when both ends of the enclosure
+    /// give the same result. If the lattice is much finer than floats, few digits are enough for a
+    /// float.
     #[cold]
     #[inline(never)]
     pub(super) fn exact<P: Landing, S: RandomSource>(

@@ -17,10 +17,10 @@
 ///   `-ln U >= y (1 - 8v) - w 2^(z - 63)`. The rounded product is at most `y (1 - 10.9v)` and
 ///   rounding the difference adds at most `v y`.
 /// * Digit 0 is evaluated at `u = w`, which is the right end of its interval.
-/// * Lower end, fewer bits: the right end is an integer `u <= 2^64 - 1` itself, or is 1, where 0 is
-///   the bound.
+/// * Lower end, fewer bits: the right end is an integer `u <= 2^64 - 1`, or it is 1, and then the
+///   bound is 0.
 ///
-/// Near `U = 1` the kernel is fed `2^64 - u` exactly, so `hi` keeps full relative precision and
+/// Near `U = 1` the kernel gets the exact `2^64 - u`, so `hi` keeps full relative precision and
 /// `lo` is smaller only by the width of the interval itself.
 ///
 /// Cost: about 6 ns in a stream of draws (25 ns of latency); straight-line code from 32 bits on,
@@ -67,7 +67,8 @@ pub fn ln(x: f64) -> (f64, f64) {
 /// Twelve units roundoff: 8 of the kernel and 4 for the roundings around it.
 const SLACK: f64 = 6.0 * f64::EPSILON;
 
-/// The upper bits of ln 2, 17 fewer than fit, so that its product with |k| < 2^17 is exact.
+/// The upper bits of ln 2. The last 17 bits of the mantissa are 0, so the product with |k| < 2^17
+/// is exact.
 const LN2_HI: f64 = f64::from_bits(0x3fe6_2e42_fefa_0000);
 
 /// The remainder of ln 2, within 2^-93.

@@ -17,13 +17,13 @@ use std::cmp::Ordering;
 /// `s`, `x` and `r` are the rational numbers that they represent. Digits of the two variables are
 /// drawn until it is known whether `x + r K` is at least `t + s L`. The digits of `L` are kept. So
 /// all comparisons have the results of real numbers, and no sum is ever rounded. If there is any
-/// noise, ties have probability 0; without noise, they are comparisons of `x` with `t`.
+/// noise, ties have probability 0. Without noise, `x` is compared with `t`.
 ///
 /// The numbers must be finite. A scale of 0 means no noise, and draws nothing. A negative scale
 /// means its magnitude, and an infinite one or NaN means some number above `f64::MAX`.
 ///
-/// Cost: about 20 ns and one word for a comparison, and some microseconds with probability of about
-/// `2^-50` times the size of the numbers in units of the scales.
+/// Cost: about 20 ns and one word for a comparison. With a small probability it is some
+/// microseconds: about `2^-50` times the size of the numbers in units of the scales.
 #[derive(Clone, Debug)]
 pub struct NoisyThreshold<T> {
     threshold: T,
@@ -72,7 +72,8 @@ fn of<T: Score>(number: T) -> Bound {
 /// Decide whether a number with fresh noise is at least a threshold with the noise that is kept,
 /// for numbers of any type.
 ///
-/// Without noise the result is `above`. The difference of the two is in the `gap`.
+/// Without noise the result is `above`. The `gap` encloses the number minus the threshold, both
+/// without noise.
 fn reaches<S: RandomSource>(
     kept: &mut Option<Laplace>,
     above: bool,
@@ -87,8 +88,8 @@ fn reaches<S: RandomSource>(
     }
     let near = |noise: &Option<Laplace>| noise.as_ref().map_or((0.0, 0.0), Laplace::near);
     let (fresh, old) = (near(&noise), near(kept));
-    // The neighbours of a correctly rounded result enclose the exact one. An infinite end minus an
-    // infinite end decides nothing.
+    // The neighbours of a correctly rounded result enclose the exact one. The difference of two
+    // equal infinities is NaN. Then neither comparison below holds.
     let low = ((gap.0 + fresh.0).next_down() - old.1).next_down();
     let high = ((gap.1 + fresh.1).next_up() - old.0).next_up();
     if 0.0 <= low {
@@ -100,7 +101,7 @@ fn reaches<S: RandomSource>(
     }
 }
 
-/// Decide in integers, drawing as many digits as it takes.
+/// Decide in integers. Draw digits until they decide.
 #[cold]
 #[inline(never)]
 fn decide<S: RandomSource>(
@@ -136,7 +137,7 @@ fn decide<S: RandomSource>(
     }
 }
 
-/// A number `m 2^e`; without `m`, an infinity.
+/// A number `m 2^e`. If there is no `m`, it is infinite.
 type Bound = (Option<IBig>, i64);
 
 /// Find the sign of the sum of some numbers minus the sum of others; `None` if one is infinite.
@@ -234,7 +235,7 @@ mod tests {
             (3, (-1.0, 4.0), (2.5, 4.0)),
             (4, (1e17, 1e17 - 32.0), (16.0, 40.0)),
         ] {
-            // Digits of 64 bits decide by floats, those of 1 bit by integers.
+            // Digits of 64 bits decide by floats, and digits of 1 bit by integers.
             assert!(fit::<64>(seed, numbers, scales, scales) < 1.0);
             assert!(fit::<1>(seed, numbers, scales, scales) < 1.0);
             if numbers.0 != numbers.1 {

@@ -24,7 +24,7 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// # Exactness
 ///
 /// The race is decided by exact comparisons of real numbers whose digits are drawn lazily, so the
-/// probabilities are exactly those of the mechanism, for all magnitudes.
+/// mechanism has exactly its stated probabilities, for all magnitudes.
 ///
 /// Scores must be finite; the scale must be finite and above 0. Other values are read as follows: a
 /// scale of 0 means `5e-324`, a negative one means its magnitude, NaN and infinity mean `f64::MAX`.
@@ -48,11 +48,11 @@ pub fn permute_and_flip<T: Score, S: RandomSource>(
 /// largest first; all indices when there are fewer than `k`.
 ///
 /// From the second index on this differs from choices by [`permute_and_flip`] among the remaining
-/// candidates with fresh noise. The noise of the remaining candidates is known to have lost, so it
-/// is smaller, and a good score is more likely to be next. For scores 0, 0, -1, scale 1 and given
+/// candidates with fresh noise. The remaining candidates are those that lost, so their noise tends
+/// to be smaller. So a good score is more likely to be next. For scores 0, 0, -1, scale 1 and given
 /// that a 0 came first, the other 0 is second with probability 0.860 instead of 0.816.
 ///
-/// Cost: about twice that of one choice, while `k` is small.
+/// Cost: about twice the cost of one choice, if `k` is small.
 ///
 /// # Errors
 ///

@@ -22,7 +22,8 @@ pub(super) trait Noise {
     fn upper(e: (f64, f64)) -> f64;
     /// Bound the noise from below, for `E` between two floats.
     fn lower(e: (f64, f64)) -> f64;
-    /// Enclose the noise in units of `2^-precision`; `None` is infinite, on its own side.
+    /// Enclose the noise in units of `2^-precision`. A lower bound of `None` is minus infinity, and
+    /// an upper bound of `None` is infinity.
     fn enclose(e: &LazyExponential, precision: usize) -> (Option<IBig>, Option<IBig>);
 }
 
@@ -36,13 +37,13 @@ pub(super) trait Noise {
 ///
 /// 1. Scores are shifted by the best one, which changes no comparison. The bar is the `k`-th
 ///    largest lower bound so far. Candidates whose first digits give rare noise are found by
-///    drawing the gaps between them (see `Hits`). This bounds the noise of all others, so most of
-///    these are dropped by one comparison of scores or by none, and without a draw. For the rest a
-///    rough bound comes first, and then the noise is enclosed in floats. Each float operation is
-///    correctly rounded, so the neighbours of its result enclose the exact one.
+///    drawing the gaps between them (see `Hits`). This bounds the noise of all others. So most of
+///    these are dropped without a draw, by at most one comparison of scores. For the rest, a rough
+///    bound is tried first. If it does not decide, the noise is enclosed in floats. Each float
+///    operation is correctly rounded, so the neighbours of its result enclose the exact one.
 /// 2. The remaining candidates are ranked by their enclosures. If some overlap and one of them may
-///    be among the `k`, they draw further digits. Big integers enclose the same expressions ever
-///    closer, until all are disjoint.
+///    be among the `k`, they draw further digits. Big integers enclose the same expressions more
+///    and more closely, until all enclosures are disjoint.
 ///
 /// A scale of 0 means `5e-324`, a negative one means its magnitude, NaN and infinity mean
 /// `f64::MAX`. With one candidate or none, nothing is drawn.
@@ -90,7 +91,7 @@ fn finish<N: Noise, S: RandomSource>(
             distance: field.exact_distance(*index),
             e: LazyExponential::from_first(*digit, S::BITS),
         });
-        settle::<N, S>(group.collect(), k, scale, source, &mut chosen)?;
+        order_group::<N, S>(group.collect(), k, scale, source, &mut chosen)?;
     }
     Ok(chosen)
 }
@@ -111,7 +112,8 @@ impl<I, B: PartialOrd> Enclosed<I, B> {
 
 /// Sort by upper bound, the highest first, and replace each lower bound by the smallest so far.
 ///
-/// So if an item does not overlap the next, it and all before it are above all after it.
+/// So if an item does not overlap the next item, this item and all items before it are above all
+/// items after it.
 fn rank<I, B: PartialOrd + Clone>(list: &mut [Enclosed<I, B>]) {
     list.sort_by(|a, b| b.upper.partial_cmp(&a.upper).unwrap_or(Ordering::Equal));
     for i in 1..list.len() {
@@ -130,7 +132,7 @@ struct Survivor {
 }
 
 /// Order a group of candidates with equally many digits, until `k` are chosen or none is left.
-fn settle<N: Noise, S: RandomSource>(
+fn order_group<N: Noise, S: RandomSource>(
     group: Vec<Survivor>,
     k: usize,
     scale: f64,
@@ -169,7 +171,7 @@ fn settle<N: Noise, S: RandomSource>(
     Ok(())
 }
 
-/// A bound in units of a power of two. The order of the variants is that of the numbers.
+/// A bound in units of a power of two. The order of the variants is the order of the numbers.
 #[derive(Clone, PartialEq, PartialOrd)]
 enum Bound {
     MinusInfinity,

@@ -14,9 +14,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 ///
 /// # Exactness
 ///
-/// As for [`gaussian`](super::gaussian), which this is at `x = 0` and `k = 0` but for the
-/// conversion to a float. Sigma 0 gives 0 and draws nothing. A negative sigma means its magnitude,
-/// and an infinite one or NaN means some number above `f64::MAX`.
+/// As for [`gaussian`](super::gaussian) at `x = 0` and `k = 0`, except that the result is not
+/// converted to a float. Sigma 0 gives 0 and draws nothing. A negative sigma is replaced by its
+/// magnitude. An infinite or NaN sigma is replaced by some number above `f64::MAX`.
 ///
 /// # Errors
 ///
@@ -57,7 +57,7 @@ mod tests {
     }
     #[test]
     fn noise_beyond_floats_is_exact_to_the_last_digit() {
-        // Above 2^53 a float is even: the noise must not be.
+        // Every float above 2^53 is even. The noise must not always be even.
         let mut source = Seeded::<64>::new(8);
         let odd = (0..400).filter(|_| rounded_gaussian(1e25, &mut source).unwrap().1 % 2 == 1);
         assert!((120..280).contains(&odd.count()));

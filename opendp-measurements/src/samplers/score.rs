@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(f64::MAX.away(f64::INFINITY, Optimize::Max), None);
         assert_eq!(f64::MIN.away(1e300, Optimize::Max), None);
         assert_eq!(f32::MIN.away(1.0, Optimize::Max), None);
-        // The control: the rounded difference is smaller than a distance can be.
+        // The control: the difference, rounded to a float, is smaller than the distance.
         assert!(1.0 - 1e-20 == 1.0 && 1.0_f64.away(1e-20, Optimize::Max) < Some(1.0));
     }
 

@@ -15,17 +15,18 @@ use std::sync::LazyLock;
 ///
 /// Entry `j < 255` stands for `x` from `j / 32` to `(j + 1) / 32`, and entry 255 for the tail, all
 /// `x` from `255 / 32` on. Entry `j` is drawn with probability exactly `weight_j / 2^32`, and the
-/// point `x = (j + U) / 32` uniformly in its strip. Accepting it if a uniform `V` is below
-/// `f(x) / height_j`, `height_j = weight_j unit`, leaves a density proportional to `f` (von Neumann
-/// 1951; the strips are those of Marsaglia, Tsang 2000, "The ziggurat method"). The heights are
-/// above `f` in their strip; they are integers times a unit, so nothing here is rounded.
+/// point `x = (j + U) / 32` uniformly in its strip. The point is accepted if a uniform `V` is below
+/// `f(x) / height_j`, where `height_j = weight_j unit`. Accepted points have a density proportional
+/// to `f` (von Neumann 1951; the strips are from Marsaglia, Tsang 2000, "The ziggurat method"). The
+/// heights are above `f` in their strip; they are integers times a unit, so nothing here is
+/// rounded.
 ///
 /// The tail is cut into strips of width 1. Strip `i` is drawn with probability `2^-(i + 1)`, so its
 /// height is `unit weight / 32 / 2^(i + 1)`. If the height is above `f` in the first strip, it is
 /// in all strips, because `f(x + 1) < f(x) / 2` there.
 ///
-/// The heights bound `f` not only in a strip but up to `reach / 32` outside of it, for points that
-/// are rounded before they are judged.
+/// Some points are rounded before they are tested. So the heights bound `f` not only in a strip,
+/// but also up to `reach / 32` outside of it.
 #[derive(Debug)]
 pub(super) struct Strips {
     shape: Shape,
@@ -44,8 +45,8 @@ enum Shape {
     HalfNormal,
 }
 
-/// Half of an urn of the alias method (Walker 1977). If 24 further bits are below the threshold,
-/// the entry with the urn's own number is drawn; otherwise this entry is drawn.
+/// An urn of the alias method (Walker 1977). If 24 further bits are below the threshold, the entry
+/// with the urn's own number is drawn; otherwise this entry is drawn.
 #[derive(Clone, Copy, Debug, Default)]
 struct Column {
     threshold: u32,
@@ -96,7 +97,7 @@ impl Strips {
         let density = |m| short_density(shape, m);
         let mut highest: Vec<u128> =
             (0..TAIL).map(|j| density(j.saturating_sub(reach)).1).collect();
-        // Half as high and 32 times as wide.
+        // The first strip of the tail is drawn with probability 1/2 and is 32 times as wide.
         highest.push(64 * density(TAIL - reach).1);
         // Each weight is rounded up.
         let room = (1_u128 << 32) - 512;
@@ -107,7 +108,7 @@ impl Strips {
         let mut entries = [Entry::default(); 256];
         for (j, (entry, weight)) in entries.iter_mut().zip(&weights).enumerate() {
             let height = u128::from(*weight) * unit;
-            // Exact: the weight has at most 27 bits and the unit 26, more than it needs.
+            // This is exact: the weight has at most 27 bits, and the unit at most 26.
             let ln_height = ln(height as f64 * 0.5_f64.powi(64));
             let lowest = if j == TAIL { 0 } else { density(j + 1 + reach).0 };
             let surely = ((lowest << 31) / height).min(1 << 31) as u32;
@@ -135,7 +136,7 @@ impl Strips {
         let (number, rest) = ((index >> 24) as usize & 255, index as u32 & ((1 << 24) - 1));
         let Column { threshold, other } = self.columns[number];
         let other = usize::from(other);
-        // Both are equally unpredictable for a branch.
+        // Both cases are equally likely, so a branch would often be mispredicted.
         let entry = std::hint::select_unpredictable(rest < threshold, number, other);
         let surely = (v + 1) << (31 - bits) <= u64::from(self.entries[entry].surely);
         Ok(Pick { entry, negative, v, bits, surely })
@@ -143,8 +144,8 @@ impl Strips {
 
     /// Enclose `z` for `x` from `n` to `n + 1` in units of `2^-61`.
     ///
-    /// The ends are rounded outward to 53 bits at most. A square and its last product round by
-    /// `2^-53` each, so the factors of eight such units are more than enough.
+    /// The ends are rounded outward to 53 bits at most. The square and the last product each have a
+    /// rounding error of `2^-53`. So factors with eight such units are more than enough.
     #[inline]
     pub(super) fn bounds(&self, n: u64) -> (f64, f64) {
         let unit = 0.5_f64.powi(50);
@@ -169,12 +170,12 @@ impl Strips {
         ((lo << precision) >> unit, ((hi << precision) >> unit) + 1_u8)
     }
 
-    /// Decide whether `V` accepts a point, from bounds of `z`; not for the tail.
+    /// Decide from bounds of `z` whether `V` accepts a point. The point must not be in the tail.
     ///
     /// # Bound
     ///
     /// `V` accepts if `-ln V > z + ln height`. Both terms of the sum are below 64 in magnitude, so
-    /// the sum is wrong by less than `2^-47`, and half of that for adding the slack.
+    /// the error of the sum is less than `2^-47`. Adding the slack adds at most half of this error.
     #[inline]
     pub(super) fn judge(&self, pick: &Pick, (least, most): (f64, f64)) -> Option<bool> {
         let (low, high) = neg_ln(pick.v, pick.bits);
@@ -212,8 +213,8 @@ const JUDGE_SLACK: f64 = 64.0 * f64::EPSILON;
 
 /// Fill 256 urns of `2^24` with the weights, whose sum is `2^32`.
 ///
-/// Each turn fills the urn of an entry that has too little from one that has more. The sum of the
-/// remaining weights stays `2^24` times the number of remaining urns.
+/// Each step takes an entry with too little weight for its urn, and fills the urn from an entry
+/// with more. The sum of the remaining weights stays `2^24` times the number of remaining urns.
 fn columns(weights: &[u64]) -> [Column; 256] {
     const FULL: u64 = 1 << 24;
     let mut columns = [Column { threshold: FULL as u32, other: 0 }; 256];
@@ -240,8 +241,8 @@ pub(super) struct Pick {
     pub(super) surely: bool,
 }
 impl Pick {
-    /// Return the smallest of the points that begin with a digit of 64 bits, in units of `2^-61`;
-    /// the largest is 1 more. Not for the tail, which is never certain.
+    /// Return the smallest point that begins with a digit of 64 bits, in units of `2^-61`. The
+    /// largest point is 1 more. Do not use it for the tail, where acceptance is never certain.
     #[inline]
     pub(super) fn point(&self, digit: u64) -> Option<u64> {
         (self.entry != TAIL).then_some((self.entry as u64) << 56 | digit >> 8)
@@ -290,7 +291,8 @@ impl LazyReal for LazyPoint {
 
 /// Decide exactly whether `V < e^-z / height` for the height at a point, drawing digits of `V`.
 ///
-/// `exponent` encloses `2^precision z`, and may draw digits of the point, which it is given.
+/// The function `exponent` gets the point and encloses `2^precision z`. It may draw digits of the
+/// point.
 ///
 /// Terminates with probability 1 if those enclosures shrink to a point. The enclosure of `V` also
 /// shrinks to a point, which equals the quotient with probability 0.

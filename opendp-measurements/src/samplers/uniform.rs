@@ -5,11 +5,12 @@ use opendp_core::random::{NoEntropy, RandomSource};
 
 /// Hold the digits drawn so far of a real number uniform on (0, 1).
 ///
-/// With `n` the integer its `b` drawn bits spell, the number lies in `[n, n + 1] / 2^b`, uniformly.
-/// Since independent uniform digits are exactly the expansion of a uniform real (up to a set of
-/// probability 0), a decision that waits for an interval free of doubt has exactly the probability
-/// it would have for the whole real number: the "u-rand" of Karney (2016), "Sampling exactly from
-/// the normal distribution", ACM TOMS 42(1), arXiv:1303.6257, section 3.
+/// Let `n` be the integer that the `b` drawn bits represent. The number is uniform on
+/// `[n, n + 1] / 2^b`. Independent uniform digits are exactly the expansion of a uniform real
+/// number (up to a set of probability 0). Suppose a decision draws digits until every number in the
+/// interval gives the same result. Then it has exactly the probability that it would have for the
+/// whole real number. This is the "u-rand" of Karney (2016), "Sampling exactly from the normal
+/// distribution", ACM TOMS 42(1), arXiv:1303.6257, section 3.
 #[derive(Clone, Debug)]
 pub struct LazyUniform {
     numerator: UBig,
@@ -19,7 +20,8 @@ pub struct LazyUniform {
 impl LazyUniform {
     /// Start from a first digit, already drawn, of the given number of bits.
     ///
-    /// Fast paths draw this digit as a bare integer and build the number only when in doubt.
+    /// Fast paths draw this digit as a plain integer. They build the number only if the digit does
+    /// not decide.
     pub fn from_first(digit: u64, bits: u32) -> Self {
         Self { numerator: digit.into(), bits: bits as usize }
     }

@@ -18,8 +18,9 @@ use crate::{Scale, Temperature, accuracy};
 
 /// A metric on vectors of scores in which a choice by Gumbel noise has a known loss.
 ///
-/// An implementation claims to bound, from `d_in`, the range of the changes of the scores between
-/// `d_in`-close members, `max_ij |(u_i - v_i) - (u_j - v_j)|`, and computes from that.
+/// An implementation computes the loss from a bound on the range of the changes of the scores,
+/// `max_ij |(u_i - v_i) - (u_j - v_j)|`. It claims that the bound holds between any two
+/// `d_in`-close members.
 pub trait ScoreMetric: Metric {
     /// Bound the range divided by a scale, rounding up.
     ///
@@ -32,7 +33,7 @@ pub trait ScoreMetric: Metric {
     /// Bound it as [`loss`](ScoreMetric::loss) does, as an exact number. Defaults to the float.
     ///
     /// # Errors
-    /// Those of [`loss`](ScoreMetric::loss).
+    /// The errors of [`loss`](ScoreMetric::loss).
     fn exact_loss(&self, d_in: &Self::Distance, scale: Scale) -> Result<Exact> {
         Exact::from_f64(self.loss(d_in, scale)?)
     }
@@ -47,7 +48,7 @@ pub trait ScoreMetric: Metric {
 ///
 /// # Arguments
 /// * `input` - vectors of scores under the range distance or the L-infinity distance
-/// * `temperature` - how evenly to choose, in the unit of the scores
+/// * `temperature` - how evenly to choose, in the unit of the scores; a higher one is more even
 /// * `optimize` - whether a large score is good, "max", or a small one, "min"
 ///
 /// # Precondition
@@ -69,10 +70,10 @@ pub trait ScoreMetric: Metric {
 /// *The probabilities.* Let `t` be the temperature and `u` a vector of scores, negated for "min",
 /// which changes no distance. [`gumbel_argmax`] returns the index that maximises
 /// `u_i / t - ln(E_i)`, `E_i` independent and exponential; so it minimises `E_i exp(-u_i / t)`,
-/// which is exponential with rate `w_i = exp(u_i / t)`. Among independent exponential variables
-/// the one of rate `w_i` is least with probability `w_i / sum_k w_k` (Maddison, Tarlow, Minka
-/// 2014). The comparison is decided on exact numbers, so this is the distribution of the release,
-/// whatever the magnitude of the scores.
+/// which is exponential with rate `w_i = exp(u_i / t)`. Among independent exponential variables,
+/// variable `i` of rate `w_i` is the least with probability `w_i / sum_k w_k` (Maddison, Tarlow,
+/// Minka 2014). Comparisons use exact numbers, so this is the distribution of the release for
+/// scores of any magnitude.
 ///
 /// *The loss.* Let `v` be the scores of a neighbour, of the same length because `d_in` is finite,
 /// and `h = max_j (v_j - u_j)`. Term by term, `exp(v_k / t) <= exp(u_k / t) exp(h / t)`, so the sum

@@ -22,8 +22,8 @@ use crate::{Scale, SelectionMeasure};
 /// * `input` - vectors of scores under the L-infinity distance or the range distance
 /// * `output_measure` - the measure of the loss: max-divergence or zero-concentrated divergence
 /// * `scale` - the scale of the noise, in the unit of the scores; 0 for no noise
-/// * `negate` - whether a small score is good, instead of a large one; scores of quantiles need it,
-///   and documents that omit it there are refused
+/// * `negate` - whether a small score is good, instead of a large one. Scores of quantile
+///   candidates need it: documents that omit it there are refused
 ///
 /// # Precondition
 /// The domain excludes NaN; otherwise there is no such space. `scale` is finite and not negative.
@@ -43,20 +43,20 @@ use crate::{Scale, SelectionMeasure};
 /// which counts against a budget, is the fraction itself.
 ///
 /// # Proof
-/// Let `s` be the scale, `u` and `v` the scores of neighbours, negated for `negate`, which changes
-/// no distance; they have the same length because `d_in` is finite, and no two of the changes
-/// `u_i - v_i` differ by more than `range` ([`make_gumbel_max`](crate::make_gumbel_max) bounds it).
-/// Replacing infinities does not increase any distance between members.
+/// Let `s` be the scale, and `u` and `v` the scores of neighbours, negated for `negate`. Negation
+/// changes no distance. The vectors have the same length because `d_in` is finite. No two of the
+/// changes `u_i - v_i` differ by more than `range`, which
+/// [`make_gumbel_max`](crate::make_gumbel_max) bounds. Replacing infinities does not increase any
+/// distance between members.
 ///
 /// *Max-divergence.* [`permute_and_flip`](crate::samplers::permute_and_flip) returns exactly the
 /// index that maximises `u_i / s + E_i` for independent standard exponential `E_i`. Fix an index
 /// `i` and the `E_j` of all others. Under `u` the release is `i` when `E_i` exceeds
-/// `t = max_(j != i) (u_j / s + E_j) - u_i / s`, and under `v` when it exceeds the same with `v`,
-/// which is at most `t + r`, as `(v_j - v_i) - (u_j - u_i) <= range`. Since
-/// `P[E_i > t + r] >= e^-r P[E_i > t]` for every real `t` and `r >= 0`, this gives
-/// `P_v[i] >= e^-r P_u[i]` once averaged over the others. A bound for every index is a bound for
-/// every event (McKenna, Sheldon 2020, for these probabilities; Dwork, Roth 2014, Claim 3.9, for
-/// the argument).
+/// `t = max_(j != i) (u_j / s + E_j) - u_i / s`. Under `v` it is `i` when `E_i` exceeds the same
+/// expression with `v`. This is at most `t + r`, because `(v_j - v_i) - (u_j - u_i) <= range`.
+/// Since `P[E_i > t + r] >= e^-r P[E_i > t]` for every real `t` and `r >= 0`, averaging over the
+/// others gives `P_v[i] >= e^-r P_u[i]`. A bound for every index is a bound for every event
+/// (McKenna, Sheldon 2020, for these probabilities; Dwork, Roth 2014, Claim 3.9, for the argument).
 ///
 /// *Zero-concentrated divergence.* [`gumbel_argmax`](crate::samplers::gumbel_argmax) returns `i`
 /// with probability exactly proportional to `exp(u_i / s)`. So `L_i = ln(P_u[i] / P_v[i])` is
@@ -66,19 +66,19 @@ use crate::{Scale, SelectionMeasure};
 /// most `r^2 / 4` in an interval of length `r`. So `r^2 t (t - 1) / 8 - K(t)` is convex with zeros
 /// 0 and 1, and not negative for `t > 1`. The Renyi divergence of order `a` is
 /// `K(a) / (a - 1) <= a r^2 / 8`, in both directions by symmetry, which is the claim of a loss of
-/// `r^2 / 8` (Cesar, Rogers 2021; the range is that of Durfee, Rogers 2019). Permute-and-flip of
-/// loss `r` does not satisfy this bound: its `L` has a range of up to `2 r`, and a test finds it
-/// above `r^2 / 8`. So each measure has its own noise.
+/// `r^2 / 8` (Cesar, Rogers 2021; for the range, Durfee, Rogers 2019). Permute-and-flip of loss `r`
+/// does not satisfy this bound: its `L` has a range of up to `2 r`, and a test finds it above
+/// `r^2 / 8`. So each measure has its own noise.
 ///
 /// *Scale 0.* At distance 0 all scores change by the same number, so the last of the best scores
 /// keeps its place. The release is a function of the data.
 ///
 /// # Accuracy
 /// The chosen score is within `scale ln(n / alpha)`, rounded up, of the best of `n`, except with
-/// probability `alpha`: for exponential noise the loss of score is at most the scale times the
-/// largest of the `E_j`, which exceeds `ln(n / alpha)` with probability at most `alpha`; for Gumbel
-/// noise see [`make_gumbel_max`](crate::make_gumbel_max). The accuracy is known when the size is
-/// known.
+/// probability `alpha`. For exponential noise, the chosen score is below the best by at most the
+/// scale times the largest of the `E_j`, which exceeds `ln(n / alpha)` with probability at most
+/// `alpha`. For Gumbel noise see [`make_gumbel_max`](crate::make_gumbel_max). The accuracy is known
+/// when the size is known.
 ///
 /// # Errors
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when doubling

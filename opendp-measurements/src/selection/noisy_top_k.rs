@@ -14,8 +14,8 @@ use crate::{Scale, SelectionMeasure};
 /// Make a measurement that chooses the indices of several good scores, in the order of choice.
 ///
 /// Each score, divided by the scale, gets independent noise, once; the release is the indices of
-/// the `k` best sums, the best first. The noise is that of
-/// [`make_noisy_max`](crate::make_noisy_max).
+/// the `k` best sums, the best first. [`make_noisy_max`](crate::make_noisy_max) uses the same
+/// noise.
 ///
 /// Under zero-concentrated divergence this is the distribution of `k` choices, each among the
 /// remaining candidates and with fresh noise. Under the max-divergence it is not: the remaining
@@ -30,8 +30,8 @@ use crate::{Scale, SelectionMeasure};
 /// * `negate` - whether a small score is good, instead of a large one
 ///
 /// # Precondition
-/// That of [`make_noisy_max`](crate::make_noisy_max). If the length of the vectors is known, `k` is
-/// at most that.
+/// The precondition of [`make_noisy_max`](crate::make_noisy_max). If the length of the vectors is
+/// known, `k` is at most this length.
 ///
 /// # Postcondition
 /// Any two members at distance at most `d_in` give releases whose divergence, in the measure, is at
@@ -52,15 +52,16 @@ use crate::{Scale, SelectionMeasure};
 /// *Max-divergence.* [`exponential_top_k`](crate::samplers::exponential_top_k) returns exactly the
 /// indices of the largest `u_j + E_j`, in order, for independent standard exponential `E_j`. Fix an
 /// outcome, the set `C` of its indices, and the noise of all others. For `j` in `C` let
-/// `c_j = h - (v_j - u_j)`, which is from 0 to `r`. If the `E_j` give this outcome under `u`, then
-/// under `v` the noise `E_j + c_j` of the indices in `C`, and the same noise of the others, gives
-/// it too: the sums in `C` are `v_j + E_j + c_j = u_j + E_j + h`, all moved by `h` and so in the
-/// same order, and those of others are `v_i + E_i <= u_i + E_i + h`, below them as before. The
-/// density `e^-x` on `x >= 0` is lower by the factor `e^-c` at `x + c`, for `c >= 0`. So
-/// substituting `E_j + c_j` for `E_j` in the integral over the noise in `C` gives, once averaged
-/// over the others, `P_v >= e^-(sum c_j) P_u >= e^-(k r) P_u`. A bound for every outcome is a bound
-/// for every event. (For one index this is the argument of report-noisy-max: Dwork, Roth 2014,
-/// Claim 3.9. Two-sided noise would not work: the loss would count `c` in both directions.)
+/// `c_j = h - (v_j - u_j)`, which is from 0 to `r`. Suppose the `E_j` give this outcome under `u`.
+/// Under `v`, take the noise `E_j + c_j` for the indices in `C`, and the same noise as before for
+/// the others. This gives the same outcome: the sums in `C` are `v_j + E_j + c_j = u_j + E_j + h`,
+/// so all move by `h` and keep their order. The sums of the others are
+/// `v_i + E_i <= u_i + E_i + h`, so they stay below. For `c >= 0`, the density `e^-x` on `x >= 0`
+/// is smaller at `x + c` by the factor `e^-c`. So substitute `E_j + c_j` for `E_j` in the integral
+/// over the noise in `C`, and average over the others: `P_v >= e^-(sum c_j) P_u >= e^-(k r) P_u`. A
+/// bound for every outcome is a bound for every event. (For one index this is the argument of
+/// report-noisy-max: Dwork, Roth 2014, Claim 3.9. Two-sided noise would not work: the loss would
+/// count `c` in both directions.)
 ///
 /// *Zero-concentrated divergence.* [`gumbel_top_k`](crate::samplers::gumbel_top_k) has exactly the
 /// distribution of `k` choices one after the other, each by the exponential mechanism among the
@@ -147,7 +148,7 @@ mod tests {
 
     #[test]
     fn pays_for_each_choice() {
-        // Monotonic scores pay the range once, others twice.
+        // The loss counts the range once for monotonic scores, and twice for others.
         let pure = top(MaxDivergence, (None, false), 3, 2.0, false).unwrap();
         assert_eq!([0.0, 1.0].map(|d| pure.map(&d).unwrap()), [0.0, 3.0]);
         let concentrated = top(ZeroConcentratedDivergence, (None, true), 3, 2.0, false).unwrap();
@@ -249,7 +250,7 @@ mod tests {
             let bound = 2.0 * ZeroConcentratedDivergence::loss(range, k).unwrap();
             let found = worst(range, |u| peeled(u, k, softmax), renyi);
             assert!(found <= bound + 1e-12, "{found} exceeds {bound}");
-            // The control: one race with exponential noise needs more than that.
+            // The control: one race with exponential noise exceeds this loss.
             let control = worst(range, |u| joint(u, k), renyi);
             assert!(bound < control, "the wrong noise goes unnoticed: {control}");
         }

@@ -43,7 +43,7 @@ impl Candidate for AnyValue {
 /// An implementation claims that a loss in the measure has the [parts](Measure::parts) epsilon, or
 /// epsilon and delta, of differential privacy.
 pub trait CandidateMeasure: Measure {
-    /// Check that the claim is made; an erased measure may not make it.
+    /// Check that the claim is made. For some erased measures it is not.
     ///
     /// # Errors
     /// `NotImplemented` when it does not.
@@ -75,13 +75,13 @@ impl CandidateMeasure for AnyMeasure {
 ///
 /// # Precondition
 /// `0 <= stop_probability <= 1`, and `threshold` is finite. Losses are measured in max-divergence,
-/// or in approximate max-divergence. The threshold is public: it must not depend on the same data,
-/// unless that is accounted for.
+/// or in approximate max-divergence. The threshold is public. If it depends on the same data,
+/// account for the loss of computing it.
 ///
 /// With a `stop_probability` of 0 the function never gives up. Then it does not return on data for
-/// which no release ever reaches the threshold. Under max-divergence, whether it returns is not a
-/// secret, because it is the same for all data at a finite loss. Under approximate max-divergence
-/// it may be a secret, and the map is an error unless delta is 0.
+/// which no release ever reaches the threshold. Under max-divergence this reveals nothing: at a
+/// finite loss it returns either for all data or for none. Under approximate max-divergence it may
+/// reveal something about the data, so the map is an error unless delta is 0.
 ///
 /// # Postcondition
 /// Each round runs the measurement anew. The release is the first pair whose score is at least the
@@ -119,17 +119,19 @@ impl CandidateMeasure for AnyMeasure {
 /// and `Q / E`, a probability, is at most 1. (The same theorem has `3 e^(2 epsilon) delta / g`,
 /// which is more.)
 ///
-/// *Conversations.* If the releases answer questions, treat as a release its score and all its
-/// answers to a given analyst: only the released pair is ever asked.
+/// *Conversations.* If the releases answer questions, consider a release to be its score and all
+/// its answers to a given analyst. Only the released pair is ever asked.
 ///
-/// This proves nothing for other measures. The number of rounds, or a threshold that depends on the
-/// releases, has other bounds (Papernot, Steinke 2022).
+/// This proof does not apply to other measures. It does not cover a release of the number of
+/// rounds, or a threshold that depends on the releases; other bounds exist for these (Papernot,
+/// Steinke 2022).
 ///
 /// # Errors
 /// * `MakeMeasurement` when an argument is out of range, or the measure is another one
-/// * from the function: those of the measurement; `FailedCast` when its erased release has no score
-/// * from the map: those of the measurement; `FailedMap` when delta is not 0 and `stop_probability`
-///   is 0
+/// * from the function: the errors of the measurement; `FailedCast` when its erased release has no
+///   score
+/// * from the map: the errors of the measurement; `FailedMap` when delta is not 0 and
+///   `stop_probability` is 0
 ///
 /// # Example
 /// ```

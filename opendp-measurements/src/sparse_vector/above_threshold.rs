@@ -18,7 +18,7 @@ use crate::sparse_vector::{Cost, Threshold, rounded};
 /// # Arguments
 /// * `input` - vectors of numbers under the L-infinity distance
 /// * `threshold` - the number that the numbers are compared with
-/// * `limit` - the most answers that may be above
+/// * `limit` - the maximum number of answers that are above
 /// * `scales` - the scales of the noise on the threshold and of the noise on each number
 ///
 /// # Precondition

@@ -4,7 +4,8 @@ use super::*;
 use crate::make_above_threshold;
 use crate::samplers::tests::chi_square::chi_square;
 
-/// Points of the integral in a unit. All kinks of integrands are at whole numbers.
+/// The number of cells of the integral in a unit interval. All kinks of integrands are at whole
+/// numbers.
 const FINE: f64 = 64.0;
 
 /// The probability that noise of a scale is below a number.
@@ -15,8 +16,8 @@ fn below(a: f64, scale: f64) -> f64 {
         _ => 1.0 - (-a / scale).exp() / 2.0,
     }
 }
-/// Integrate a function of the noise on the threshold, of scale `s`, over its density: the sum over
-/// cells of their exact probability times the function in the middle.
+/// Integrate a function of the noise on the threshold over the density of this noise, of scale `s`.
+/// For each cell, multiply its exact probability by the function in its middle, and add up.
 fn integral(s: f64, of: impl Fn(f64) -> f64) -> f64 {
     let reach = (40.0 * s * FINE).ceil() as i64;
     let point = |j: i64| {
@@ -142,7 +143,8 @@ fn the_map_is_nearly_attained_by_many_queries() {
     assert!(both_ways <= all + 1e-9 && 0.97 * all < both_ways, "{both_ways} of {all}");
     let one_way = loss(&steps(m, 0.0, 2, 0.0), &steps(m, 1.0, 2, 0.0));
     assert!(one_way <= monotonic + 1e-9 && 0.97 * monotonic < one_way, "{one_way} of {monotonic}");
-    // The controls: queries that move both ways need the larger loss, and so does each part of it.
+    // The controls: queries that move in both directions need the larger loss, and each part of
+    // that loss is needed.
     assert!(monotonic < both_ways);
     assert!(1.0 / noise.0 < one_way && 2.0 / noise.1 < one_way);
 }
@@ -167,7 +169,7 @@ fn refutes_the_broken_versions_and_not_this_one() {
     let (x, y) = ([0.0, 1.0], [1.0, 0.0]);
     assert_eq!(loss(&[false, true], &x, &y, (2.0, 0.0)), f64::INFINITY);
     assert!(loss(&[false, true], &x, &y, ours(1)) <= 1.0);
-    // Without noise the map states this, too.
+    // Without noise the map also states an infinite loss.
     assert_eq!(stated(1, (2.0, 0.0), false), f64::INFINITY);
     // Algorithm 6: there is no limit.
     let m = 10;
@@ -215,7 +217,7 @@ fn a_budget_is_split_without_exceeding_it() {
             let above = make_above_threshold(vectors(monotonic), 0.0, limit, scales).unwrap();
             let loss = above.map(&sensitivity).unwrap();
             assert!(loss <= epsilon && epsilon * (1.0 - 1e-12) < loss, "{loss} of {epsilon}");
-            // The control: slightly less noise exceeds it.
+            // The control: with slightly less noise, the loss exceeds epsilon.
             let less = Scale::new(scales.1.value() * (1.0 - 1e-12)).unwrap();
             let above = make_above_threshold(vectors(monotonic), 0.0, limit, (scales.0, less));
             assert!(epsilon < above.unwrap().map(&sensitivity).unwrap());

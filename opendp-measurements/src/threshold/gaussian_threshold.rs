@@ -8,18 +8,16 @@ use opendp_core::{
     MapDomain, Measurement, Result, Space, ZeroConcentratedDivergence,
 };
 
-use crate::accuracy::gaussian_accuracy::accuracy;
-use crate::noise::gaussian::Gaussian;
 use crate::noise::quotient::half_square_quotient;
 use crate::tails::{discrete_gaussian_tail, gaussian_tail};
-use crate::threshold::{OpenParts, Parts, Release, ThresholdNoise, threshold_of};
-use crate::{Scale, ThresholdMeasure, ThresholdNumber};
+use crate::threshold::{AnyMapMetric, MapSpace, Release, ThresholdNoise, threshold_of};
+use crate::{Gaussian, Scale, ThresholdNumber};
 
 /// Make a measurement that adds Gaussian noise to a map and keeps numbers that reach a threshold.
 ///
 /// The keys need not be public: the threshold makes it improbable that a key of only one person is
-/// released. The noise is that of [`make_gaussian`](crate::make_gaussian): discrete for integers;
-/// continuous for floats, and then rounded to a multiple of `2^k`.
+/// released. [`make_gaussian`](crate::make_gaussian) adds the same noise. It is discrete for
+/// integers. For floats it is continuous, and the sum is rounded to a multiple of `2^k`.
 ///
 /// # Arguments
 /// * `input` - maps from keys to numbers under the distance of changed keys, the Euclidean length
@@ -36,14 +34,14 @@ use crate::{Scale, ThresholdMeasure, ThresholdNumber};
 /// from -149 to 127; `threshold` is finite.
 ///
 /// # Postcondition
-/// Any two members at distance at most `d_in` give releases that are `map(d_in)`-close: there is an
-/// event of probability at least `1 - delta` for each, and conditioned on these events their Renyi
-/// divergence of every order `a > 1` is at most `a rho`. The order in which a release lists its
-/// keys depends on the release alone.
+/// Any two members at distance at most `d_in` give releases that are `map(d_in)`-close: for each
+/// there is an event of probability at least `1 - delta`, and conditioned on these events their
+/// Renyi divergence of every order `a > 1` is at most `a rho`. The order in which a release lists
+/// its keys depends only on the released keys and numbers.
 ///
 /// # Map
-/// Of `(l0, l2, linf)`, where `linf` is first lowered to `l2` if it is above `l2`, and rounded down
-/// for integers:
+/// Let `d_in = (l0, l2, linf)`. If `linf` is above `l2`, it is first replaced by `l2`. For
+/// integers, `linf` is then rounded down. The loss has two parts:
 /// * `rho = min(l2^2, l0 linf^2) / (2 scale^2)`, rounded up
 /// * `delta = 1 - (1 - p)^l0`, rounded up, where `p = P[Z >= threshold - linf]` is a tail of the
 ///   noise: [`discrete_gaussian_tail`] for integers; for floats [`gaussian_tail`] at
@@ -52,13 +50,13 @@ use crate::{Scale, ThresholdMeasure, ThresholdNumber};
 /// It is `(0, 0)` when any of the three is 0. At scale 0 any other distance gives `(infinity, 1)`.
 ///
 /// # Proof
-/// The events, `delta`, and the order of keys are those of the proof of
-/// [`make_laplace_threshold`](crate::make_laplace_threshold). Of the noise, that proof uses only
-/// its symmetry, its tail, and its independence from key to key. Of the distance, it uses only
-/// `l0`, `linf`, and that no single change exceeds the length `l2` of all changes. Given the
-/// events, both releases are the same function of the noisy numbers at the keys that both members
-/// have. The squares of their changes add up to at most `l2^2`, and to at most `l0 linf^2`, since
-/// only `l0` of them change. By the proof of [`make_gaussian`](crate::make_gaussian), the
+/// The events, `delta`, and the order of keys are the same as in the proof of
+/// [`make_laplace_threshold`](crate::make_laplace_threshold). That proof uses three properties of
+/// the noise: its symmetry, its tail, and its independence between keys. It uses three properties
+/// of the distance: `l0`, `linf`, and that no single change exceeds the length `l2` of all changes.
+/// Given the events, both releases are the same function of the noisy numbers at the keys that both
+/// members have. The squares of their changes add up to at most `l2^2`, and to at most `l0 linf^2`,
+/// since only `l0` of them change. By the proof of [`make_gaussian`](crate::make_gaussian), the
 /// divergence of order `a` is at most `a` times that, divided by `2 scale^2`; this is approximate
 /// zero-concentrated privacy (Bun, Steinke 2016, Definition 8.1).
 ///
@@ -67,8 +65,8 @@ use crate::{Scale, ThresholdMeasure, ThresholdNumber};
 ///
 /// # Accuracy
 /// The error of a released number is bounded as for [`make_gaussian`](crate::make_gaussian), except
-/// with probability `alpha`, for each key that has a number. This says nothing about the set of
-/// released keys: keys with a large noise are released more often.
+/// with probability `alpha`, for each key that has a number. This bound does not hold for the set
+/// of released keys, because keys with a large noise are released more often.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the threshold of floats is negative or not finite, or when `k` is given
@@ -85,15 +83,14 @@ use crate::{Scale, ThresholdMeasure, ThresholdNumber};
 /// use opendp_measurements::{Scale, make_gaussian_threshold};
 /// let domain = MapDomain::new(AtomDomain::<String>::default(), AtomDomain::<u32>::default());
 /// let counts = Space::new(domain, L02InfDistance::new(AbsoluteDistance::<u32>::new()))?;
-/// let release: Measurement<_, _, Approximate<ZeroConcentratedDivergence>, _> =
-///     make_gaussian_threshold(counts, Scale::new(1.0)?, 10, None)?;
+/// let release = make_gaussian_threshold(counts, Scale::new(1.0)?, 10, None)?;
 /// // P[Z >= 9], because a count of 1 and noise of 9 make 10.
 /// assert_eq!(release.map(&(1, 1, 1))?, (0.5, 1.0280542997713168e-18));
 /// let words = HashMap::from([("the".to_owned(), 1000), ("xyzzy".to_owned(), 1)]);
 /// assert!(release.invoke(&words)?.contains_key("the"));
 /// # Ok::<(), Error>(())
 /// ```
-pub fn make_gaussian_threshold<K, V, Q, MO>(
+pub fn make_gaussian_threshold<K, V, Q>(
     input: Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, L02InfDistance<AbsoluteDistance<Q>>>,
     scale: Scale,
     threshold: V,
@@ -102,7 +99,7 @@ pub fn make_gaussian_threshold<K, V, Q, MO>(
     Measurement<
         MapDomain<AtomDomain<K>, AtomDomain<V>>,
         L02InfDistance<AbsoluteDistance<Q>>,
-        MO,
+        Approximate<ZeroConcentratedDivergence>,
         HashMap<K, V>,
     >,
 >
@@ -112,31 +109,31 @@ where
     Q: Distance + Number + InfCast<u32>,
     f64: InfCast<Q>,
     i128: InfCast<Q>,
-    MO: ThresholdMeasure<2>,
 {
-    threshold_of::<2, Gaussian, _, _, _, _>(input, scale, threshold, k)
+    threshold_of::<2, Gaussian, _, _, _>(input, scale, threshold, k)
 }
 
-/// The same constructor, for a type `Q` of the distances that is known only at run time.
+/// The same constructor, for a type `Q` of the distances that is known only at run time, and with
+/// the type argument `MO` that documents may state.
 #[allow(clippy::extra_unused_type_parameters, reason = "it takes those of the typed one")]
 fn gaussian_threshold_at<K, V, Q, MO>(
-    input: Parts<K, V, OpenParts<2>>,
+    input: MapSpace<K, V, AnyMapMetric<2>>,
     scale: Scale,
     threshold: V,
     k: Option<i32>,
-) -> Result<Release<K, V, OpenParts<2>, MO>>
+) -> Result<Release<K, V, AnyMapMetric<2>, Approximate<ZeroConcentratedDivergence>>>
 where
     K: HashableAtom,
     V: ThresholdNumber,
-    MO: ThresholdMeasure<2>,
 {
-    threshold_of::<2, Gaussian, _, _, _, _>(input, scale, threshold, k)
+    threshold_of::<2, Gaussian, _, _, _>(input, scale, threshold, k)
 }
 
 macro_rules! register_at {
     ($($v:ty: $($q:ty),+;)+) => {$(
         register! {
-            "gaussian_threshold.rs": make_gaussian_threshold via gaussian_threshold_at(input, scale, threshold, k = null)
+            "gaussian_threshold.rs": make_gaussian_threshold via gaussian_threshold_at
+                as ["make_gaussian_threshold"](input, scale, threshold, k = null)
                 for K in [bool, i32, i64, u32, u64, usize, String], V in [$v], Q in [$($q),+] as AnyNumber,
                     MO in [Approximate<ZeroConcentratedDivergence>]
                         = Approximate<ZeroConcentratedDivergence>;
@@ -149,7 +146,8 @@ register_at! {
     f32: f32, f64; f64: f64;
 }
 
-impl<V: ThresholdNumber> ThresholdNoise<2, V> for Gaussian {
+impl ThresholdNoise<2> for Gaussian {
+    type Measure = Approximate<ZeroConcentratedDivergence>;
     /// `min(norm^2, parts change^2) / (2 scale^2)`.
     fn loss<Q>(parts: u32, norm: Q, change: Q, scale: Scale) -> Result<f64>
     where
@@ -167,13 +165,7 @@ impl<V: ThresholdNumber> ThresholdNoise<2, V> for Gaussian {
             (joint, all) => joint.or(all),
         }
     }
-    fn tail(scale: Scale, t: f64) -> Result<f64> {
-        match V::LATTICES {
-            Some(_) => gaussian_tail(scale, t),
-            None => discrete_gaussian_tail(scale, t),
-        }
-    }
-    fn accuracy(scale: Scale, k: Option<i32>, alpha: f64) -> Result<f64> {
-        accuracy(scale, k, alpha)
+    fn tail(scale: Scale, t: f64, integers: bool) -> Result<f64> {
+        if integers { discrete_gaussian_tail(scale, t) } else { gaussian_tail(scale, t) }
     }
 }

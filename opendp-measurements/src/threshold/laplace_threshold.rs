@@ -8,18 +8,16 @@ use opendp_core::{
     MapDomain, MaxDivergence, Measurement, Result, Space,
 };
 
-use crate::accuracy::laplace_accuracy::accuracy;
-use crate::noise::laplace::Laplace;
 use crate::noise::quotient::quotient;
 use crate::tails::{discrete_laplacian_tail, laplacian_tail};
-use crate::threshold::{OpenParts, Parts, Release, ThresholdNoise, threshold_of};
-use crate::{Scale, ThresholdMeasure, ThresholdNumber};
+use crate::threshold::{AnyMapMetric, MapSpace, Release, ThresholdNoise, threshold_of};
+use crate::{Laplace, Scale, ThresholdNumber};
 
 /// Make a measurement that adds Laplace noise to a map and keeps numbers that reach a threshold.
 ///
 /// The keys need not be public: the threshold makes it improbable that a key of only one person is
-/// released. The noise is that of [`make_laplace`](crate::make_laplace): discrete for integers;
-/// continuous for floats, and then rounded to a multiple of `2^k`.
+/// released. [`make_laplace`](crate::make_laplace) adds the same noise. It is discrete for
+/// integers. For floats it is continuous, and the sum is rounded to a multiple of `2^k`.
 ///
 /// # Arguments
 /// * `input` - maps from keys to numbers under the distance of changed keys, the sum of the
@@ -36,14 +34,14 @@ use crate::{Scale, ThresholdMeasure, ThresholdNumber};
 /// from -149 to 127; `threshold` is finite.
 ///
 /// # Postcondition
-/// Any two members at distance at most `d_in` give releases that are `map(d_in)`-close: there is an
-/// event of probability at least `1 - delta` for each, and conditioned on these events their
-/// max-divergence is at most `epsilon`; so they are `(epsilon, delta)`-indistinguishable. The order
-/// in which a release lists its keys depends on the release alone.
+/// Any two members at distance at most `d_in` give releases that are `map(d_in)`-close: for each
+/// there is an event of probability at least `1 - delta`, and conditioned on these events their
+/// max-divergence is at most `epsilon`. So they are `(epsilon, delta)`-indistinguishable. The order
+/// in which a release lists its keys depends only on the released keys and numbers.
 ///
 /// # Map
-/// Of `(l0, l1, linf)`, where `linf` is first lowered to `l1` if it is above `l1`, and both are
-/// rounded down for integers:
+/// Let `d_in = (l0, l1, linf)`. If `linf` is above `l1`, it is first replaced by `l1`. For
+/// integers, `l1` and `linf` are then rounded down. The loss has two parts:
 /// * `epsilon = min(l1, l0 linf) / scale`, rounded up
 /// * `delta = 1 - (1 - p)^l0`, rounded up, where `p = P[Z >= threshold - linf]` is a tail of the
 ///   noise: [`discrete_laplacian_tail`] for integers; for floats [`laplacian_tail`] at
@@ -53,36 +51,38 @@ use crate::{Scale, ThresholdMeasure, ThresholdNumber};
 ///
 /// # Proof
 /// A key with the number 0 is dropped before any noise is drawn, so the release does not
-/// distinguish it from an absent key. Neither does the metric: both count as 0. Let `x`, `y` be two
-/// members without such keys, at distance `(l0, l1, linf)`, where all three bounds hold at once.
-/// Members at distance 0 in any of the three parts are equal, and equal members have equal
-/// distributions. Replacing infinities does not increase any distance between members.
+/// distinguish it from an absent key. The metric does not distinguish them either: both count as 0.
+/// Let `x`, `y` be two members without such keys, at distance `(l0, l1, linf)`, where all three
+/// bounds hold at once. Members at distance 0 in any of the three parts are equal, and equal
+/// members have equal distributions. Replacing infinities does not increase any distance between
+/// members.
 ///
-/// *The events.* Let `E` be the event that, from `x`, no key is released that `y` lacks. There are
-/// at most `l0` such keys. Each has a number of magnitude at most `linf`, because the number
+/// *The events.* Let `E` be the event that the release on `x` has no key that `y` lacks. There are
+/// at most `l0` such keys in `x`. Each has a number of magnitude at most `linf`, because the number
 /// changes to 0; its magnitude is also at most `l1`, and it is an integer if the numbers are
 /// integers. An integer `v <= linf` reaches the threshold `T` if `v + Z >= T`, so only if
 /// `Z >= T - linf`. The release compares by `>=`, and so does the tail, which counts
 /// `Z = T - linf`. A float reaches `T` if the exact sum `v + Z`, rounded to the nearest lattice
-/// point, then to the nearest float, is at least `T`; the decision uses the release itself. Then
-/// the lattice point is at least `T`, or at least the first point above it, provided the lattice is
-/// as coarse as floats are at `T`; it is above the float below `T` in any case; and the sum is at
-/// most `2^k / 2` below the point. For a negative threshold all signs change, and the noise is
-/// symmetric. Noise is independent, so `P[E] >= (1 - p)^l0 >= 1 - delta`. The same holds for `y`
-/// and an event `F`.
+/// point, then to the nearest float, is at least `T`; the decision uses the release itself. The
+/// lattice point is always above the float below `T`. If the lattice is at least as coarse as
+/// floats at `T`, the lattice point is at least the first point that is not below `T`. The sum is
+/// at most `2^k / 2` below the lattice point. For a negative threshold, change all signs; the same
+/// bound holds because the noise is symmetric. Noise is independent, so
+/// `P[E] >= (1 - p)^l0 >= 1 - delta`. The same holds for `y` and an event `F`.
 ///
 /// *The loss.* Given `E`, the release from `x` consists of those common keys whose noisy numbers
-/// reach the threshold. `E` depends on the noise of other keys alone. So this is a function of the
-/// numbers at the common keys, each with its own noise; the same holds for `y` given `F`. The
-/// changes of these numbers add up to at most `l1`, and to at most `l0 linf`, since only `l0` of
-/// them change. By the proof of [`make_laplace`](crate::make_laplace), the max-divergence of both
-/// is at most that divided by the scale, and dropping keys is post-processing.
+/// reach the threshold. `E` depends on the noise of other keys alone. So, given `E`, the release
+/// from `x` is a function of the numbers at the common keys, each with its own noise; the same
+/// holds for `y` given `F`. The changes of these numbers add up to at most `l1`, and to at most
+/// `l0 linf`, since only `l0` of them change. By the proof of
+/// [`make_laplace`](crate::make_laplace), the max-divergence of both is at most that divided by the
+/// scale, and dropping keys is post-processing.
 ///
-/// *Together.* Lower both events to the probability `1 - delta` exactly, by an independent coin.
-/// Then for every set `S` of releases,
-/// `P_x[S] <= delta + (1 - delta) P_x[S | E] <= delta + exp(epsilon) (1 - delta) P_y[S | F]
-/// <= delta + exp(epsilon) P_y[S]` (Bun, Steinke 2016, Section 8, for this kind of approximation;
-/// Korolova, Kenthapadi, Mishra, Ntoulas 2009, and Wilson et al. 2020, for the mechanism).
+/// *Together.* Use an independent coin to lower the probability of both events to exactly
+/// `1 - delta`. Then for every set `S` of releases, `P_x[S] <= delta + (1 - delta) P_x[S | E] <=
+/// delta + exp(epsilon) (1 - delta) P_y[S | F] <= delta + exp(epsilon) P_y[S]` (Bun, Steinke 2016,
+/// Section 8, for this kind of approximation; Korolova, Kenthapadi, Mishra, Ntoulas 2009, and
+/// Wilson et al. 2020, for the mechanism).
 ///
 /// *The order.* Two maps with the same keys may list them in different orders and have different
 /// capacities, depending on the keys that they held before. The release is a new map; its keys are
@@ -94,8 +94,8 @@ use crate::{Scale, ThresholdMeasure, ThresholdNumber};
 ///
 /// # Accuracy
 /// The error of a released number is bounded as for [`make_laplace`](crate::make_laplace), except
-/// with probability `alpha`, for each key that has a number. This says nothing about the set of
-/// released keys: keys with a large noise are released more often.
+/// with probability `alpha`, for each key that has a number. This bound does not hold for the set
+/// of released keys, because keys with a large noise are released more often.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the threshold of floats is negative or not finite, or when `k` is given
@@ -112,15 +112,14 @@ use crate::{Scale, ThresholdMeasure, ThresholdNumber};
 /// use opendp_measurements::{Scale, make_laplace_threshold};
 /// let domain = MapDomain::new(AtomDomain::<String>::default(), AtomDomain::<u32>::default());
 /// let counts = Space::new(domain, L01InfDistance::new(AbsoluteDistance::<u32>::new()))?;
-/// let release: Measurement<_, _, Approximate<MaxDivergence>, _> =
-///     make_laplace_threshold(counts, Scale::new(1.0)?, 5, None)?;
+/// let release = make_laplace_threshold(counts, Scale::new(1.0)?, 5, None)?;
 /// // P[Z >= 4], because a count of 1 and noise of 4 make 5.
 /// assert_eq!(release.map(&(1, 1, 1))?, (1.0, 0.013389804932698453));
 /// let words = HashMap::from([("the".to_owned(), 1000), ("xyzzy".to_owned(), 1)]);
 /// assert!(release.invoke(&words)?.contains_key("the")); // but with probability exp(-995)
 /// # Ok::<(), Error>(())
 /// ```
-pub fn make_laplace_threshold<K, V, Q, MO>(
+pub fn make_laplace_threshold<K, V, Q>(
     input: Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, L01InfDistance<AbsoluteDistance<Q>>>,
     scale: Scale,
     threshold: V,
@@ -129,7 +128,7 @@ pub fn make_laplace_threshold<K, V, Q, MO>(
     Measurement<
         MapDomain<AtomDomain<K>, AtomDomain<V>>,
         L01InfDistance<AbsoluteDistance<Q>>,
-        MO,
+        Approximate<MaxDivergence>,
         HashMap<K, V>,
     >,
 >
@@ -139,31 +138,31 @@ where
     Q: Distance + Number + InfCast<u32>,
     f64: InfCast<Q>,
     i128: InfCast<Q>,
-    MO: ThresholdMeasure<1>,
 {
-    threshold_of::<1, Laplace, _, _, _, _>(input, scale, threshold, k)
+    threshold_of::<1, Laplace, _, _, _>(input, scale, threshold, k)
 }
 
-/// The same constructor, for a type `Q` of the distances that is known only at run time.
+/// The same constructor, for a type `Q` of the distances that is known only at run time, and with
+/// the type argument `MO` that documents may state.
 #[allow(clippy::extra_unused_type_parameters, reason = "it takes those of the typed one")]
 fn laplace_threshold_at<K, V, Q, MO>(
-    input: Parts<K, V, OpenParts<1>>,
+    input: MapSpace<K, V, AnyMapMetric<1>>,
     scale: Scale,
     threshold: V,
     k: Option<i32>,
-) -> Result<Release<K, V, OpenParts<1>, MO>>
+) -> Result<Release<K, V, AnyMapMetric<1>, Approximate<MaxDivergence>>>
 where
     K: HashableAtom,
     V: ThresholdNumber,
-    MO: ThresholdMeasure<1>,
 {
-    threshold_of::<1, Laplace, _, _, _, _>(input, scale, threshold, k)
+    threshold_of::<1, Laplace, _, _, _>(input, scale, threshold, k)
 }
 
 macro_rules! register_at {
     ($($v:ty: $($q:ty),+;)+) => {$(
         register! {
-            "laplace_threshold.rs": make_laplace_threshold via laplace_threshold_at(input, scale, threshold, k = null)
+            "laplace_threshold.rs": make_laplace_threshold via laplace_threshold_at
+                as ["make_laplace_threshold"](input, scale, threshold, k = null)
                 for K in [bool, i32, i64, u32, u64, usize, String], V in [$v], Q in [$($q),+] as AnyNumber,
                     MO in [Approximate<MaxDivergence>] = Approximate<MaxDivergence>;
         }
@@ -175,7 +174,8 @@ register_at! {
     f32: f32, f64; f64: f64;
 }
 
-impl<V: ThresholdNumber> ThresholdNoise<1, V> for Laplace {
+impl ThresholdNoise<1> for Laplace {
+    type Measure = Approximate<MaxDivergence>;
     /// `min(norm, parts change) / scale`.
     fn loss<Q>(parts: u32, norm: Q, change: Q, scale: Scale) -> Result<f64>
     where
@@ -187,13 +187,7 @@ impl<V: ThresholdNumber> ThresholdNoise<1, V> for Laplace {
         let all = Q::inf_cast(parts).and_then(|parts| parts.inf_mul(change)).unwrap_or(norm);
         quotient(if all < norm { all } else { norm }, scale.value())
     }
-    fn tail(scale: Scale, t: f64) -> Result<f64> {
-        match V::LATTICES {
-            Some(_) => laplacian_tail(scale, t),
-            None => discrete_laplacian_tail(scale, t),
-        }
-    }
-    fn accuracy(scale: Scale, k: Option<i32>, alpha: f64) -> Result<f64> {
-        accuracy(scale, k, alpha)
+    fn tail(scale: Scale, t: f64, integers: bool) -> Result<f64> {
+        if integers { discrete_laplacian_tail(scale, t) } else { laplacian_tail(scale, t) }
     }
 }

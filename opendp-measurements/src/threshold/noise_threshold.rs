@@ -8,10 +8,8 @@ use opendp_core::{
     ZeroConcentratedDivergence,
 };
 
-use crate::noise::gaussian::Gaussian;
-use crate::noise::laplace::Laplace;
-use crate::threshold::{OpenParts, Parts, Release, ThresholdMetric, threshold_of};
-use crate::{Scale, ThresholdNumber};
+use crate::threshold::{AnyMapMetric, MapSpace, Release, ThresholdMetric, threshold_of};
+use crate::{Gaussian, Laplace, Scale, ThresholdNumber};
 
 /// A privacy measure that has a mechanism of noise and a threshold on maps under the metric `M`.
 pub trait NoiseThresholdMeasure<K: HashableAtom, V: ThresholdNumber, M>: Measure
@@ -21,7 +19,7 @@ where
     /// Make that mechanism.
     ///
     /// # Errors
-    /// Those of its constructor.
+    /// The errors of its constructor.
     fn make(
         input: Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, M>,
         scale: Scale,
@@ -41,12 +39,12 @@ macro_rules! mechanisms {
             M: ThresholdMetric<$p> + MetricOn<MapDomain<AtomDomain<K>, AtomDomain<V>>>,
         {
             fn make(
-                input: Parts<K, V, M>,
+                input: MapSpace<K, V, M>,
                 scale: Scale,
                 threshold: V,
                 k: Option<i32>,
             ) -> Result<Release<K, V, M, Self>> {
-                threshold_of::<$p, $noise, _, _, _, _>(input, scale, threshold, k)
+                threshold_of::<$p, $noise, _, _, _>(input, scale, threshold, k)
             }
         }
     )*};
@@ -71,22 +69,22 @@ mechanisms! {
 /// * `k` - the exponent of the lattice that float releases lie on. Integers accept only null or 0
 ///
 /// # Precondition
-/// That of [`make_laplace_threshold`](crate::make_laplace_threshold) or
+/// The precondition of [`make_laplace_threshold`](crate::make_laplace_threshold) or
 /// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Postcondition
-/// The measurement is the one that [`make_laplace_threshold`](crate::make_laplace_threshold) or
-/// [`make_gaussian_threshold`](crate::make_gaussian_threshold) makes of the other arguments.
+/// The result is the same as calling [`make_laplace_threshold`](crate::make_laplace_threshold) or
+/// [`make_gaussian_threshold`](crate::make_gaussian_threshold) with the other arguments.
 ///
 /// # Map
-/// That of [`make_laplace_threshold`](crate::make_laplace_threshold) or
+/// The map of [`make_laplace_threshold`](crate::make_laplace_threshold) or
 /// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Proof
 /// Each measure calls the constructor whose loss it states.
 ///
 /// # Errors
-/// Those of [`make_laplace_threshold`](crate::make_laplace_threshold) or
+/// The errors of [`make_laplace_threshold`](crate::make_laplace_threshold) or
 /// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Example
@@ -124,14 +122,14 @@ macro_rules! register_at {
             "noise_threshold.rs": make_noise_threshold
                 (input, output_measure, scale, threshold, k = null)
                 for K in [bool, i32, i64, u32, u64, usize, String], V in [$v],
-                    M in [$(L01InfDistance<AbsoluteDistance<$q>>),+] as OpenParts<1>,
+                    M in [$(L01InfDistance<AbsoluteDistance<$q>>),+] as AnyMapMetric<1>,
                     MO in [Approximate<MaxDivergence>];
         }
         register! {
             "noise_threshold.rs": make_noise_threshold
                 (input, output_measure, scale, threshold, k = null)
                 for K in [bool, i32, i64, u32, u64, usize, String], V in [$v],
-                    M in [$(L02InfDistance<AbsoluteDistance<$q>>),+] as OpenParts<2>,
+                    M in [$(L02InfDistance<AbsoluteDistance<$q>>),+] as AnyMapMetric<2>,
                     MO in [Approximate<ZeroConcentratedDivergence>];
         }
     )+};

@@ -1,4 +1,4 @@
-use opendp_core::{Atom, TheMeasure};
+use opendp_core::{Approximate, Atom, MaxDivergence, TheMeasure, ZeroConcentratedDivergence};
 use proptest::prelude::*;
 
 use super::*;
@@ -7,13 +7,13 @@ use crate::tails::{discrete_laplacian_tail, laplacian_tail};
 use crate::{make_gaussian_threshold, make_laplace_threshold, make_noise_threshold};
 
 type Typed<const P: usize, Q> = L0PInfDistance<P, AbsoluteDistance<Q>>;
-type Parts<const P: usize, K, V, Q> = super::Parts<K, V, Typed<P, Q>>;
+type MapSpace<const P: usize, K, V, Q> = super::MapSpace<K, V, Typed<P, Q>>;
 type Release<const P: usize, K, V, Q, MO> = super::Release<K, V, Typed<P, Q>, MO>;
 
 type Pure = Approximate<MaxDivergence>;
 type Concentrated = Approximate<ZeroConcentratedDivergence>;
 
-fn parts<const P: usize, V: Atom, Q: Distance + Number>() -> Parts<P, u32, V, Q> {
+fn parts<const P: usize, V: Atom, Q: Distance + Number>() -> MapSpace<P, u32, V, Q> {
     let domain = MapDomain::new(AtomDomain::default(), AtomDomain::non_nan());
     Space::new(domain, L0PInfDistance::new(AbsoluteDistance::new())).unwrap()
 }
@@ -133,7 +133,8 @@ fn thresholds_of_integers_may_be_negative_and_of_floats_not() {
     }
 }
 
-/// Return how often a key with this number is released, and six standard deviations.
+/// Return the fraction of keys with this number that are released, and six standard deviations of
+/// this fraction.
 fn rate<const P: usize, V: Copy + Atom, Q: Distance + Number, MO: Measure>(
     release: &Release<P, u32, V, Q, MO>,
     number: V,
@@ -143,7 +144,7 @@ fn rate<const P: usize, V: Copy + Atom, Q: Distance + Number, MO: Measure>(
     let rate = release.invoke(&data).unwrap().len() as f64 / f64::from(keys);
     (rate, 6.0 * (rate * (1.0 - rate) / f64::from(keys)).sqrt())
 }
-/// A key of only one person is released as often as delta states, and not more often.
+/// A key of only one person is released with a probability of at most delta, and not much less.
 #[test]
 fn singletons_are_released_no_more_often_than_delta() {
     for threshold in [4, 5, 6] {
@@ -199,7 +200,7 @@ fn draws_keep_to_the_map_where_keys_come_and_others_change() {
     };
     let claim = laplace(2.0, 3).map(&(2, 2, 1)).unwrap();
     assert!(excess(&laplace(2.0, 3), claim) < 6.0);
-    // The controls: the loss of one of both changes, and no delta.
+    // The controls: the loss for only one of the two changes, and a delta of 0.
     let one = laplace(2.0, 9).map(&(1, 1, 1)).unwrap();
     assert!(6.0 < excess(&laplace(2.0, 3), one));
 }

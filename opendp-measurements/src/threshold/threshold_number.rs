@@ -3,11 +3,11 @@
 use opendp_core::arith::{Directed, InfCast, Number};
 use opendp_core::{Error, Result};
 
-use crate::GaussianNumber;
 use crate::samplers::power_of_two;
+use crate::{Gaussian, Laplace, NoiseNumber};
 
 /// A number that a threshold can be set for.
-pub trait ThresholdNumber: GaussianNumber + Number {
+pub trait ThresholdNumber: NoiseNumber<Laplace> + NoiseNumber<Gaussian> + Number {
     /// Check that releases can be compared with this threshold.
     ///
     /// # Errors
@@ -21,7 +21,7 @@ pub trait ThresholdNumber: GaussianNumber + Number {
     /// exceeds the magnitude of the threshold.
     ///
     /// # Errors
-    /// Those of conversions.
+    /// The errors of conversions.
     fn gap<Q: Number>(threshold: Self, change: Q, k: Option<i32>) -> Result<Option<f64>>
     where
         f64: InfCast<Q>,
@@ -90,10 +90,10 @@ macro_rules! floats {
                 threshold <= self
             }
             /// A release that reaches the threshold is the float nearest to a lattice point, which
-            /// is above the float below the threshold, because rounding keeps the order. Where
-            /// floats are at least as dense as the lattice, its points are floats: then the release
-            /// is at least the threshold, and at least the first lattice point above it. The exact
-            /// sum is at most half a step below that point.
+            /// is above the float below the threshold, because rounding keeps the order. If floats
+            /// are at least as dense as the lattice, its points are floats. Then the release is at
+            /// least the threshold, and at least the first lattice point above the threshold. The
+            /// exact sum is at most half a step below that point.
             fn gap<Q: Number>(threshold: Self, change: Q, k: Option<i32>) -> Result<Option<f64>>
             where
                 f64: InfCast<Q>,
@@ -106,8 +106,8 @@ macro_rules! floats {
                 let k = k.unwrap_or(0);
                 let (step, below) = (power_of_two(k), f64::from(threshold.next_down()));
                 let point = if exact - below <= step {
-                    // Powers of two divide and multiply exactly; if they do not, the threshold is
-                    // the bound.
+                    // Division and multiplication by a power of two are exact, unless they
+                    // overflow. Then use the threshold as the bound.
                     let point = (exact / step).ceil() * step;
                     if point.is_finite() { point.max(exact) } else { exact }
                 } else {

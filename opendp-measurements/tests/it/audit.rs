@@ -1,6 +1,7 @@
-//! Black-box audits: no event, found on some releases and counted on others, breaks what the map
-//! says of the worst pair of data. The same audit refuses each mechanism with half of its noise.
-//! Constructors that call another one, and combinators that add up losses, have no own audit.
+//! Black-box audits. For the worst pair of data, an event is found on some releases and counted on
+//! others. No event may break the claim of the map. The same audit refuses each mechanism with half
+//! of its noise. Constructors that call another one have no audit of their own, and neither have
+//! combinators that add up losses.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -23,12 +24,12 @@ use opendp_measurements::{
 
 /// Releases at each of two data, half of them to find an event and half to count it.
 const DRAWS: usize = 1_000_000;
-/// A mechanism with half of its noise is refused by fewer.
+/// This number of releases is enough to refuse a mechanism with half of its noise.
 const FEW: usize = 100_000;
 /// Standard deviations: a false alarm has probability 1e-9.
 const SIGMAS: f64 = 6.0;
 
-/// What a mechanism claims at an epsilon: the delta, at most.
+/// The claim of a mechanism at an epsilon: delta is at most this.
 trait Claim: Measure {
     fn delta(loss: &Self::Distance, epsilon: f64) -> f64;
     /// The epsilon at which to audit.
@@ -44,7 +45,7 @@ impl Claim for MaxDivergence {
 }
 impl Claim for ZeroConcentratedDivergence {
     /// The optimum over the orders `a` of `exp((a - 1)(a rho - epsilon)) / a (1 - 1 / a)^(a - 1)`
-    /// (Canonne, Kamath, Steinke 2020, Proposition 12), here the least of many.
+    /// (Canonne, Kamath, Steinke 2020, Proposition 12), here the least over many orders.
     fn delta(rho: &f64, epsilon: f64) -> f64 {
         let at = |a: f64| {
             let slack = (a - 1.0) * (a * rho - epsilon) + (a - 1.0) * (-1.0 / a).ln_1p();
@@ -108,7 +109,7 @@ fn excess<DI: Domain, MI: Metric, MO: Measure, R: Carrier>(
         let share = |counts| event.iter().map(|cell| at(counts, cell)).sum::<f64>();
         let (p, q) = (share(counted[0]), share(counted[1]));
         let variance = p * (1.0 - p) + factor * factor * q * (1.0 - q);
-        // One release more or less is no news where there are none.
+        // If a cell has no releases, a difference of one release is not significant.
         let draws = draws as f64 / 2.0;
         let deviation = ((variance + (1.0 + factor * factor) / draws) / draws).sqrt();
         (p - factor * q - delta) / deviation
@@ -149,7 +150,7 @@ fn numbers_with_laplace_noise() {
         Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new()).unwrap();
     let make = |s| make_laplace(integers.clone(), scale(2.0 * s), None);
     audit::<_, _, MaxDivergence, _>(make, (&0, &1), &1, |y| i64::from(*y));
-    // All of a tail is gathered at the end of the type.
+    // Saturation collects a whole tail at the end of the type.
     audit::<_, _, MaxDivergence, _>(make, (&i32::MAX, &(i32::MAX - 2)), &2, |y| i64::from(*y));
     let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
     for k in [None, Some(1)] {
@@ -163,7 +164,7 @@ fn numbers_with_geometric_noise_within_bounds() {
         Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new()).unwrap();
     let make = |s| make_geometric(integers.clone(), scale(2.0 * s), Some(Bounds::new(0, 10)?));
     for pair in [(&0, &1), (&5, &6), (&10, &9), (&-3, &-2)] {
-        // Beyond the bounds two data are one, and half the noise is as good.
+        // Beyond the bounds both data are the same, so half of the noise cannot be refused.
         if *pair.0 < 0 {
             let honest: Measurement<_, _, MaxDivergence, _> = make(1.0).unwrap();
             assert!(excess(&honest, pair, (0.0, 0.0), DRAWS, &|y| *y) < SIGMAS);
@@ -199,8 +200,8 @@ fn whole_profiles_of_noise() {
 #[test]
 fn numbers_with_canonical_noise() {
     let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
-    // Half the noise is the noise for half the distance; its own map says so, so the claim of
-    // the first is audited by hand.
+    // Half of the noise is the noise for half of the distance, and the map of that mechanism states
+    // this. So the claim of the full noise is passed explicitly.
     let make = |d_in| make_canonical_noise(floats.clone(), d_in, (0.7, 0.01)).unwrap();
     let claim = make(1.0).map(&1.0).unwrap();
     assert_eq!(claim, (0.7, 0.01));
@@ -215,7 +216,7 @@ fn vectors_with_noise() {
     audit::<_, _, MaxDivergence, _>(make, (&vec![0, 0], &vec![1, -1]), &2, cell);
     let input = Space::new(VectorDomain::default(), L2Distance::<i32>::new()).unwrap();
     let make = |s| make_gaussian(input.clone(), scale(5.0 * s), None);
-    // Along the line from one to the other.
+    // Cells along the line from one vector to the other.
     let cell = |y: &Vec<i32>| i64::from((3 * y[0] + 4 * y[1]) / 5);
     audit::<_, _, ZeroConcentratedDivergence, _>(make, (&vec![0, 0], &vec![3, 4]), &5, cell);
 }
@@ -231,7 +232,7 @@ fn choices_by_noisy_scores() {
     audit(make, (&vec![0; 2], &vec![-4, 4]), &4, cell);
     let range = || Space::new(VectorDomain::default(), RangeDistance::<i32>::new()).unwrap();
     let make = |s| make_gumbel_max(range(), Temperature::new(2.0 * s)?, Optimize::Min);
-    // Far behind, so that the ratio of the probabilities is near its bound.
+    // One score is far behind, so the ratio of the probabilities is close to its bound.
     audit(make, (&vec![0, 8], &vec![0, 4]), &4, cell);
     let make = |s| make_noisy_top_k(input(), TheMeasure(MaxDivergence), 2, scale(4.0 * s), false);
     audit(make, (&x, &y), &1, |y| (y[0] * 10 + y[1]) as i64);
@@ -303,8 +304,8 @@ fn keys_that_reach_a_threshold() {
     let honest: Measurement<_, _, Approximate<MaxDivergence>, _> = make(1.0).unwrap();
     let (epsilon, delta) = honest.map(&(1, 1, 1)).unwrap();
     assert!(excess(&honest, (&x, &y), (epsilon, delta), DRAWS, &cell) < SIGMAS);
-    // Less noise releases a single key less often: the control has twice the noise, and another a
-    // threshold that is lower by one.
+    // With less noise, a single key is released less often. So one control has twice the noise.
+    // Another control has a threshold that is lower by one.
     let twice: Measurement<_, _, Approximate<MaxDivergence>, _> = make(2.0).unwrap();
     assert!(excess(&twice, (&x, &y), (epsilon, delta), FEW, &cell) > SIGMAS);
     let low: Measurement<_, _, Approximate<MaxDivergence>, _> =
@@ -315,7 +316,7 @@ fn keys_that_reach_a_threshold() {
     let honest: Measurement<_, _, Approximate<ZeroConcentratedDivergence>, _> =
         make(2.0, 6).unwrap();
     let (_, delta) = honest.map(&(1, 1, 1)).unwrap();
-    // A key that only one of the data has is an event of its own, at every epsilon.
+    // If only one of the data has a key, the release of this key is an event for every epsilon.
     let released = |y: &HashMap<i32, i32>| i64::from(!y.is_empty());
     assert!(excess(&honest, (&x, &y), (0.0, delta), DRAWS, &released) < SIGMAS);
     let low: Measurement<_, _, Approximate<ZeroConcentratedDivergence>, _> = make(2.0, 5).unwrap();

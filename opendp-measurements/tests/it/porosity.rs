@@ -1,5 +1,5 @@
-//! The bits of a float release do not tell which of two data it came from (Mironov 2012; Haney and
-//! others 2022).
+//! The bits of a float release do not reveal from which of two data it was drawn (Mironov 2012;
+//! Haney and others 2022).
 
 use std::collections::HashMap;
 
@@ -20,13 +20,14 @@ fn last_bit(y: f64) -> Option<i32> {
     };
     (mantissa != 0).then(|| exponent - 1075 + mantissa.trailing_zeros() as i32)
 }
-/// By how many standard deviations the law of the last bit, among releases of a magnitude from half
-/// the window to the window, differs between the first datum and another, at worst.
+/// Compare the law of the last bit between the first datum and each other one, among releases of a
+/// magnitude from half of the window to the window. Return the largest difference in standard
+/// deviations.
 ///
-/// In such a range all floats have the same spacing, so that their last bits tell nothing of the
-/// magnitude, which may well depend on the data.
+/// In such a range all floats have the same spacing. So their last bits do not reveal the
+/// magnitude, which may depend on the data.
 ///
-/// Of the likely exponents each is compared, and so is the share of releases off each grid `2^g`,
+/// Each likely exponent is compared. So is the share of releases that are not on the grid `2^g`,
 /// which is the share of exponents below `g`.
 fn leaks(window: f64, data: &[f64], release: &mut dyn FnMut(f64) -> f64) -> f64 {
     // The law of the coarsest bits depends on where in the window a release is.
@@ -137,7 +138,7 @@ fn a_release_is_a_point_of_its_lattice_wherever_the_data_is() -> Result<()> {
                 }
             }
         }
-        // Equal, so that a check against the next coarser grid fails.
+        // The exponents are equal, so a check against the next coarser grid fails.
         assert_eq!(finest, exponent, "scale {scale}, k {k:?}");
         // Nothing is charged for rounding, because the noise is added before.
         let loss = laplace.map(&1.0)?;

@@ -1,4 +1,5 @@
-//! What is offered by name: the signatures, and that they make what the typed functions make.
+//! Constructors by name: their signatures, and that they give the same results as the typed
+//! functions.
 
 mod combinators;
 mod mechanisms;
@@ -51,7 +52,7 @@ fn single(name: &str) -> Offer {
     assert_eq!(all.len(), 1, "{name}");
     all.remove(0)
 }
-/// The one signature under a name that takes some arguments and makes what has a text in its type.
+/// The one signature under a name that takes some arguments, and whose result type contains a text.
 fn fitting(name: &str, args: &Args, made: &str) -> Offer {
     let fits = |offer: &Offer| offer.fits(args) && offer.output().contains(made);
     let mut all: Vec<Offer> = named(name).into_iter().filter(fits).collect();

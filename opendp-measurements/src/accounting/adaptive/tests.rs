@@ -112,7 +112,7 @@ fn amounts_add_up_to_the_budget() {
     account.charge(&gaussian(&room.mu_squared, &room.delta)).unwrap();
     assert!(exact(0.89) < account.left().unwrap().0);
 }
-/// Compose what was released by an account that knows nothing of filters.
+/// Compose the releases in an account without filters.
 fn composed(losses: &[AdaptiveLoss]) -> f64 {
     let (mut account, mut delta) = (Account::new(), 0.0);
     for loss in losses {
@@ -157,7 +157,7 @@ fn releases_of_all_kinds_stay_within_the_budget_of_an_independent_account() {
         let (epsilon, spent) = account.spent().unwrap();
         assert!(epsilon <= exact(1.000_002) && spent <= exact(DELTA * (1.0 + 1e-9)));
     }
-    // The control: the same losses once more exceed it.
+    // The control: if the same losses are added a second time, their composition exceeds `DELTA`.
     let mut account = account(Some(4));
     let mut losses = Vec::new();
     for place in 0..4 {

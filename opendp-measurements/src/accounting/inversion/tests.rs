@@ -1,13 +1,25 @@
 //! Transforms against their definition, and sums of waves against grids and exact values.
 
+use super::super::normal_mass::upper_tail;
 use super::super::{
-    Account, BoundedRangePair, Buckets, Certified, DiscreteLaplacePair, GaussianPair, Grid,
-    LaplacePair, PrivatePair, SampledGaussianPair, gaussian_delta,
+    Account, BoundedRangePair, Buckets, Certified, CurvePair, DiscreteLaplacePair, GaussianPair,
+    Grid, LaplacePair, PrivatePair, SampledGaussianPair, SampledLaplacePair, gaussian_delta,
+    gaussian_epsilon,
 };
 use super::*;
 
 fn sampled(mu: f64, rate: f64, removed: bool) -> SampledGaussianPair {
     SampledGaussianPair { mu, rate, removed }
+}
+fn sampled_laplace(epsilon: f64, rate: f64, removed: bool) -> SampledLaplacePair {
+    SampledLaplacePair { epsilon, rate, removed }
+}
+/// Gaussian noise, known only by its profile.
+fn curve(mu: f64) -> CurvePair {
+    CurvePair::new(mu * (mu / 2.0 + 9.5), move |epsilon| {
+        let (low, high) = (epsilon / mu - mu / 2.0, epsilon / mu + mu / 2.0);
+        (upper_tail(low) - exp(epsilon) * upper_tail(high)).max(1e-20) * (1.0 + 1e-9)
+    })
 }
 fn pairs() -> Vec<Arc<dyn DominatingPair>> {
     vec![
@@ -21,6 +33,10 @@ fn pairs() -> Vec<Arc<dyn DominatingPair>> {
         Arc::new(sampled(0.1, 0.3, true)),
         Arc::new(sampled(2.5, 0.1, false)),
         Arc::new(sampled(2.5, 0.999, true)),
+        Arc::new(sampled_laplace(1.0, 0.1, true)),
+        Arc::new(sampled_laplace(0.2, 0.5, false)),
+        Arc::new(sampled_laplace(1.0, 0.01, false)),
+        Arc::new(curve(0.5)),
         Arc::new(PrivatePair { epsilon: 0.3, delta: 0.0 }),
         Arc::new(DiscreteLaplacePair { sensitivity: 1, scale: 5.0 }),
         Arc::new(DiscreteLaplacePair { sensitivity: 3, scale: 2.0 }),
@@ -241,7 +257,7 @@ fn a_thousand_different_scales_need_a_bounded_number_of_waves() {
     assert!(Inversion::of(&parts, Target::Delta(1e-6), 1e-4).is_none());
     let sum = Inversion::smoothed(&parts, Target::Delta(1e-6), 1e-4).unwrap();
     assert!(sum.waves.len() < 4096, "{}", sum.waves.len());
-    // No grid of a thousand pairs is composed: the value is that of the waves.
+    // No grid of a thousand pairs is composed: the value comes from the waves.
     let account = parts.iter().fold(Account::new(), |all, part| all.with(part.0.clone(), 1));
     let found = account.epsilon_above(1e-6).unwrap();
     assert!(sum.delta_above(found) <= 1e-6 && 1e-6 < sum.delta_above(found * (1.0 - 1e-9)));
@@ -267,5 +283,114 @@ fn a_smoothed_sum_is_a_bound_within_a_tenth_of_a_percent() {
             assert!(delta <= at(exact.lower * (1.0 - 1e-9)), "{delta} {exact:?}");
             assert!(at(exact.upper * 1.001) <= delta, "{delta} {exact:?}");
         }
+    }
+}
+/// Return the smoothed sum that answers, and the answer of an account of the same parts.
+fn answer(parts: &[(Arc<dyn DominatingPair>, u64)], delta: f64) -> (Inversion, f64) {
+    let sum = Inversion::smoothed(parts, Target::Delta(delta), 1e-4).unwrap();
+    let account = parts.iter().fold(Account::new(), |all, part| all.with(part.0.clone(), 1));
+    // No grid is composed: the value is that of the waves, in the worse direction.
+    let found = account.epsilon_above(delta).unwrap();
+    assert!(sum.delta_above(found) <= delta);
+    (sum, found)
+}
+#[test]
+fn a_thousand_different_samples_need_a_bounded_number_of_waves() {
+    for removed in [true, false] {
+        let gaussian = |scale: f64| -> Arc<dyn DominatingPair> {
+            Arc::new(sampled(20.0 / scale, 0.0005 * scale, removed))
+        };
+        let laplace = |scale: f64| -> Arc<dyn DominatingPair> {
+            Arc::new(sampled_laplace(20.0 / scale, 0.0005 * scale, removed))
+        };
+        for parts in [many(gaussian, 1000), many(laplace, 1000)] {
+            let (sum, _) = answer(&parts, 1e-6);
+            // One by one, only the waves of the smoothing. The control: before, each wave was the
+            // sum over hundreds of outputs, for each of a thousand pairs at each frequency.
+            assert!(sum.waves.len() < 2048, "{}", sum.waves.len());
+            let (one_by_one, gathered) = sum.work;
+            assert!(one_by_one < 2048 && 1000 <= gathered, "{one_by_one} {gathered}");
+            assert!(gathered < 200_000, "{gathered}");
+        }
+    }
+}
+#[test]
+fn many_different_samples_are_bounded_within_a_tenth_of_a_percent() {
+    for removed in [true, false] {
+        let gaussian = |i: usize| -> Arc<dyn DominatingPair> {
+            Arc::new(sampled(0.5 + 0.1 * i as f64, 0.02, removed))
+        };
+        let laplace = |i: usize| -> Arc<dyn DominatingPair> {
+            Arc::new(sampled_laplace(1.0, 0.02 + 0.03 * i as f64, removed))
+        };
+        let of = |pair: &dyn Fn(usize) -> Arc<dyn DominatingPair>| (0..4).map(pair).collect();
+        let kinds: [Vec<Arc<dyn DominatingPair>>; 2] = [of(&gaussian), of(&laplace)];
+        for kinds in kinds {
+            // Four kinds are composed on a grid. Their releases are parts of their own here.
+            let one = |all: Account, pair: &Arc<dyn DominatingPair>| {
+                all.with(Arc::new(OneWay(Arc::new(OnGrid(pair.clone())))), 25)
+            };
+            let account = kinds.iter().fold(Account::new(), one);
+            let parts: Vec<_> = (0..100).map(|i| (kinds[i % 4].clone(), 1)).collect();
+            for delta in [1e-4, 1e-7] {
+                let exact = account.epsilon(delta).unwrap();
+                let sum = Inversion::smoothed(&parts, Target::Delta(delta), 1e-4);
+                let sum = sum.unwrap_or_else(|| panic!("{delta} {kinds:?}"));
+                let at = |epsilon: f64| sum.delta_above(epsilon);
+                assert!(0 < sum.work.1);
+                assert!(delta <= at(exact.lower * (1.0 - 1e-9)), "{delta} {exact:?}");
+                assert!(at(exact.upper * 1.001) <= delta, "{delta} {exact:?}");
+            }
+        }
+    }
+}
+#[test]
+fn a_hundred_different_curves_need_a_bounded_number_of_waves_and_are_tight() {
+    let mu = |i: usize| 0.1 + 0.002 * i as f64;
+    let parts: Vec<(Arc<dyn DominatingPair>, u64)> =
+        (0..100).map(|i| (Arc::new(curve(mu(i))) as Arc<dyn DominatingPair>, 1)).collect();
+    // The control: without smoothing there is no bound of the high frequencies.
+    assert!(Inversion::of(&parts, Target::Delta(1e-6), 1e-4).is_none());
+    let (sum, found) = answer(&parts, 1e-6);
+    let (one_by_one, gathered) = sum.work;
+    assert!(one_by_one < 2048 && gathered < 50_000, "{one_by_one} {gathered}");
+    let all = (0..100).map(|i| mu(i) * mu(i)).sum::<f64>().sqrt();
+    let exact = gaussian_epsilon(all, 1e-6).unwrap();
+    assert!(exact.lower <= found && found <= 1.001 * exact.upper, "{found} {exact:?}");
+}
+#[test]
+fn a_high_tilt_of_an_added_record_takes_few_terms() {
+    let tilted = sampled(0.8, 0.02, false).tilted(500.0, 10.0).unwrap();
+    let atoms = tilted.listed().unwrap().atoms.len();
+    assert!((100..800).contains(&atoms), "{atoms}");
+    // At most the largest loss, which is that of all outputs without the record.
+    let (log, error) = tilted.log();
+    assert!(log <= -500.0 * (-0.02f64).ln_1p() + error && 0.0 < log && error < 1e-9, "{log}");
+}
+/// The releases reveal everything with a small probability: it is part of delta.
+#[test]
+fn a_sum_of_curves_counts_what_they_reveal() {
+    let revealing = |i: usize| {
+        let most = 0.1 + 0.001 * i as f64;
+        let delta = move |e: f64| if e < most { 1e-8 - ((e - most) / 2.0).exp_m1() } else { 1e-8 };
+        Arc::new(CurvePair::new(1.0, delta)) as Arc<dyn DominatingPair>
+    };
+    let parts: Vec<_> = (0..80).map(|i| (revealing(i), 1)).collect();
+    let sum = Inversion::smoothed(&parts, Target::Delta(1e-5), 1e-4).unwrap();
+    let all = 80e-8;
+    assert!(all * (1.0 - 1e-6) <= sum.infinite && sum.infinite <= all * (1.0 + 1e-6));
+    assert!(all <= sum.delta_above(sum.expected + 100.0 * f64::EPSILON));
+    let (high, low) = (sum.delta_above(sum.expected), sum.delta_below(sum.expected));
+    assert!(all * 0.999 < high - low, "{high} {low}");
+}
+/// A pair in one direction only.
+#[derive(Debug)]
+struct OneWay(Arc<dyn DominatingPair>);
+impl DominatingPair for OneWay {
+    fn range(&self, tail: f64) -> (f64, f64) {
+        self.0.range(tail)
+    }
+    fn buckets(&self, grid: &Grid) -> Buckets {
+        self.0.buckets(grid)
     }
 }

@@ -86,7 +86,7 @@ fn thousands_of_noises_are_rounded_to_nearly_nothing() {
         let fewer = sum_of(&[term(Noise::laplace, 1.0).times(n * 99 / 100)], alpha).unwrap();
         assert!(!certain(fewer, exact, by), "{n} {alpha}: {fewer}");
     }
-    // Integers on no common lattice, against the same on one.
+    // Compare integers without a common lattice with integers on one.
     let other = Weight::new((1 << 41) + 1, 1 << 42).unwrap();
     let sum = |weight: Weight| {
         let halves = term(Noise::discrete_laplace, 6.0).weighted(weight).times(300);
@@ -143,7 +143,7 @@ fn integers_have_the_least_bound_there_is() {
         }
     }
 }
-/// The least bound on a sum of positive parts, on either side, of noise of scale 5 and 2.5.
+/// The least bound on a sum of positive parts, on either side, for noise of scales 5 and 2.5.
 fn cut_exactly(many: usize, alpha: f64) -> f64 {
     let reach = 2000;
     let positive = |weight: i64| {
@@ -172,8 +172,8 @@ fn noises_that_are_cut_off_may_all_be_on_one_side() {
         assert!(alpha < 0.01 || sum_of(&uncut, alpha).unwrap() < 0.9 * exact);
         assert!(found < 0.8 * together(&terms, alpha).unwrap(), "{alpha}: {found}");
     }
-    // One release has the quantiles of its noise, and the largest of all releases those of all
-    // noises.
+    // One release has the quantiles of its noise. The largest error of all releases has the
+    // quantiles of the largest of all noises.
     let one = sum_of(&[cut], 0.05).unwrap();
     assert_eq!(one, Noise::discrete_laplace(scale(5.0)).quantile(0.05).unwrap());
     let largest = [uncut[0], cut.times(10)].map(|term| largest_of(&[term], 0.05).unwrap());

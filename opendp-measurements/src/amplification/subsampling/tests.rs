@@ -4,7 +4,9 @@ use opendp_core::{
 };
 
 use super::*;
-use crate::{LaplaceLoss, Scale, make_composition, make_gaussian_in, make_laplace_in};
+use crate::{Laplace, NoiseLoss, Scale, make_composition, make_gaussian_in, make_laplace_in};
+
+mod refusals;
 
 type Bits = VectorDomain<AtomDomain<i32>>;
 
@@ -33,12 +35,13 @@ impl Fold<Vec<i32>, i32> for Total {
         Ok(total as i32)
     }
 }
-/// Add noise of the scale 1 to the sum of rows, each of which moves it by `by` in the metric.
+/// Add noise of scale 1 to the sum of the rows. One unit of distance changes the sum by at most
+/// `by`.
 fn noisy<M, MO>(domain: Bits, metric: M, by: i32) -> Measurement<Bits, M, MO, i32>
 where
     M: MetricOn<Bits> + Metric<Distance = u32>,
     MO: Measure + Default,
-    AbsoluteDistance<i32>: LaplaceLoss<MO>,
+    AbsoluteDistance<i32>: NoiseLoss<Laplace, MO>,
 {
     let sum = Transformation::new(
         Space::new(domain, metric).unwrap(),
@@ -49,7 +52,8 @@ where
     sum.then(|sums| make_laplace_in(sums, Scale::new(1.0)?, None)).unwrap()
 }
 
-/// The law of a sum of some of the rows with noise of scale 1, from -60 to 60.
+/// The probabilities of the values from -60 to 60 of a noisy sum: the sum of a random subset of the
+/// rows, plus noise of scale 1.
 fn law(rows: &[i32], chosen: impl Fn(usize) -> f64) -> Vec<f64> {
     let mut law = vec![0.0; 121];
     let whole = (1.0 - (-1.0_f64).exp()) / (1.0 + (-1.0_f64).exp());
@@ -184,7 +188,8 @@ fn poisson_samples_of_data_of_one_size_bound_replaced_records_exactly() {
             twice <= found + 1e-12 && found <= twice * 1.001 + 1e-7,
             "{epsilon}: {twice} {found}"
         );
-        // One added record loses too little, and two added or removed records lose too much.
+        // The loss at one added record is too small, and the loss at two added or removed records
+        // is too large.
         let [less, more] = [1, 2].map(|d_in| added.map(&d_in).unwrap().delta(epsilon).unwrap());
         tight += u32::from(less < exact && exact * 1.01 < more);
     }
@@ -201,14 +206,14 @@ fn pure_losses_of_a_replaced_record_are_those_of_the_worst_pair() {
     let (x, y) = (poisson(&[1], 0.3), poisson(&[-1], 0.3));
     let exact = x.iter().zip(&y).map(|(p, q)| (p / q).ln().abs()).fold(0.0, f64::max);
     assert!(exact <= found * (1.0 + 1e-9) && found <= exact * (1.0 + 1e-9), "{exact} {found}");
-    // One removed and one added cost more.
+    // One removed and one added record have a larger loss.
     assert!(found < 0.9 * (0.51 * 2_f64.exp_m1()).ln_1p());
     assert_eq!((of(1).map(&0).unwrap(), of(1).map(&3).unwrap()), (0.0, found));
     assert!(of(1).map(&4).unwrap() <= 2.0 * found * (1.0 + 1e-12));
     let pairs = <Approximate<MaxDivergence> as AmplifiableMeasure>::amplified_by_replacement;
     let (epsilon, delta) = pairs(0.3, &(1.0, 1e-6), &(2.0, 2e-6)).unwrap();
     assert!(epsilon == found && (delta - 6e-7).abs() < 1e-18, "{epsilon} {delta}");
-    // If nothing more is known of the added record, it counts like the replaced one.
+    // If the loss at an added record is unknown, the loss at a replaced record is used.
     let (epsilon, _) = pairs(0.3, &(f64::INFINITY, 0.0), &(2.0, 0.0)).unwrap();
     assert!((epsilon - (0.3 * 2_f64.exp_m1()).ln_1p()).abs() < 1e-12);
 }
@@ -255,7 +260,7 @@ fn pure_losses_shrink_by_the_formula_and_groups_cost_at_most_their_number() {
     assert_eq!(pure(1.0).map(&3).unwrap(), 3.0);
     let three = ((1.0 - 0.9_f64.powi(3)) * 3_f64.exp_m1()).ln_1p();
     assert!(near(pure(0.1).map(&3).unwrap(), three.min(3.0 * one)));
-    // At every rate, the loss at two records is at least that of the worst pair.
+    // At every rate, the loss at two records is at least the loss of the worst pair.
     for rate in [0.01, 0.5, 0.99] {
         let (x, y) = (poisson(&[1, 1], rate), poisson(&[], rate));
         let exact = x.iter().zip(&y).map(|(p, q)| (p / q).ln().abs()).fold(0.0, f64::max);
@@ -371,106 +376,4 @@ fn wrong_arguments_are_named() {
     assert_eq!(make_fixed_size_subsampling(any, 2).unwrap_err().kind(), "MakeMeasurement");
     let replaced = told(bits().with_size(2), ChangeOneDistance).erase();
     assert!(AnyMetric::changed(replaced.input().metric(), &AnyDistance::new(1_u32)).is_err());
-}
-#[test]
-fn a_loss_to_the_order_of_records_is_not_hidden_by_a_sample() {
-    fn with<MO: Measure + Default>(
-        domain: Bits,
-        loss: impl Fn(u32) -> MO::Distance + Send + Sync + 'static,
-    ) -> Measurement<Bits, SymmetricDistance, MO, i32> {
-        Measurement::new(
-            Space::new(domain, SymmetricDistance).unwrap(),
-            MO::default(),
-            Function::map(|rows: &Vec<i32>| Ok(rows.first().copied().unwrap_or(0))),
-            PrivacyMap::new(move |d_in: &u32| Ok(loss(*d_in))),
-        )
-    }
-    fn check<MO: AmplifiableMeasure + Default>(
-        right: fn(u32) -> MO::Distance,
-        wrong: fn(u32) -> MO::Distance,
-    ) {
-        assert!(make_poisson_subsampling(with::<MO>(bits(), right), 0.5, None).is_ok());
-        let two = || bits().with_size(2);
-        assert!(make_fixed_size_subsampling(with::<MO>(two(), right), 3).is_ok());
-        for error in [
-            make_poisson_subsampling(with::<MO>(bits(), wrong), 0.5, None).err(),
-            make_poisson_subsampling(with::<MO>(bits(), wrong), 0.5, Some(9)).err(),
-            make_fixed_size_subsampling(with::<MO>(two(), wrong), 3).err(),
-            crate::make_population_amplification(with::<MO>(two(), wrong), 3).err(),
-        ] {
-            let error = error.unwrap();
-            assert!(error.kind() == "MakeMeasurement", "{error}");
-            assert!(error.to_string().contains("distance 0"), "{error}");
-        }
-    }
-    check::<MaxDivergence>(f64::from, |d| f64::from(d) + 1.0);
-    fn none_at_0(d: u32) -> f64 {
-        if d == 0 { 0.0 } else { 1e-6 }
-    }
-    check::<Approximate<MaxDivergence>>(
-        |d| (f64::from(d), none_at_0(d)),
-        |d| (f64::from(d) + 1.0, 1e-6),
-    );
-    check::<SmoothedMaxDivergence>(
-        |d| PrivacyProfile::from_points(vec![(f64::from(d), none_at_0(d))]),
-        |d| PrivacyProfile::from_points(vec![(f64::from(d) + 1.0, 1e-6)]),
-    );
-    // Only a delta.
-    check::<Approximate<MaxDivergence>>(|d| (0.0, none_at_0(d)), |d| (f64::from(d), 1e-6));
-    check::<SmoothedMaxDivergence>(
-        |d| PrivacyProfile::from_points(vec![(0.0, none_at_0(d))]),
-        |d| PrivacyProfile::from_points(vec![(f64::from(d), 1e-6)]),
-    );
-}
-/// The map was `(0, 1e-6)` at 0 and `(1.04, 1e-8)` at 1, where the data may also be at distance 0.
-#[test]
-fn a_delta_that_is_lost_at_distance_0_is_refused() {
-    let counts = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
-    let rows = Space::new(bits(), SymmetricDistance).unwrap();
-    let count = Transformation::new(
-        rows,
-        counts,
-        Function::map(|rows: &Vec<i32>| Ok(rows.len() as f64)),
-        StabilityMap::new(|d_in: &u32| Ok(f64::from(*d_in))),
-    );
-    let noisy = count.then(|n| crate::make_gaussian(n, crate::Scale::new(1.0)?, None)).unwrap();
-    let profile = crate::make_zCDP_to_approxDP(noisy).unwrap();
-    let early = crate::make_fix_delta(profile.clone(), 1e-6).unwrap();
-    assert_eq!(early.map(&0).unwrap(), (0.0, 1e-6));
-    let error = make_poisson_subsampling(early, 0.01, None).unwrap_err();
-    assert!(error.kind() == "MakeMeasurement" && error.to_string().contains("distance 0"));
-    // The control: a delta that is fixed after sampling holds at every distance.
-    let sampled = make_poisson_subsampling(profile, 0.01, None).unwrap();
-    let late = crate::make_fix_delta(sampled, 1e-8).unwrap();
-    let losses = [0, 1, 2].map(|d| late.map(&d).unwrap());
-    assert!(losses.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1));
-}
-#[test]
-fn states_of_samples_of_another_rate_are_refused() {
-    let sample = |rate| {
-        let noisy: Measurement<_, _, SmoothedMaxDivergence, _> =
-            noisy(bits(), SymmetricDistance, 1);
-        make_poisson_subsampling(noisy, rate, None).unwrap()
-    };
-    let bytes = sample(0.1).start().unwrap().to_bytes().unwrap();
-    assert!(sample(0.1).function().resume(&bytes).is_ok());
-    assert!(sample(0.1_f64.next_up()).function().resume(&bytes).is_err());
-    let whole: Measurement<_, _, SmoothedMaxDivergence, _> = noisy(bits(), SymmetricDistance, 1);
-    assert!(whole.function().resume(&bytes).is_err());
-}
-#[test]
-fn maps_do_not_fall_after_a_distance_that_no_data_of_one_size_have() {
-    let sized = |size| noisy::<_, MaxDivergence>(bits().with_size(size), SymmetricDistance, 1);
-    let fixed = make_fixed_size_subsampling(sized(10), 1000).unwrap();
-    let any = noisy::<_, MaxDivergence>(bits(), SymmetricDistance, 1);
-    let poisson = make_poisson_subsampling(any, 0.01, Some(1000)).unwrap();
-    for made in [fixed, poisson] {
-        let losses: Vec<f64> = (0..12).map(|d| made.map(&d).unwrap()).collect();
-        assert!(losses.is_sorted(), "{losses:?}");
-        // One replaced record is at distance 2.
-        assert_eq!((losses[1], losses[3]), (0.0, losses[2]));
-    }
-    let any = noisy::<_, SmoothedMaxDivergence>(bits(), SymmetricDistance, 1);
-    let poisson = make_poisson_subsampling(any, 0.01, Some(1000)).unwrap();
-    assert_eq!(poisson.map(&1).unwrap().delta(0.0), Ok(0.0));
 }

@@ -89,7 +89,7 @@ fn renyi_losses_are_planned_at_the_orders_of_their_parts() {
     let plan = plan(RenyiDivergence, vec![linear(0.5), linear(0.25)]);
     let total = plan.map(&1).unwrap();
     assert_eq!(total.epsilon(2.0).unwrap(), 1.5);
-    // Between orders the bound is the larger one, since questions are compared only at these
+    // Between two orders the larger bound applies, because questions are compared only at these
     // orders.
     assert_eq!(total.epsilon(2.25).unwrap(), 0.75 * 2.5);
     let session = plan.invoke(&7).unwrap();

@@ -44,7 +44,7 @@ impl<T: Atom> Parts<T> {
     /// Make a part for each of the given values; rows with other values are left out.
     ///
     /// # Errors
-    /// `MakeMeasurement` when a value occurs twice, or does not equal itself, as NaN.
+    /// `MakeMeasurement` when a value occurs twice, or when a value is not equal to itself (NaN).
     pub fn categories(categories: Vec<T>) -> Result<Self> {
         let written = json!({"categories": categories.to_json()});
         let places = sorted(categories.len(), &|i, j| order(&categories[i], &categories[j]));
@@ -57,8 +57,8 @@ impl<T: Atom> Parts<T> {
         };
         Ok(Parts { place: Arc::new(place), count, written })
     }
-    /// Make a part for the rows below the first edge, a part from each edge up to the next, which
-    /// is not included, and a part for the rows from the last edge on. NaN is in no part.
+    /// Make a part for the rows below the first edge, a part from each edge up to but not including
+    /// the next edge, and a part for the rows from the last edge on. NaN is in no part.
     ///
     /// # Errors
     /// `MakeMeasurement` unless the edges increase.

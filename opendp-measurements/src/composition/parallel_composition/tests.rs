@@ -63,12 +63,13 @@ fn ten_tenths_of_parts_are_one() {
 }
 #[test]
 fn looks_at_all_splits() {
-    // Any change to a part loses 1, whatever its size: then splits are worst.
+    // Any change to a part loses 1, whatever its size. Then the worst case splits the changes among
+    // parts.
     let members = vec![costing(&[0.0, 1.0, 1.0, 1.0]); 2];
     let parts = make_parallel_composition(rows(), last_digit(), members).unwrap();
     let losses = [0, 1, 2, 3].map(|d| parts.map(&d).unwrap());
     assert_eq!(losses, [0.0, 1.0, 2.0, 2.0]);
-    // A map may decrease; a bound for fewer rows also applies to the split.
+    // A map may decrease. Then a split with fewer rows in a part may be worse.
     let members = vec![costing(&[0.0, 2.0, 1.0]), costing(&[0.0, 0.5, 0.25])];
     let parts = make_parallel_composition(rows(), last_digit(), members).unwrap();
     assert_eq!(parts.map(&2).unwrap(), 2.5);
@@ -136,7 +137,7 @@ fn refuses_spaces_in_which_a_row_is_in_two_parts() {
     let error = make_parallel_composition(other, last_digit(), vec![laplace(1.0)]).unwrap_err();
     assert!(error.kind() == "DomainMismatch" && error.to_string().contains("[0]"));
 }
-/// Each reveals the order of its part: five of them reveal five times as much.
+/// Each member reveals the order of its part. Five members reveal five times as much.
 #[test]
 fn members_that_lose_something_to_the_order_of_rows_are_refused() {
     let odd = Space::new(AtomDomain::default(), opendp_core::DiscreteDistance).unwrap();

@@ -15,6 +15,8 @@ use crate::{
     make_gaussian, make_laplace,
 };
 
+mod threads;
+
 type Numbers = AtomDomain<i32>;
 type Change = AbsoluteDistance<i32>;
 type Talk<MO> = Session<Numbers, Change, MO>;
@@ -71,7 +73,8 @@ fn tenths(count: u32) -> Exact {
 }
 #[test]
 fn any_order_of_tenths_fits_into_one() {
-    // 0.1, 0.2, 0.4 and three tenths, which no Laplace scale gives: exactly, or in three steps.
+    // 0.1, 0.2, 0.4 and three tenths. No Laplace scale gives three tenths, so it is stated exactly,
+    // or reached in three steps.
     let questions = [laplace(10.0), laplace(5.0), laplace(2.5), costing_exactly(tenths(3))];
     for code in 0..256_usize {
         let order = [code % 4, code / 4 % 4, code / 16 % 4, code / 64];
@@ -292,109 +295,6 @@ fn erased_questions_are_answered_too() {
     let opened = filter.invoke(&AnyValue::new(7)).unwrap();
     opened.downcast_ref::<Talk<MaxDivergence>>().unwrap().ask(&laplace(2.0)).unwrap();
 }
-/// The spending of threads from a budget of 100 twentieths.
-struct Spending {
-    /// The number of questions that the session itself answered.
-    answered: usize,
-    /// The filters of four twentieths that it opened, each with its number of answered questions.
-    opened: Vec<(Talk<MaxDivergence>, usize)>,
-}
-impl Spending {
-    fn twentieths(&self) -> usize {
-        self.answered + 4 * self.opened.len()
-    }
-}
-/// Let 16 threads spend: by their own questions, through inner filters that they open, and through
-/// filters that other threads opened.
-fn spend(session: &Talk<MaxDivergence>, seed: u64) -> Spending {
-    let unit = 0.05;
-    let answered = AtomicUsize::new(0);
-    let shared = std::sync::Mutex::new(Vec::<(Talk<MaxDivergence>, Arc<AtomicUsize>)>::new());
-    std::thread::scope(|scope| {
-        for thread in 0..16_u64 {
-            let (answered, shared) = (&answered, &shared);
-            scope.spawn(move || {
-                let mut draw = opendp_core::random::Seeded::<64>::new(seed * 16 + thread);
-                let one = costing_exactly(format!("{unit}").parse().unwrap());
-                for _ in 0..STEPS {
-                    let word = draw.word().unwrap();
-                    match word % 4 {
-                        0 => {
-                            if let Ok(inner) = session.ask(&filter(MaxDivergence, 4.0 * unit)) {
-                                shared.lock().unwrap().push((inner, Arc::default()));
-                            }
-                        }
-                        1 => {
-                            if session.ask(&one).is_ok() {
-                                answered.fetch_add(1, Ordering::SeqCst);
-                            }
-                        }
-                        _ => {
-                            let found = {
-                                let all = shared.lock().unwrap();
-                                let place = word as usize / 4 % all.len().max(1);
-                                all.get(place).cloned()
-                            };
-                            if let Some((inner, count)) = found
-                                && inner.ask(&one).is_ok()
-                            {
-                                count.fetch_add(1, Ordering::SeqCst);
-                            }
-                        }
-                    }
-                }
-            });
-        }
-    });
-    let opened = shared.into_inner().unwrap().into_iter();
-    let opened = opened.map(|(inner, count)| (inner, count.load(Ordering::SeqCst))).collect();
-    Spending { answered: answered.load(Ordering::SeqCst), opened }
-}
-#[test]
-fn threads_never_overspend_through_nested_conversations() {
-    for seed in 0..ROUNDS {
-        let session = session(5.0);
-        let spending = spend(&session, seed);
-        let spent = spending.twentieths();
-        assert!(spent <= 100, "seed {seed}: {spent}");
-        assert!(100 - 4 < spent, "seed {seed}: threads do spend what there is");
-        for (inner, count) in &spending.opened {
-            assert!(*count <= 4, "seed {seed}");
-            let spent = tenths(*count as u32).over(&tenths(20));
-            assert_eq!(inner.loss(&1).unwrap(), spent.to_f64_up());
-        }
-    }
-}
-/// An allowance that checks the remaining budget first, and charges later.
-struct Late(AtomicUsize);
-impl Allowance<Change, MaxDivergence> for Late {
-    fn charge(&self, map: &PrivacyMap<Change, MaxDivergence>) -> Result<()> {
-        let twentieths = (20.0 * map.eval(&1)?).round() as usize;
-        if 100 < self.0.load(Ordering::SeqCst) + twentieths {
-            return Err(Error::BudgetExceeded("no".into()));
-        }
-        std::thread::yield_now();
-        self.0.fetch_add(twentieths, Ordering::SeqCst);
-        Ok(())
-    }
-    fn loss(&self, _: &i32) -> Result<f64> {
-        Ok(self.0.load(Ordering::SeqCst) as f64 / 20.0)
-    }
-    fn left(&self) -> Result<f64> {
-        Ok(0.0)
-    }
-}
-#[test]
-fn threads_do_overspend_what_is_charged_late() {
-    let overspent = (0..ROUNDS).any(|seed| {
-        let session = Session::new(numbers(), MaxDivergence, &7, Late(AtomicUsize::new(0)));
-        100 < spend(&session, seed).twentieths()
-    });
-    assert!(overspent, "the control: {ROUNDS} rounds have not found a race");
-}
-/// 16 threads, 64 steps and 100 rounds: 10^5 steps, interleaved at random.
-const ROUNDS: u64 = 100;
-const STEPS: u64 = 64;
 #[test]
 fn a_question_takes_as_long_after_many_as_after_few() {
     // The time depends on the size of the account, which does not grow.

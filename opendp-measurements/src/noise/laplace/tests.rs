@@ -1,13 +1,27 @@
+use num_traits::AsPrimitive;
 use opendp_core::arith::Number;
-use opendp_core::random::Failing;
-use opendp_core::{Distance, LpDistance};
+use opendp_core::random::{Failing, NoEntropy, RandomSource};
+use opendp_core::{Atom, Distance, IBig, LpDistance};
 
 use super::*;
-use crate::noise::default_lattice;
+use crate::noise::{default_lattice, lattice};
+use crate::samplers::IntegerTable;
 
 type Atoms<T, Q> = Space<AtomDomain<T>, AbsoluteDistance<Q>>;
 type Vectors<T, Q> = Space<VectorDomain<AtomDomain<T>>, L1Distance<Q>>;
 
+fn prepared<T: NoiseNumber<Laplace>>(scale: f64) -> Option<IntegerTable> {
+    T::table(scale)
+}
+fn noisy<T: NoiseNumber<Laplace>>(
+    x: T,
+    table: Option<&IntegerTable>,
+    scale: f64,
+    k: i32,
+    source: &mut impl RandomSource,
+) -> Result<T, NoEntropy> {
+    x.add_noise(table, scale, k, source)
+}
 fn atoms<T: Atom, Q: Distance + Number>() -> Atoms<T, Q> {
     Space::new(AtomDomain::non_nan(), AbsoluteDistance::new()).unwrap()
 }
@@ -85,7 +99,7 @@ fn the_default_lattice_is_forty_bits_below_the_scale() {
     ] {
         assert_eq!(default_lattice(scale(s)), k, "scale {s}");
     }
-    let range = <f32 as LaplaceNumber>::LATTICES;
+    let range = <f32 as NoiseNumber<Laplace>>::LATTICES;
     assert_eq!(lattice(range, scale(0.0), None), Ok(Some(-149)));
     assert_eq!(lattice(range, scale(1e300), None), Ok(Some(127)));
     assert_eq!(lattice(range, scale(1.0), None), Ok(Some(-40)));
@@ -166,11 +180,11 @@ fn scale_zero_draws_nothing_and_still_rounds() {
     assert_eq!(release.invoke(&vec![0.3, 0.375, -0.375, -0.1]).unwrap(), [0.25, 0.5, -0.25, 0.0]);
     // The samplers do not try to draw.
     let mut source = Failing::default();
-    assert_eq!(7_i32.add_laplace(0.0, 0, &mut source), Ok(7));
-    assert_eq!(0.3_f32.add_laplace(0.0, -2, &mut source), Ok(0.25));
+    assert_eq!(noisy(7_i32, None, 0.0, 0, &mut source), Ok(7));
+    assert_eq!(noisy(0.3_f32, None, 0.0, -2, &mut source), Ok(0.25));
     assert_eq!(source.attempts(), 0);
-    assert_eq!(7_i32.add_laplace(1.0, 0, &mut source), Err(NoEntropy));
-    assert_eq!(7.0_f64.add_laplace(1.0, 0, &mut source), Err(NoEntropy));
+    assert_eq!(noisy(7_i32, None, 1.0, 0, &mut source), Err(NoEntropy));
+    assert_eq!(noisy(7.0_f64, None, 1.0, 0, &mut source), Err(NoEntropy));
 }
 #[test]
 fn each_number_gets_noise_of_its_own() {
@@ -245,17 +259,17 @@ fn integers_of_any_length_never_saturate() {
 fn prepared_noise_of_integers_is_that_of_the_scale() {
     use opendp_core::random::Seeded;
     // Floats and large scales have nothing to prepare.
-    assert!(f64::prepare_laplace(1.0).is_none() && f32::prepare_laplace(1.0).is_none());
-    assert!(i64::prepare_laplace(1e6).is_none() && u8::prepare_laplace(0.0).is_none());
+    assert!(prepared::<f64>(1.0).is_none() && prepared::<f32>(1.0).is_none());
+    assert!(prepared::<i64>(1e6).is_none() && prepared::<u8>(0.0).is_none());
     let (mut one, mut two) = (Seeded::<64>::new(1), Seeded::<64>::new(1));
-    let table = i8::prepare_laplace(30.0);
+    let table = prepared::<i8>(30.0);
     for _ in 0..1000 {
         let expected = table.as_ref().unwrap().add(100_i8, &mut one);
-        assert_eq!(100_i8.add_laplace_of(table.as_ref(), 30.0, 0, &mut two), expected);
+        assert_eq!(noisy(100_i8, table.as_ref(), 30.0, 0, &mut two), expected);
     }
     assert_eq!(one.used(), 1000, "one word for each");
-    let expected = 0.5_f64.add_laplace(2.0, -20, &mut one);
-    assert_eq!(0.5_f64.add_laplace_of(None, 2.0, -20, &mut two), expected);
+    let expected = noisy(0.5_f64, None, 2.0, -20, &mut one);
+    assert_eq!(noisy(0.5_f64, None, 2.0, -20, &mut two), expected);
 }
 
 #[test]
@@ -274,7 +288,7 @@ fn releases_that_saturate_have_the_law_of_the_clamped_sum() {
     };
     let vectors = VectorDomain::new(AtomDomain::<i8>::default());
     let vectors = Space::new(vectors, LpDistance::<1, i8>::new()).unwrap();
-    // From a table of any size, and without one.
+    // Noise is drawn from tables of several sizes, and without a table.
     for s in [0.5, 3.0, 100.0, 500.0] {
         let release = make_laplace(vectors.clone(), Scale::new(s).unwrap(), None).unwrap();
         let mut observed = vec![0; 256];

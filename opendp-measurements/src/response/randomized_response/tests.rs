@@ -29,7 +29,7 @@ fn is_within(a: &IBig, b: &IBig, bound: f64) -> bool {
     let shifted = IBig::from(parts.mantissa) << (parts.exponent + 1074) as usize;
     difference << (1074 - 300) <= shifted
 }
-/// The largest loss that the exact probabilities show is within the bound.
+/// Whether the largest loss, computed from the exact probabilities, is within the bound.
 fn covers(count: u64, prob: f64, bound: f64) -> bool {
     let data = (0..count).map(Some).chain([None]);
     let all: Vec<_> = data.map(|truth| probabilities(truth, count, prob)).collect();
@@ -88,7 +88,7 @@ fn a_budget_of_ten_losses_has_room_for_ten_releases() {
     for place in 1..40 {
         let prob = 0.5 + f64::from(place) / 80.0;
         let response = make_randomized_response_bool(prob, false).unwrap();
-        // Ten times the logarithm, which is not a float, in the first float that is not below it.
+        // Ten times the logarithm is not a float. Ten releases fit into the next larger float.
         let exact = response.exact_map(&1).unwrap();
         let budget = exact[0].times(&"10".parse().unwrap()).to_f64_up();
         assert!(fits(&exact, budget), "{prob}");
@@ -112,7 +112,7 @@ fn all_tapes_together_bracket_the_probability_of_every_category() {
             }
         }
         let whole = f64::from(1 << length);
-        // The undecided tapes are few, and could have any result.
+        // There are few undecided tapes. They could have any result.
         assert!((open as f64) < whole / 20.0, "{open} are open");
         (0..count).zip(counts).all(|(index, told)| {
             let likely = match truth {

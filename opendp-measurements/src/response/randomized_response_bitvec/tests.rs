@@ -87,7 +87,8 @@ fn every_bit_is_flipped_as_often_as_claimed_also_the_last() {
                 *count += u32::from(one != two);
             }
         }
-        // 6.5 standard deviations of a probability of 1/4 are 398, and of 0.27 from it 400.
+        // For a probability of 1/4, 6.5 standard deviations are 398. A probability of 0.27 differs
+        // by 400.
         let fits = |p: f64| flips.iter().all(|n| (f64::from(*n) - 2e4 * p).abs() < 398.0);
         assert!(fits(0.25), "{len}: {flips:?}");
         assert!(!fits(0.28));
@@ -123,7 +124,7 @@ fn refuses_what_would_not_be_private_or_cannot_be() {
         make_randomized_response_bitvec(space, f, false).unwrap_err()
     };
     let sized = BitVectorDomain::new().with_size(3);
-    // OpenDP #2930: the length of a release is that of its input.
+    // OpenDP #2930: a release has the length of its input.
     let unsized_error = error(BitVectorDomain::new().with_max_weight(4), 0.5);
     assert_eq!(unsized_error.kind(), "MakeMeasurement");
     assert!(unsized_error.to_string().contains("size"), "{unsized_error}");

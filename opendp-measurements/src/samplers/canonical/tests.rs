@@ -126,7 +126,7 @@ fn draws_have_the_density_and_a_wrong_one_is_noticed() {
     fn fit(sample: &[f64], (epsilon, delta): (f64, f64)) -> f64 {
         let noise = Floats::new(epsilon, delta);
         let end = noise.end.map_or(12.0, |(k, theta)| f64::from(k) - 0.5 + theta);
-        // Bins that cut steps apart, and two more for values beyond.
+        // The edges of bins are inside of steps. Two more bins are for values beyond the ends.
         let bins = 61;
         let edge = |i: usize| end * (2.0 * i as f64 / bins as f64 - 1.0);
         let mut counts = vec![0; bins + 2];

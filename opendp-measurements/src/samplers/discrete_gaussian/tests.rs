@@ -143,7 +143,7 @@ fn the_fixed_and_the_exact_rounding_agree_on_the_same_digits() {
 
 #[test]
 fn a_candidate_at_the_centre_is_always_accepted() {
-    // U just below 1, so E is just above 0, and so is its lower bound.
+    // U is just below 1. So E and its lower bound are just above 0.
     for sigma in [1.0, 7.0, 1e6] {
         let y = sigma as u128;
         let accepted =

@@ -28,7 +28,7 @@ fn tables() -> impl Iterator<Item = (f64, IntegerTable)> {
     tables.chain(SCALES.into_iter().chain([273.0, 386.0]).filter_map(gaussian))
 }
 
-/// Bits behind the point of exact shares.
+/// The number of binary places of exact shares.
 const PLACES: usize = 200;
 
 /// Enclose `2^PLACES 2 A w_j`, the share of a magnitude above 0 out of `2^63` units.
@@ -110,7 +110,7 @@ fn there_are_tables_of_small_scales_only() {
 /// Find a word that the table does not decide, with a sign.
 fn open_word(table: &IntegerTable, negative: bool) -> u64 {
     let mut source = Seeded::<64>::new(1);
-    // The units of an entry are at the end of its own urn, or of others.
+    // The units of the last entry are at the start of its own urn, or at the end of other urns.
     let bits = table.urns.last().count_ones();
     let ends = (0..=table.urns.last()).flat_map(|urn| {
         let start = urn << (64 - bits);
@@ -121,7 +121,7 @@ fn open_word(table: &IntegerTable, negative: bool) -> u64 {
     ends.chain(random).find(open).unwrap() & !1 | u64::from(negative)
 }
 
-/// Spell `(2 A w_j - taken) / of 2^times` as a fraction in words, the first 128 bits.
+/// Compute the first 128 bits of the fraction `(2 A w_j - taken) / of 2^times`, as two words.
 fn threshold(table: &IntegerTable, magnitude: u64, of: u64, times: usize) -> u128 {
     let taken = if times == 0 { table.urns.weight(magnitude) } else { 0 };
     let (lo, _) = share(table, &table.weights, magnitude);
@@ -206,7 +206,7 @@ fn units_of_nothing_are_rejected_without_a_further_word() {
 fn a_rejected_trial_is_followed_by_another_with_a_sign_of_its_own() {
     let table = IntegerTable::laplace(10.0).unwrap();
     let open = |negative| open_word(&table, negative);
-    // The first unit of the rest of 5, which a V of 0 accepts and one below 1 rejects.
+    // The first unit of the rest of 5. V = 0 accepts it, and V just below 1 rejects it.
     let (yes, no) = ([8, 0], [8, u64::MAX]);
     for negative in [false, true] {
         let draw = |words: &[&[u64]]| table.draw(&mut Tape::<64>::new(words.concat())).unwrap();
@@ -215,7 +215,7 @@ fn a_rejected_trial_is_followed_by_another_with_a_sign_of_its_own() {
         let word = 20 << 56 | u64::from(negative);
         let (_, entry) = draw(&[&[word]]);
         assert_eq!(draw(&[&[open(!negative)], &no, &[word]]), (negative, entry));
-        // The urn of 0 begins with it.
+        // The first units of urn 0 give the magnitude 0.
         assert_eq!(draw(&[&[u64::from(negative)]]), (false, 0));
         assert_eq!(draw(&[&[open(true)], &no, &[u64::from(negative)]]), (false, 0));
     }
@@ -284,7 +284,7 @@ fn conditional(table: &IntegerTable, weights: &Weights) -> Vec<f64> {
 
 #[test]
 fn what_the_table_leaves_open_has_its_exact_law() {
-    // In turn: mostly rest; a tail of many blocks; a tail that falls fast.
+    // The cases are: mostly rest; a tail of many blocks; a tail that decreases fast.
     for (table, wrong) in [
         (IntegerTable::gaussian(1.0), Weights::gaussian(1.000_000_000_000_1)),
         (IntegerTable::laplace(0.5), Weights::laplace(0.52)),
@@ -305,7 +305,7 @@ fn what_the_table_leaves_open_has_its_exact_law() {
             chi_square(&observed, &expected)
         };
         assert!(fit(&law) < 1.0, "{:?}: {}", table.weights, fit(&law));
-        // Weights that differ slightly, by far less than a table shows.
+        // The wrong weights differ by much less than the precision of the table.
         let other = conditional(&table, &wrong);
         let other: Vec<f64> =
             (0..law.len()).map(|i| other.get(i).copied().unwrap_or(0.0).max(0.0)).collect();

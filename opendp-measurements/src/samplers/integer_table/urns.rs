@@ -23,12 +23,13 @@ pub(super) struct Urns {
 impl Urns {
     /// Fill `2^bits` urns with as many weights, whose sum is `2^63`.
     ///
-    /// Each turn fills the urn of an entry that has too little from one that has more. The sum of
-    /// the remaining weights stays `2^(63 - bits)` times the number of remaining urns, so at the
-    /// end each remaining entry has exactly enough.
+    /// Each step takes an entry with too little weight for its urn, and fills the urn from an entry
+    /// with more. The sum of the remaining weights stays `2^(63 - bits)` times the number of
+    /// remaining urns, so at the end each remaining entry has exactly enough.
     pub(super) fn new(bits: u32, mut weights: Vec<u64>) -> Self {
         let full = 1_u64 << (63 - bits);
-        // An urn whose units all belong to the other entry, which is its own entry.
+        // At first, each urn has no first units, and its other entry is its own entry. So all its
+        // units belong to its own entry.
         let mut urns: Box<[u64]> = (0..weights.len() as u64).collect();
         let (mut few, mut many): (Vec<usize>, Vec<usize>) =
             (0..weights.len()).partition(|entry| weights[*entry] < full);
@@ -53,7 +54,7 @@ impl Urns {
     pub(super) fn entry(&self, word: u64) -> u64 {
         let number = word >> (64 - self.bits);
         let urn = self.urns[number as usize];
-        // Both are equally likely for a branch, which would be mispredicted.
+        // Both cases are equally likely, so a branch would often be mispredicted.
         select_unpredictable(word << self.bits | self.mask < urn, number, urn & self.mask)
     }
 

@@ -69,8 +69,9 @@ impl Weights {
 
     /// Enclose `2^precision x_j` by neighbours.
     ///
-    /// The exponential of a number that is not positive changes by less than the number does. So
-    /// these ends move [`enclose`](Self::enclose) by `2^-8`; each of its ends is enclosed to 2.
+    /// While the exponent is not positive, a change of the exponent changes the exponential by less
+    /// than that. So the error of these ends changes the result of [`enclose`](Self::enclose) by at
+    /// most `2^-8`. Each of its ends is within 2 of the exact value.
     fn exponent(&self, j: u64, precision: usize) -> (IBig, IBig) {
         let least = IBig::from(((&self.numerator * self.f(j)) << precision) / &self.denominator);
         let most = &least + IBig::ONE;
@@ -84,10 +85,10 @@ impl Weights {
     /// In units of `2^-128`: `q = w_1` is short by less than 2, since with 8 more bits it is short
     /// by less than 5 smaller units. A product of two numbers of at most 1 is short by at most the
     /// sum of the errors of its factors, plus 1 for the bits cut off. So `q^2` is short by 5. Let
-    /// `r_i` be the ratio of `w_(i + 1)` and `w_i`. For the Laplace weights `r_i = q` is short
-    /// by 2. For the Gaussian ones `r_0 = q` is short by 2, and `r_(i + 1) = r_i q^2` by 6 more
-    /// each time. From `w_1 = q`, a step to `w_(i + 1) = w_i r_i` adds at most `3 + 6 i`: in the
-    /// end that is at most `3 count^2 < 2^24`.
+    /// `r_i` be the ratio of `w_(i + 1)` and `w_i`. For Laplace weights, `r_i = q` is short by 2.
+    /// For Gaussian weights, `r_0 = q` is short by 2, and each `r_(i + 1) = r_i q^2` is short by 6
+    /// more. From `w_1 = q`, a step to `w_(i + 1) = w_i r_i` adds at most `3 + 6 i`: in the end
+    /// that is at most `3 count^2 < 2^24`.
     pub(super) fn below(&self, count: usize) -> Vec<u128> {
         let bits = 128 + 8;
         let (_, most) = self.exponent(1, bits + 8);

@@ -4,8 +4,8 @@ use crate::samplers::{Optimize, score::Score};
 use dashu_int::{IBig, UBig};
 use std::ops::Range;
 
-/// The scores of a race. The heats, which read many scores, are compiled for each score type. The
-/// rest of the race is compiled once.
+/// The scores of a race. The first draws read many scores, so they are compiled for each score
+/// type. The rest of the race is compiled once.
 pub(super) trait Field {
     /// Return the number of scores.
     fn count(&self) -> usize;
@@ -15,10 +15,10 @@ pub(super) trait Field {
     fn distance(&self, index: usize) -> Option<(f64, f64)>;
     /// Return the distance of a score to the best, as integer and exponent.
     fn exact_distance(&self, index: usize) -> (UBig, i64);
-    /// Shut the gate to scores that are at least `distance` from the best. Leave it open to all if
-    /// no such score is known. Return whether there is a gate.
+    /// Exclude scores that are at least `distance` from the best: they do not pass the gate. If no
+    /// such score is known, exclude none. Return whether there is a gate.
     fn shut(&mut self, distance: f64) -> bool;
-    /// Find the first of some scores of a block that passes the gate.
+    /// Find the first score in a range of a block that passes the gate.
     fn find(&self, some: Range<usize>, block: usize) -> Option<usize>;
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Blocks<'a, T> {
     optimize: Optimize,
     bests: Vec<T>,
     best: T,
-    /// Scores that are not better than this are shut out.
+    /// Scores that are not better than this are excluded.
     pub(super) gate: Option<T>,
 }
 

@@ -48,11 +48,11 @@ impl<'a, F: Field> Heats<'a, F> {
         }
     }
 
-    /// Draw the first digits of all candidates that may be among the `k` largest, and keep those
-    /// that still may be.
+    /// Draw the first digits of all candidates that may be among the `k` largest, and keep the
+    /// candidates that still may be.
     ///
     /// Blocks of good scores run first, so the bar is high from the beginning. [`Hits`] draws the
-    /// digits: a candidate without a hit has noise of at most `-ln p`. If this noise does not raise
+    /// digits: a candidate without a hit has noise of at most `-ln p`. If this noise cannot raise
     /// its score to the bar, the rest of its digit is never drawn.
     pub(super) fn run<N: Noise, S: RandomSource>(
         mut self,
@@ -85,7 +85,7 @@ impl<'a, F: Field> Heats<'a, F> {
         Ok(self.left)
     }
 
-    /// Find the first of some candidates of a block that may be among the best without a hit.
+    /// Find the first candidate in a range of a block that may be among the best without a hit.
     #[inline]
     fn find_open(&self, some: Range<usize>, block: usize) -> Option<usize> {
         match self.open {
@@ -102,7 +102,7 @@ impl<'a, F: Field> Heats<'a, F> {
             return;
         }
         let Some((near, far)) = self.field.distance(index) else { return };
-        // Rounding keeps order: a difference of at least the height would not round to less.
+        // Rounding is monotone: a difference of at least the height is not rounded to less.
         if cap - (near * self.inverse - f64::MIN_POSITIVE) < self.height {
             return;
         }
@@ -114,7 +114,7 @@ impl<'a, F: Field> Heats<'a, F> {
         if upper < self.height {
             return;
         }
-        // Invalid scores have invalid bounds; minus infinity is valid too.
+        // The bounds of invalid scores are invalid. Minus infinity is a valid lower bound.
         let lower = (N::lower(e) - far).next_down().max(f64::NEG_INFINITY);
         self.left.push(Enclosed { item: (index, digit), lower, upper });
         let height = self.bar.raise(lower);
@@ -153,9 +153,10 @@ fn drop_below(height: f64, left: &mut Vec<Candidate>) {
 /// below for `near >= 0`.
 ///
 /// With `v = 2^-53`, the roundings of the quotient and of both products raise it by at most
-/// `(1 + v)^3`, and `(1 + v)^3 (1 - 8v) < 1`. A product that is not normal is wrong by less than
-/// the least normal float, and the difference is exact there; for other products it only falls.
-/// Scales at the ends of the range, whose quotients might not be normal, have the bound 0.
+/// `(1 + v)^3`, and `(1 + v)^3 (1 - 8v) < 1`. If a product is not normal, its error is less than
+/// the least normal float, and the difference is exact there. For other products the difference
+/// only decreases. Scales at the ends of the range, whose quotients might not be normal, have the
+/// bound 0.
 fn inverse(scale: f64) -> f64 {
     if (1e-290..=1e290).contains(&scale) { (1.0 / scale) * (1.0 - 4.0 * f64::EPSILON) } else { 0.0 }
 }
@@ -238,13 +239,13 @@ mod tests {
         assert!(!is_below(1.0 / 10.0 - f64::MIN_POSITIVE, 1.0, 10.0));
     }
 
-    /// Whether the scores that the gate shuts out are certainly below the bar: whether their
+    /// Whether the scores that the gate excludes are certainly below the bar. This holds if their
     /// largest noise, minus their distance in scales, is less than the height.
     fn is_shut(gate: impl Score, best: impl Score, scale: f64, height: f64) -> bool {
         let unit = 1200;
         let at = |(m, e): (IBig, i64)| m << (e + unit) as usize;
         let (distance, scale) = (at(best.dyadic()) - at(gate.dyadic()), at(scale.dyadic()));
-        // In units of 2^-unit, those on the right twice.
+        // `reach` and `scale` are in units of 2^-unit, so their product is in units of 2^-(2 unit).
         let reach = at((8.0 * 0.6932_f64).dyadic()) - at(height.dyadic());
         reach * scale < distance << unit as usize
     }

@@ -32,7 +32,8 @@ impl Hits {
     ///
     /// The number `G` has `P[G >= m] = (1 - p)^m`. That is `P[E >= m l]` for a standard exponential
     /// variable `E` and `l = -ln(1 - p)`, so `G` is the integer part of `E / l`. A float enclosure
-    /// nearly always decides it, and otherwise an exact one with as many digits of `E` as needed.
+    /// nearly always decides it. Otherwise an exact enclosure decides it, with as many digits of
+    /// `E` as needed.
     #[inline]
     pub(super) fn misses<S: RandomSource>(
         &self,
@@ -41,7 +42,7 @@ impl Hits {
     ) -> Result<usize, NoEntropy> {
         let digit = source.word()?;
         let (low, high) = neg_ln(digit, S::BITS);
-        // At most 64 ln 2 / l < 2^14, as is the next integer.
+        // Both bounds are at most 64 ln 2 / l < 2^14, so they fit.
         let least = (low * self.pace.0).next_down() as u16;
         let most = (high * self.pace.1).next_up();
         if most < f64::from(least + 1) || limit <= usize::from(least) {
@@ -85,7 +86,7 @@ fn exact_misses<S: RandomSource>(
         let precision = e.bits() + 8;
         let (low, high) = e.enclose(precision);
         let of = fixed::ln(&UBig::from((1_u32 << b) - 1), -i64::from(b), precision);
-        // At least 16 bits of a number above 2^-8.
+        // The number is above 2^-8 and has at least 16 bits.
         let (Ok(most), Ok(least)) = (UBig::try_from(-of.0), UBig::try_from(-of.1)) else {
             continue;
         };
@@ -158,8 +159,7 @@ mod tests {
         // The control: floats do not decide it.
         let (low, high) = neg_ln(digit, 64);
         assert!((low * hits.pace.0) < 1.0 && 1.0 < high * hits.pace.1);
-        // U below 2^-64 causes no problem, and a limit that is certainly reached draws nothing
-        // more.
+        // U may be below 2^-64. When the limit is certainly reached, nothing more is drawn.
         let mut tape = Tape::<64>::new(vec![0, 1 << 63]);
         assert_eq!(hits.misses(1 << 20, &mut tape), Ok(11_511)); // 65 ln 2 / l
         assert_eq!(hits.misses(5, &mut Tape::<64>::new(vec![0])), Ok(5));

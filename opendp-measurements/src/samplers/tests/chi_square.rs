@@ -39,8 +39,8 @@ fn critical(freedom: f64) -> f64 {
 
 #[test]
 fn critical_values_match_the_tables() {
-    // From the closed form of the tail for even degrees of freedom, and erfc for one. The
-    // approximation errs towards accepting, most for one degree.
+    // The reference values use the closed form of the tail for even degrees of freedom, and erfc
+    // for one degree. The errors of the approximation favour accepting, most for one degree.
     for (freedom, quantile, excess) in
         [(1.0, 37.3249, 0.26), (4.0, 47.8795, 0.1), (10.0, 62.9455, 0.05), (100.0, 209.3176, 0.004)]
     {
@@ -58,7 +58,8 @@ fn a_fair_die_passes_and_a_loaded_one_does_not() {
 
 #[test]
 fn thin_bins_are_pooled() {
-    // Separately, the bins of expectation 1 would reject; pooled, they are one bin as expected.
+    // Without pooling, the bins of expectation 1 would cause a rejection. Pooled, they are one bin
+    // with the expected count.
     let expected = [[1.0; 50], [19.0; 50]].concat();
     let observed = [[0; 49].as_slice(), &[50], &[19; 50]].concat();
     assert!(chi_square(&observed, &expected) < 1.0);

@@ -110,7 +110,7 @@ fn rounded_continuous_noise_would_be_noticed() {
     assert!(fit(&draws, 2.0) > 1.0);
 }
 
-/// Test draws of a large sigma in buckets of an eighth of it, as draws of a continuous variable.
+/// Test draws at a large sigma as draws of a continuous variable, in buckets of width `sigma / 8`.
 fn bucket_fit(draws: &[i128], sigma: f64) -> f64 {
     let mut observed = vec![0; 81];
     for &k in draws {
@@ -134,7 +134,7 @@ fn noise_at_a_large_sigma_has_its_distribution() {
     let draws: Vec<i128> = (0..300_000).map(|_| draw(1e12, &mut source)).collect();
     assert!(bucket_fit(&draws, 1e12) < 1.0);
     assert!(bucket_fit(&draws, 1.03e12) > 1.0, "a wrong sigma must be noticed");
-    // All draws by integers, scaled back by 2^60.
+    // Integers make all draws. Scale the draws back by 2^60.
     let draws: Vec<i128> =
         (0..20_000).map(|_| draw(1e12 * 2f64.powi(60), &mut source) >> 60).collect();
     assert!(bucket_fit(&draws, 1e12) < 1.0);

@@ -71,7 +71,8 @@ fn forced_refinement_leaves_the_distribution_alone() {
 
 #[test]
 fn many_refined_draws_have_the_exact_distribution() {
-    // Digits that decided an acceptance must be kept: drawn again, they would lack its weight.
+    // Digits that decided an acceptance must be kept. If they were drawn again, they would have
+    // another distribution.
     fn check<const BITS: u32>(count: usize) {
         let mut source = Seeded::<BITS>::new(30);
         let sums = draws(0.1, 1.0, -30, count, &mut source);
@@ -100,8 +101,8 @@ fn the_finest_lattice_has_the_continuous_distribution() {
     let bound = ((2e9_f64).ln() / 2.0 / sums.len() as f64).sqrt();
     assert!(distance(0.7) < bound);
     assert!(distance(0.8) > bound, "a wrong centre must be noticed");
-    // All 53 bits are random: ordinary noise arithmetic would leave the last bits of 0.7 + 1 / U
-    // on coarser grids.
+    // All 53 bits are random. With ordinary floating-point noise, the last bits of 0.7 + 1 / U
+    // would be on coarser grids.
     let mut observed = [0; 16];
     for y in &sums {
         observed[(y.to_bits() & 15) as usize] += 1;

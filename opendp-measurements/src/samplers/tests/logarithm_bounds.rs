@@ -58,8 +58,9 @@ fn every_float_enclosure_holds_the_exact_logarithms_of_its_digit() {
         least_excess = least_excess.min(excess);
         most_excess = most_excess.max(excess);
     }
-    // The kernel's bound is 4 units of 2^-52, and 6 are added. The observed excess is nearer to 6
-    // than the proven range of 2 to 10; a wrong coefficient would show.
+    // The error of the kernel is at most 4 units of 2^-52, and the bound adds 6. So the proven
+    // range of the excess is 2 to 10. The observed excess is closer to 6, so a wrong coefficient
+    // would be noticed.
     assert!(least_excess > 3.5 && most_excess < 8.5, "{least_excess} {most_excess}");
 }
 

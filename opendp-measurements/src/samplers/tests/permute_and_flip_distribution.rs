@@ -93,9 +93,10 @@ fn equal_scores_are_chosen_equally_often() {
         right_and_not_wrong(&fits);
     }
 }
-/// Return the probability that one of `ahead` equal scores is chosen, with `behind` more scores
-/// that are lower by `gap` scales. A binomial number of the lower scores are above the equal ones,
-/// and these are as likely to be chosen as any of the equal ones.
+/// There are `ahead` equal scores, and `behind` more scores that are lower by `gap` scales. Return
+/// the probability that one of the equal scores is chosen. A binomial number of the lower scores
+/// are above the equal scores after noise. Each of these is chosen with the same probability as
+/// each of the equal scores.
 fn of_the_first_class(ahead: f64, behind: i32, gap: f64) -> f64 {
     let p = (-gap).exp();
     let (mut probability, mut sum) = ((1.0 - p).powi(behind), 0.0);

@@ -63,7 +63,7 @@ pub(crate) fn joint(exponents: &[f64], k: usize) -> Law {
         if waits(s) { stays * (1.0 - (-span(s)).exp()) } else { 0.0 }
     };
     let table: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|s| leaves_in(i, s)).collect()).collect();
-    // Each candidate leaves in one of the spans.
+    // Enumerate the span in which each candidate leaves.
     for code in 0..n.pow(n as u32) {
         let leaves = |i: usize| code / n.pow(i as u32) % n;
         let all: f64 = (0..n).map(|i| table[i][leaves(i)]).product();
@@ -71,8 +71,8 @@ pub(crate) fn joint(exponents: &[f64], k: usize) -> Law {
             continue;
         }
         for (order, probability) in &mut law {
-            // A later span is better; within one span, each remaining item is equally likely to be
-            // next.
+            // An item that leaves in a later span ranks higher. In one span, all remaining items
+            // are equally likely to be next.
             let (mut chance, mut left) = (all, (1_u32 << n) - 1);
             for chosen in order {
                 let among = || (0..n).filter(|i| left >> i & 1 == 1).map(leaves);
@@ -128,7 +128,7 @@ fn the_laws_are_distributions_and_agree_where_they_must() {
     for (order, p) in joint(&SCORES, 1) {
         assert!((p - flipped[order[0]]).abs() < 1e-12);
     }
-    // By hand: 0, 1, 2 leave in this order, reversed, with probability exp(-1) / 6.
+    // Computed by hand: 2 leaves first, then 1, then 0, with probability exp(-1) / 6.
     let law = joint(&[0.0, -1.0, 0.0], 2);
     let (_, p) = law.iter().find(|(order, _)| *order == [0, 1]).unwrap();
     assert!((p - (-1.0_f64).exp() / 6.0).abs() < 1e-15);

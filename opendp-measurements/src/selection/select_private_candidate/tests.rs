@@ -32,8 +32,8 @@ fn round<MO: Measure<Distance: Clone>>(measure: MO, loss: MO::Distance) -> Score
     });
     Measurement::new(numbers(), measure, function, PrivacyMap::new(move |_| Ok(loss.clone())))
 }
-/// The probabilities of the passing outcomes, and in the last place of the empty release, summed
-/// over the rounds; after `k` rounds another one follows with probability `goes_on`.
+/// The probabilities of the passing outcomes and, in the last place, of the empty release. They are
+/// summed over the rounds. After round `k`, another round follows with probability `goes_on`.
 fn law(round: &[f64], passing: usize, goes_on: f64) -> Vec<f64> {
     let (fails, passes) = round.split_at(round.len() - passing);
     let fail: f64 = fails.iter().sum();

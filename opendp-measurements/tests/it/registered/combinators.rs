@@ -32,7 +32,7 @@ fn count() -> Transformation<Rows, SymmetricDistance, Numbers, AbsoluteDistance<
     let function = Function::map(|rows: &Vec<i32>| Ok(i32::try_from(rows.len()).unwrap()));
     Transformation::new(rows(), numbers(), function, StabilityMap::from_constant(1))
 }
-/// A measurement of rows that says to lose so much.
+/// A measurement of rows that states a given loss.
 fn told<M, MO>(
     metric: M,
     measure: MO,
@@ -47,7 +47,8 @@ where
     let map = PrivacyMap::new(move |d: &u32| loss(*d));
     Measurement::new(space, measure, Function::map(|rows: &Vec<i32>| Ok(rows.iter().sum())), map)
 }
-/// Call the registration in a measure, if there are several.
+/// Call a registered function. If it has registrations in several measures, choose one by the
+/// measure.
 fn call(name: &str, measure: &str, told: AnyMeasurement, args: Args) -> Result<AnyMeasurement> {
     let found =
         named(name).into_iter().find(|offer| offer.generic("MO").is_none_or(|of| of == measure));
@@ -101,7 +102,7 @@ fn composition_is_registered_at_erased_types_under_both_names() {
     let answers = answers.downcast::<Vec<AnyValue>>().unwrap();
     assert_eq!(*answers[1].downcast_ref::<i32>().unwrap(), 7);
     assert_eq!(call(vec![]).unwrap_err().kind(), "MakeMeasurement");
-    // And it is a member like any other.
+    // A composition can itself be a member.
     let nested = call(vec![both.clone(), both]).unwrap().measurement().unwrap();
     let total = nested.map(&AnyDistance::new(0)).unwrap();
     assert_eq!(*total.downcast_ref::<f64>().unwrap(), 0.0);
@@ -145,7 +146,7 @@ fn parallel_composition_is_made_by_name_for_parts_that_are_written() {
     let error = registration("ZeroConc").construct(&by_age).unwrap_err();
     assert_eq!(error.kind(), "Argument");
     assert!(TheMetric(SymmetricDistance).erased().metric().is_ok());
-    // Members of another metric that the code could take are not of this signature.
+    // The code could take members of another metric, but this signature does not allow it.
     let sequence = Space::new(Rows::default(), opendp_core::InsertDeleteDistance).unwrap();
     let map = PrivacyMap::new(|d: &u32| Ok(f64::from(*d)));
     let other = Measurement::new(sequence, MaxDivergence, Function::map(|_| Ok(0)), map).erase();
@@ -207,7 +208,8 @@ fn group_privacy_is_registered_and_composes() {
     let call = |measure: &str, told: AnyMeasurement, size: u32| {
         call("make_group_privacy", measure, told, Args::new().with("size", json!(size)))
     };
-    /// A loss at neighbours, and none elsewhere.
+    /// A map with no loss at distance 0, and with a loss at distance 1. It fails at larger
+    /// distances.
     fn once<Q>(d: u32, nothing: Q, one: Q) -> Result<Q> {
         match d {
             0 => Ok(nothing),
@@ -259,7 +261,7 @@ fn a_choice_of_candidates_is_registered_for_pairs_and_compositions_of_any_types(
     let release = |x: i32| call(both.clone()).invoke(&AnyValue::new(x)).unwrap().to_json();
     assert_eq!(release(3), json!([3.0, 3]));
     assert_eq!(release(1), Json::Null);
-    // Without a score in front there is no choice.
+    // A release that does not begin with a score is an error.
     let error = call(exact.erase()).invoke(&AnyValue::new(3)).unwrap_err();
     assert_eq!(error.kind(), "FailedCast");
     let swapped = make_composition(vec![exact.erase(), score.erase()]).unwrap().erase();

@@ -1,0 +1,61 @@
+//! Accounts without a grid, by sums of waves.
+
+use super::super::inversion::{Inversion, SKETCHED, Target};
+use super::super::plan::{PairCount, smallest};
+use super::{Account, Certified, MANY, Side, TOLERANCE};
+
+impl Account {
+    /// Bound delta without a grid, if the result is within the tolerance.
+    pub(super) fn inverted_delta(
+        &self,
+        parts: &[PairCount],
+        epsilon: f64,
+        side: Side,
+    ) -> Option<f64> {
+        let of = |sum: Inversion| self.exact(&sum, epsilon).map(|found| found.of(side));
+        self.inverted(parts, Target::Epsilon(epsilon), side, of)
+    }
+    /// Bound epsilon without a grid, if the result is within the tolerance.
+    pub(super) fn inverted_epsilon(
+        &self,
+        parts: &[PairCount],
+        delta: f64,
+        side: Side,
+    ) -> Option<f64> {
+        let of = |sum: Inversion| self.epsilon_of_waves(&sum, delta, side);
+        self.inverted(parts, Target::Delta(delta), side, of)
+    }
+    /// Ask sums of waves: of the parts, and of smoothed parts, if these are many. For very many
+    /// parts the smoothed ones come first, as they take less time.
+    fn inverted(
+        &self,
+        parts: &[PairCount],
+        target: Target,
+        side: Side,
+        of: impl Fn(Inversion) -> Option<f64>,
+    ) -> Option<f64> {
+        let plain = || Inversion::of(parts, target, self.tolerance).and_then(&of);
+        let smooth = || Inversion::smoothed(parts, target, self.tolerance).and_then(&of);
+        match (side, parts.len()) {
+            (Side::Above, SKETCHED..) if TOLERANCE <= self.tolerance => smooth().or_else(plain),
+            (Side::Above, MANY..) => plain().or_else(smooth),
+            _ => plain(),
+        }
+    }
+    fn epsilon_of_waves(&self, sum: &Inversion, delta: f64, side: Side) -> Option<f64> {
+        let bound = |epsilon: f64| match side {
+            Side::Above => sum.delta_above(epsilon),
+            Side::Below => sum.delta_below(epsilon),
+        };
+        let (first, last) = sum.window();
+        let epsilon = smallest(bound, delta, side, sum.expected, (first, last));
+        let inside = (first <= 0.0 || first < epsilon) && epsilon < last;
+        (inside && self.exact(sum, epsilon).is_some()).then_some(epsilon)
+    }
+    /// Enclose delta at an epsilon, if the result is within the tolerance.
+    fn exact(&self, sum: &Inversion, epsilon: f64) -> Option<Certified> {
+        let (lower, upper) = (sum.delta_below(epsilon), sum.delta_above(epsilon));
+        (upper - lower <= self.tolerance * upper + sum.infinite)
+            .then_some(Certified { lower, upper })
+    }
+}

@@ -1,0 +1,192 @@
+//! A few equal releases of vectors of integers with discrete Gaussian noise, as a game.
+
+use super::elementary::{U, exp, exp_m1, ln_1p, sum};
+use super::enclosed_pair::roughness;
+use super::gaussian_pair::deviations;
+
+/// Delta of `count` releases of vectors of integers with discrete Gaussian noise of scale `s`, for
+/// neighbours whose squares differ by `D`, at the total losses that can occur.
+///
+/// # Theorem
+/// By the theorem at [`IntegerVectorPair::enclosed`](super::IntegerVectorPair), the loss of one
+/// release is `(D + 2 u) / (2 s^2)` for an integer `u`. Let `g` be the greatest common divisor of
+/// the shifts, so `g^2` divides `D`. The law of `u` is discrete Gaussian of scale `s sqrt(D)` on
+/// the multiples of `g`, except for a factor of at most `1 / (1 - f)`.
+///
+/// The shifts of a release may be chosen in view of all losses so far. Let `V_0(x)` be
+/// `max(0, 1 - e^-x)`, where `x` is the total loss minus epsilon, and
+/// `V_(k+1)(x) = max_g E V_k(x + (D + 2 u) / (2 s^2))`, with `u` of step `g`. By induction from the
+/// last release to the first, delta of the best choices is at most `V_m(-epsilon) / (1 - f)^m`, as
+/// all values are positive. Without the factor it is delta of these choices: each step has shifts,
+/// `D / g^2` numbers that differ by `g`.
+///
+/// # Proof of the computation
+/// All totals are `(m D + 2 j) / (2 s^2)` for an integer `j`, so the values are listed for the `j`
+/// of a window. They increase with `j` and are at most 1. So values above the window are replaced
+/// by 1, and those below it by its first value. Outputs `u` beyond a reach count with the value 1.
+/// Every step adds positive numbers only; it is enlarged by a bound on its relative error. Delta
+/// is convex in `e^epsilon`, as a maximum of means of `max(0, 1 - e^epsilon e^-x)`, so between two
+/// totals it is at most the chord.
+#[derive(Clone, Debug)]
+pub(super) struct IntegerGame {
+    /// `1 / s^2`, the distance of totals.
+    step: f64,
+    /// The total at `j = 0`.
+    middle: f64,
+    /// Delta at the totals of `j = last`, `last - 1`, and so on: it increases.
+    deltas: Vec<f64>,
+    last: i64,
+}
+
+/// The largest product of the numbers of releases, of totals, and of outputs.
+const MOST_WORK: f64 = 1e7;
+/// From this number of releases times the square of the scale on, smoothing is as tight.
+const MOST_NOISE: f64 = 4000.0;
+/// The largest `m f`, by which delta is enlarged.
+const MOST_EXCESS: f64 = 0.01;
+/// The mass beyond the reach, relative to delta.
+const BEYOND: f64 = 1e-7;
+
+impl IntegerGame {
+    /// Compute all deltas from about `least` on. Return `None` if that takes too long, or if the
+    /// scale is too small for the distance.
+    pub(super) fn new(square: u64, scale: f64, count: u64, least: f64) -> Option<IntegerGame> {
+        let (distance, times) = (square as f64, count as f64);
+        let noise = scale * scale;
+        let small = noise.is_finite() && 0.5 <= noise && times * noise < MOST_NOISE;
+        if !(small && 1 <= square && 1 <= count && distance <= 3.9 * noise && 1e-100 < least) {
+            return None;
+        }
+        let half = roughness(noise / 2.0 * (1.0 - 1e-12)) * (distance - 1.0);
+        let falls = f64::from(square.ilog2() / 2) * roughness(noise / distance * (1.0 - 1e-12));
+        let excess = (half + falls) * (1.0 + 1e-9);
+        if MOST_EXCESS < times * excess {
+            return None;
+        }
+        // Deviations of one release, and of all.
+        let one = scale * distance.sqrt();
+        let all = one * times.sqrt();
+        let far = deviations(least);
+        let below = (far * all + 4.0 * one).ceil();
+        let above = (far * all + 4.0 * one).min(30.0 * noise).ceil();
+        let reach = (deviations(least * BEYOND / times) * one).ceil() + 1.0;
+        if !(times * (below + above) * reach < MOST_WORK) {
+            return None;
+        }
+        let steps = (1..=square.isqrt()).filter(|g| square.is_multiple_of(g * g));
+        let laws: Vec<Law> = steps.map(|g| Law::new(g as usize, one, reach as usize)).collect();
+        let start = below as i64;
+        let first =
+            |i: i64| if 0 < i { -exp_m1(-(i as f64) / noise) * (1.0 + 64.0 * U) } else { 0.0 };
+        let mut values: Vec<f64> = (-start..=above as i64).map(first).collect();
+        for _ in 0..count {
+            values = next(&values, &laws);
+        }
+        // (1 - f)^-m, as `f` is at most 0.01.
+        let factor = exp(-times * ln_1p(-excess)) * (1.0 + 1e-9);
+        let deltas = values.iter().map(|value| (value * factor).min(1.0)).collect();
+        let (step, middle) = (1.0 / noise, times * distance / (2.0 * noise));
+        Some(IntegerGame { step, middle, deltas, last: start })
+    }
+    /// Return the total of an entry.
+    fn total(&self, index: usize) -> f64 {
+        self.middle + (self.last - index as i64) as f64 * self.step
+    }
+    /// Bound delta at an epsilon.
+    pub(super) fn delta(&self, epsilon: f64) -> f64 {
+        // Delta falls with epsilon.
+        let epsilon = epsilon - 16.0 * U * (epsilon + self.middle);
+        let place = (epsilon - self.middle) / self.step;
+        let index = self.last as f64 - place.floor();
+        if index < 1.0 {
+            return self.deltas.first().copied().unwrap_or(1.0);
+        }
+        // The totals on both sides. The place may round up to the next total.
+        let index = index as usize;
+        let (Some(high), Some(low)) = (self.deltas.get(index), self.deltas.get(index - 1)) else {
+            return 1.0;
+        };
+        let part = exp_m1((epsilon - self.total(index)).max(0.0)) / exp_m1(self.step);
+        let part = (part * (1.0 - 64.0 * U)).clamp(0.0, 1.0);
+        (high - (high - low) * part) * (1.0 + 16.0 * U)
+    }
+    /// Bound the smallest epsilon at which delta is at most the given one.
+    pub(super) fn epsilon(&self, delta: f64) -> f64 {
+        if self.delta(0.0) <= delta {
+            return 0.0;
+        }
+        // Deltas increase.
+        let Some(index) = self.deltas.partition_point(|value| *value <= delta).checked_sub(1)
+        else {
+            return f64::INFINITY;
+        };
+        let last = self.total(index) * (1.0 + 64.0 * U);
+        let (Some(low), Some(high)) = (self.deltas.get(index), self.deltas.get(index + 1)) else {
+            return last;
+        };
+        let share = (high - delta) / (high - low) * exp_m1(self.step);
+        let mut found = self.total(index + 1) + ln_1p(share);
+        let mut by = 1e-14 * (1.0 + last.abs());
+        while delta < self.delta(found.max(0.0)) {
+            if last <= found {
+                // The delta there is listed, up to rounding.
+                return last.max(0.0);
+            }
+            found = (found + by).min(last);
+            by *= 2.0;
+        }
+        found.max(0.0)
+    }
+}
+
+/// The law of `u` for one step.
+struct Law {
+    step: usize,
+    /// The probability of `u = 0`, and of each multiple of the step up to the reach.
+    masses: Vec<f64>,
+    /// Bounds the mass beyond the reach.
+    beyond: f64,
+}
+
+impl Law {
+    /// Compute the law of a step, a scale, and a reach in units of 1.
+    fn new(step: usize, scale: f64, reach: usize) -> Law {
+        let weight = |k: usize| {
+            let place = (k * step) as f64 / scale;
+            exp(-place * place / 2.0)
+        };
+        let listed: Vec<f64> = (0..=reach / step).map(weight).collect();
+        // All further weights are below e^-690 and fall faster than geometrically.
+        let all = (38.0 * scale / step as f64).ceil() as usize;
+        let rest: Vec<f64> = (listed.len()..=all.max(listed.len())).map(weight).collect();
+        let total = 2.0 * (sum(&listed) + sum(&rest)) - 1.0;
+        let beyond = (2.0 * sum(&rest) / total) * (1.0 + 1e-9) + 1e-290;
+        Law { step, masses: listed.iter().map(|weight| weight / total).collect(), beyond }
+    }
+    /// Bound the mean of values at a place moved by `u`.
+    fn mean(&self, values: &[f64], place: usize) -> f64 {
+        let (lowest, highest) = (values.first().copied().unwrap_or(1.0), 1.0);
+        let own = values.get(place).copied().unwrap_or(highest);
+        let mut total = self.masses.first().copied().unwrap_or(0.0) * own + self.beyond;
+        for (k, mass) in self.masses.iter().enumerate().skip(1) {
+            let by = k * self.step;
+            let down = place.checked_sub(by).and_then(|place| values.get(place));
+            let up = values.get(place + by);
+            let both = down.copied().unwrap_or(lowest) + up.copied().unwrap_or(highest);
+            total += mass * both;
+        }
+        total
+    }
+}
+
+/// Return the values with one more release.
+fn next(values: &[f64], laws: &[Law]) -> Vec<f64> {
+    let terms = laws.iter().map(|law| law.masses.len()).max().unwrap_or(0);
+    // A mass errs by less than 4096 u, and each sum by u for each of its terms.
+    let more = 1.0 + U * (8192.0 + 4.0 * terms as f64);
+    let best = |place| laws.iter().map(|law| law.mean(values, place)).fold(0.0, f64::max);
+    (0..values.len()).map(|place| (best(place) * more).min(1.0)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! The quantile of a sum by convolution: the grid, the tilt and the window of the transform.
+//!
+//! The choices here are heuristics. They decide how tight a bound is, and never whether it holds:
+//! [`Convolution`] bounds its own errors.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use opendp_core::Result;
+use opendp_core::arith::Directed;
+
+use crate::accounting::convolution::Convolution;
+use crate::accounting::discrete_loss::DiscreteLoss;
+use crate::accounting::elementary::ln;
+use crate::accuracy::grid::{MOST, Rounding};
+use crate::accuracy::on_grid::OnGrid;
+use crate::accuracy::sum::{Term, count};
+
+/// The longest and the shortest transform, and the largest total length over all terms.
+const LONGEST: usize = 1 << 20;
+const SHORTEST: usize = 1 << 10;
+const LONGEST_OF_ALL: usize = 1 << 25;
+/// The relative error that rounding up to the grid may add, unless the grid would be too long.
+const TOLERANCE: f64 = 1e-4;
+/// The probability that may be outside the window of the transform.
+const OUTSIDE: f64 = 1e-9;
+
+/// Bound the quantile of the sum by convolution, if the number of terms permits it.
+pub(super) fn convolved(noises: &[Term], alpha: f64) -> Result<Option<f64>> {
+    if noises.iter().any(|term| 1 << 31 < term.count) || noises.len() > 4096 {
+        return Ok(None);
+    }
+    for on_grid in [OnGrid::lattice(noises)?, OnGrid::anywhere(noises)?].into_iter().flatten() {
+        let window = Window::new(&on_grid, noises, alpha)?;
+        if let ControlFlow::Break(bound) = window.bound()? {
+            return Ok(bound);
+        }
+    }
+    Ok(None)
+}
+
+/// The window in which the distribution of the sum is computed.
+struct Window<'a> {
+    on_grid: &'a OnGrid,
+    /// The number of noises.
+    n: f64,
+    /// Values beyond the reach of a noise count as infinite: this is minus the logarithm of their
+    /// probability.
+    log: f64,
+    /// The longest transform for this number of terms.
+    length: usize,
+    tilt: f64,
+    /// An estimate of the quantile, and the center and the width of the window.
+    about: f64,
+    center: f64,
+    width: f64,
+    /// The distance that rounding to the nearest places adds, in steps, and the rounding.
+    displacement: f64,
+    rounding: Rounding,
+    /// The part of alpha that is left for the sum on the grid.
+    share: f64,
+}
+impl<'a> Window<'a> {
+    fn new(on_grid: &'a OnGrid, noises: &[Term], alpha: f64) -> Result<Self> {
+        let n = count(noises)?;
+        let (best, about) = on_grid.chernoff(alpha);
+        // A smaller tilt gives a narrower window, and equally small errors unless alpha is small.
+        let tilt = best * if alpha < 1e-6 { 0.9 } else { 0.4 };
+        let variances = on_grid.placed.iter().zip(noises).map(|((placed, count), term)| {
+            *count as f64 * term.noise.variance() * placed.weight * placed.weight
+        });
+        let deviation = variances.sum::<f64>().sqrt();
+        let mean = on_grid.mean();
+        let above = (about - mean).max(0.0);
+        let (displacement, rounding) = on_grid.displacement(alpha);
+        let length = (LONGEST_OF_ALL / noises.len()).next_power_of_two() / 2;
+        Ok(Window {
+            on_grid,
+            n,
+            // A share of 1e-7 of alpha.
+            log: ln(n / alpha) + 16.0,
+            length: LONGEST.min(length).max(SHORTEST),
+            // On a lattice of integers a tilt above this limit gains nothing.
+            tilt: if on_grid.exact { tilt.min(32.0) } else { tilt },
+            about,
+            center: mean + 0.4 * above,
+            width: 2.0 * (1.5 * above + 6.0 * deviation),
+            displacement,
+            rounding,
+            share: if rounding == Rounding::Nearest { alpha * 0.999_899 } else { alpha },
+        })
+    }
+    /// The number of grid points of the widest noise.
+    fn points(&self, step: f64) -> f64 {
+        let points = self.on_grid.placed.iter().map(|(placed, _)| placed.points(step, self.log));
+        points.fold(0.0, f64::max)
+    }
+    /// The step of the grid for a quantile of about `t`: a power of two, so that the points of the
+    /// grid are floats.
+    fn step(&self, t: f64) -> f64 {
+        if self.on_grid.exact {
+            return 1.0;
+        }
+        let steps = if self.displacement == 0.0 { self.n / 2.0 } else { self.displacement };
+        let wanted = (TOLERANCE * t / steps).max(self.width / self.length as f64);
+        let wanted = wanted.max(self.points(1.0) / MOST);
+        f64::from_bits(wanted.to_bits() & !((1 << 52) - 1)) * 2.0
+    }
+    /// Convolve the noises on the grid of this step.
+    fn sum(&self, step: f64, size: usize) -> Result<Convolution> {
+        let losses: Vec<(Arc<DiscreteLoss>, u64)> = self
+            .on_grid
+            .placed
+            .iter()
+            .map(|(placed, count)| {
+                // Noise that is cut off has a mean other than 0.
+                let cut = placed.cut && self.rounding == Rounding::Nearest;
+                let rounding = if cut { Rounding::Up } else { self.rounding };
+                (Arc::new(placed.on_grid(step, self.log, rounding)), *count)
+            })
+            .collect();
+        Convolution::new(&losses, self.tilt, self.center, size, OUTSIDE)
+    }
+    /// Bound the quantile. Break with the bound, or with none where the union bound must serve;
+    /// continue where another grid may be better.
+    fn bound(&self) -> Result<ControlFlow<Option<f64>>> {
+        let OnGrid { exact, unit, .. } = *self.on_grid;
+        if exact && ((self.length as f64) < self.width + 16.0 || MOST < self.points(1.0)) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let mut step = self.step(self.about);
+        let size = ((self.width / step) as usize + 16).next_power_of_two();
+        let mut size = size.clamp(SHORTEST, self.length);
+        let shift = self.on_grid.shift()?;
+        let mut best = None;
+        for _ in 0..8 {
+            // A sum that is too wide for a transform gets the union bound.
+            let Ok(sum) = self.sum(step, size) else { return Ok(ControlFlow::Break(best)) };
+            let longest = exact && 2 * LONGEST <= size;
+            let fits = sum.outside() <= 2.0 * OUTSIDE || longest;
+            if !fits {
+                size *= 2;
+                if 2 * self.length < size && !exact {
+                    (size, step) = (size / 2, 2.0 * step);
+                }
+                continue;
+            }
+            let Some(found) = least(&sum, step, self.share) else {
+                return Ok(ControlFlow::Break(best));
+            };
+            let moved = found.inf_add(self.displacement.inf_mul(step)?)?;
+            best = Some(moved.inf_add(shift)?.inf_mul(unit)?);
+            // For large alpha, the result is far below the estimate.
+            let finer = self.step(found);
+            if exact || step <= finer || found == 0.0 {
+                return Ok(ControlFlow::Break(best));
+            }
+            size = ((size as f64 * step / finer) as usize).next_power_of_two();
+            size = size.min(2 * self.length);
+            step = finer;
+        }
+        Ok(best.map_or(ControlFlow::Continue(()), |bound| ControlFlow::Break(Some(bound))))
+    }
+}
+
+/// Find nearly the least point `x >= 0` of the grid with `2 P[S > x] <= alpha`.
+fn least(sum: &Convolution, step: f64, alpha: f64) -> Option<f64> {
+    let fits = |place: i64| 2.0 * sum.tail_above(place as f64 * step) * (1.0 + 1e-15) <= alpha;
+    let (first, count) = sum.places();
+    // `good` always fits or is the highest point, which has the smallest tail.
+    let (mut bad, mut good) = (first.max(0) - 1, first + count as i64 - 1);
+    // Near the end of a window the bound is loose, so try the middle before the end.
+    let middle = bad + (good - bad) / 2;
+    if bad < middle && fits(middle) {
+        good = middle;
+    } else if good <= bad || !fits(good) {
+        return None;
+    }
+    while bad + 1 < good {
+        let middle = bad + (good - bad) / 2;
+        if fits(middle) { good = middle } else { bad = middle }
+    }
+    Some(good as f64 * step)
+}

@@ -1,0 +1,106 @@
+//! Losses that samples do not hide, and states and distances that are refused.
+
+use super::*;
+
+#[test]
+fn a_loss_to_the_order_of_records_is_not_hidden_by_a_sample() {
+    fn with<MO: Measure + Default>(
+        domain: Bits,
+        loss: impl Fn(u32) -> MO::Distance + Send + Sync + 'static,
+    ) -> Measurement<Bits, SymmetricDistance, MO, i32> {
+        Measurement::new(
+            Space::new(domain, SymmetricDistance).unwrap(),
+            MO::default(),
+            Function::map(|rows: &Vec<i32>| Ok(rows.first().copied().unwrap_or(0))),
+            PrivacyMap::new(move |d_in: &u32| Ok(loss(*d_in))),
+        )
+    }
+    fn check<MO: AmplifiableMeasure + Default>(
+        right: fn(u32) -> MO::Distance,
+        wrong: fn(u32) -> MO::Distance,
+    ) {
+        assert!(make_poisson_subsampling(with::<MO>(bits(), right), 0.5, None).is_ok());
+        let two = || bits().with_size(2);
+        assert!(make_fixed_size_subsampling(with::<MO>(two(), right), 3).is_ok());
+        for error in [
+            make_poisson_subsampling(with::<MO>(bits(), wrong), 0.5, None).err(),
+            make_poisson_subsampling(with::<MO>(bits(), wrong), 0.5, Some(9)).err(),
+            make_fixed_size_subsampling(with::<MO>(two(), wrong), 3).err(),
+            crate::make_population_amplification(with::<MO>(two(), wrong), 3).err(),
+        ] {
+            let error = error.unwrap();
+            assert!(error.kind() == "MakeMeasurement", "{error}");
+            assert!(error.to_string().contains("distance 0"), "{error}");
+        }
+    }
+    check::<MaxDivergence>(f64::from, |d| f64::from(d) + 1.0);
+    fn none_at_0(d: u32) -> f64 {
+        if d == 0 { 0.0 } else { 1e-6 }
+    }
+    check::<Approximate<MaxDivergence>>(
+        |d| (f64::from(d), none_at_0(d)),
+        |d| (f64::from(d) + 1.0, 1e-6),
+    );
+    check::<SmoothedMaxDivergence>(
+        |d| PrivacyProfile::from_points(vec![(f64::from(d), none_at_0(d))]),
+        |d| PrivacyProfile::from_points(vec![(f64::from(d) + 1.0, 1e-6)]),
+    );
+    // Only a delta.
+    check::<Approximate<MaxDivergence>>(|d| (0.0, none_at_0(d)), |d| (f64::from(d), 1e-6));
+    check::<SmoothedMaxDivergence>(
+        |d| PrivacyProfile::from_points(vec![(0.0, none_at_0(d))]),
+        |d| PrivacyProfile::from_points(vec![(f64::from(d), 1e-6)]),
+    );
+}
+/// The map was `(0, 1e-6)` at 0 and `(1.04, 1e-8)` at 1, where the data may also be at distance 0.
+#[test]
+fn a_delta_that_is_lost_at_distance_0_is_refused() {
+    let counts = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new()).unwrap();
+    let rows = Space::new(bits(), SymmetricDistance).unwrap();
+    let count = Transformation::new(
+        rows,
+        counts,
+        Function::map(|rows: &Vec<i32>| Ok(rows.len() as f64)),
+        StabilityMap::new(|d_in: &u32| Ok(f64::from(*d_in))),
+    );
+    let noisy = count.then(|n| crate::make_gaussian(n, crate::Scale::new(1.0)?, None)).unwrap();
+    let profile = crate::make_zCDP_to_approxDP(noisy).unwrap();
+    let early = crate::make_fix_delta(profile.clone(), 1e-6).unwrap();
+    assert_eq!(early.map(&0).unwrap(), (0.0, 1e-6));
+    let error = make_poisson_subsampling(early, 0.01, None).unwrap_err();
+    assert!(error.kind() == "MakeMeasurement" && error.to_string().contains("distance 0"));
+    // The control: a delta that is fixed after sampling holds at every distance.
+    let sampled = make_poisson_subsampling(profile, 0.01, None).unwrap();
+    let late = crate::make_fix_delta(sampled, 1e-8).unwrap();
+    let losses = [0, 1, 2].map(|d| late.map(&d).unwrap());
+    assert!(losses.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1));
+}
+#[test]
+fn states_of_samples_of_another_rate_are_refused() {
+    let sample = |rate| {
+        let noisy: Measurement<_, _, SmoothedMaxDivergence, _> =
+            noisy(bits(), SymmetricDistance, 1);
+        make_poisson_subsampling(noisy, rate, None).unwrap()
+    };
+    let bytes = sample(0.1).start().unwrap().to_bytes().unwrap();
+    assert!(sample(0.1).function().resume(&bytes).is_ok());
+    assert!(sample(0.1_f64.next_up()).function().resume(&bytes).is_err());
+    let whole: Measurement<_, _, SmoothedMaxDivergence, _> = noisy(bits(), SymmetricDistance, 1);
+    assert!(whole.function().resume(&bytes).is_err());
+}
+#[test]
+fn maps_do_not_fall_after_a_distance_that_no_data_of_one_size_have() {
+    let sized = |size| noisy::<_, MaxDivergence>(bits().with_size(size), SymmetricDistance, 1);
+    let fixed = make_fixed_size_subsampling(sized(10), 1000).unwrap();
+    let any = noisy::<_, MaxDivergence>(bits(), SymmetricDistance, 1);
+    let poisson = make_poisson_subsampling(any, 0.01, Some(1000)).unwrap();
+    for made in [fixed, poisson] {
+        let losses: Vec<f64> = (0..12).map(|d| made.map(&d).unwrap()).collect();
+        assert!(losses.is_sorted(), "{losses:?}");
+        // One replaced record is at distance 2.
+        assert_eq!((losses[1], losses[3]), (0.0, losses[2]));
+    }
+    let any = noisy::<_, SmoothedMaxDivergence>(bits(), SymmetricDistance, 1);
+    let poisson = make_poisson_subsampling(any, 0.01, Some(1000)).unwrap();
+    assert_eq!(poisson.map(&1).unwrap().delta(0.0), Ok(0.0));
+}
