@@ -44,7 +44,7 @@ pub(crate) fn of_space(name: &str, found: &Arg, expected: &[&TypeName]) -> Optio
             }
             false => "",
         };
-        return Some(format!("{what} {of}; `{name}` takes {}{cast}", list(takes.iter().cloned())));
+        return Some(format!("{what} {of}; `{name}` takes {}{cast}", list(takes.clone())));
     }
     let takes: Vec<String> =
         shapes.iter().map(|((domain, metric), _)| format!("`{domain}` under `{metric}`")).collect();

@@ -70,12 +70,12 @@ impl Entry {
             Documentation::Text(text) => text.clone(),
         }
     }
-    /// Whether the documentation proves the claims of the constructed object. Otherwise they are
-    /// trusted.
+    /// Whether the author states a proof of the claims of the constructed object. No program checks
+    /// this proof. Without one, the caller vouches for the claims.
     ///
-    /// A constructor that is added while the program runs, such as a user's closure, is trusted. A
-    /// linked constructor is proved if its documentation has a section `# Proof`; domains, metrics,
-    /// measures and functions of a release need no proof. A section `# Trust` states what the user
+    /// A constructor that is added while the program runs, such as a user's closure, has none. A
+    /// linked constructor has one if its documentation has a section `# Proof`; domains, metrics,
+    /// measures and functions of a release need none. A section `# Trust` states what the user
     /// must guarantee.
     pub fn proved(&self) -> bool {
         match (&self.documentation, self.kind) {
@@ -158,7 +158,7 @@ impl fmt::Debug for Entry {
 
 /// A constructor that is added while the program runs, such as a closure of a binding.
 ///
-/// Its claims have no proof: they are [trusted](Entry::proved), and listings say so.
+/// Its claims are stated without a [proof](Entry::proved), and listings say so.
 ///
 /// ```
 /// use opendp_core::{Kind, Made, Named, SymmetricDistance, TheMetric};

@@ -8,8 +8,10 @@ use crate::advice;
 use crate::registry::{Family, Refusal};
 use crate::{Entry, Request};
 
-/// The largest number of names, types or signatures that an error lists.
-const LISTED: usize = 12;
+/// The largest number of types that an error lists.
+const LISTED: usize = 5;
+/// The largest number of names of arguments that an error lists.
+const NAMED: usize = 12;
 /// The most common types. They are listed first.
 const USUAL: [&str; 5] = ["f64", "i32", "i64", "bool", "String"];
 
@@ -53,9 +55,7 @@ pub(crate) fn ambiguous(request: &Request, left: &[&Arc<Entry>]) -> Error {
         let at = |entry: &&Arc<Entry>| entry.generics.get(i).map(|g| g.type_name.to_string());
         let types: BTreeSet<String> = left.iter().filter_map(at).collect();
         if 1 < types.len() {
-            let usual = USUAL.map(str::to_owned).into_iter().filter(|name| types.contains(name));
-            let others = types.iter().filter(|name| !USUAL.contains(&&***name)).cloned();
-            open.push(format!("{} among {}", generic.name, list(usual.chain(others))));
+            open.push(format!("{} among {}", generic.name, list(types)));
         }
     }
     Error::Ambiguous(format!(
@@ -103,7 +103,7 @@ pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> E
                 return Error::argument(name, advice);
             }
             let found = args.get(&name).map_or("nothing".to_owned(), |arg| arg.describe());
-            format!("expected {}, found {found}", list(expected.into_iter()))
+            format!("expected {}, found {found}", list(expected))
         }
         Refusal::Type(..) => {
             let found = request
@@ -126,7 +126,7 @@ pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> E
                     },
                     |(_, (_, name))| name.to_string(),
                 );
-            format!("expected {}, found {found}", list(expected.into_iter()))
+            format!("expected {}, found {found}", list(expected))
         }
         Refusal::NoParameter(_) | Refusal::NoGeneric(_) => no_such(&name, &names(family)),
     };
@@ -152,7 +152,7 @@ fn unknown_name(request: &Request, args: &Args, family: &Family) -> Option<Error
 fn no_such(name: &str, known: &BTreeSet<String>) -> String {
     let meant = nearest(name, known)
         .map_or_else(String::new, |nearest| format!("did you mean `{nearest}`? "));
-    format!("unknown argument; {meant}the known ones are {}", list(known.iter().cloned()))
+    format!("unknown argument; {meant}the known ones are {}", some(known, NAMED))
 }
 
 /// Find the known name that is most like a name, if one is.
@@ -161,12 +161,19 @@ pub(crate) fn nearest<'a>(name: &str, known: &'a BTreeSet<String>) -> Option<&'a
     let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     nearest.filter(|nearest| 0.7 < likeness(nearest))
 }
-/// Join with commas, and omit the end of a long list.
-pub(crate) fn list(items: impl Iterator<Item = String>) -> String {
-    let items: Vec<String> = items.collect();
-    let shown = items.iter().take(LISTED).map(|item| format!("`{item}`")).collect::<Vec<_>>();
-    match items.len().saturating_sub(LISTED) {
-        0 => shown.join(", "),
-        more => format!("{}, and {more} more", shown.join(", ")),
+/// List types, the most common ones first, and omit the end of a long list.
+pub(crate) fn list(types: BTreeSet<String>) -> String {
+    let usual = USUAL.map(str::to_owned).into_iter().filter(|name| types.contains(name));
+    let others = types.iter().filter(|name| !USUAL.contains(&&***name)).cloned();
+    some(usual.chain(others).collect::<Vec<_>>().iter(), LISTED)
+}
+/// Join with commas, and omit all but the first.
+fn some<'a>(items: impl IntoIterator<Item = &'a String>, first: usize) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| format!("`{item}`")).collect();
+    match items.get(..first) {
+        Some(shown) if shown.len() < items.len() => {
+            format!("{}, and {} more", shown.join(", "), items.len() - first)
+        }
+        _ => items.join(", "),
     }
 }

@@ -11,8 +11,8 @@ pub const MAX_BYTES: usize = 1 << 30;
 
 /// Read JSON, and the bare tokens `NaN`, `Infinity` and `-Infinity` as if they were strings.
 ///
-/// Numbers keep every digit. Nesting beyond 128 levels is an error. So is text after the end, and a
-/// key that occurs twice in one object. No error shows the text.
+/// Numbers keep every digit. Nesting beyond 128 levels is an error. Text after the end is also an
+/// error, and so is a key that occurs twice in one object. No error shows the text.
 ///
 /// ```
 /// # use opendp_registry::json;
@@ -55,15 +55,30 @@ fn read(text: &str, node: Node) -> Result<Json> {
             // Cut the place from the message of `Node`, because the error has it too.
             Category::Data => message.split(" at line ").next().unwrap_or_default(),
             _ if message.contains("recursion limit") => "nested more than 128 levels deep",
-            // What a parser expected is about its grammar, and shows nothing of the text.
+            // The part of the message about what the parser expected describes its grammar, and
+            // reveals nothing about the text.
             _ => message.split(" at line ").next().unwrap_or_default(),
         };
+        // Data are not hinted at.
+        let syntax = node.names && error.classify() == Category::Syntax;
+        let hint = if syntax { hint(&text, error.line(), error.column()) } else { "" };
         let wrong = if error.classify() == Category::Syntax { "not JSON: " } else { "" };
         Error::argument(
             "json",
-            format!("{wrong}{reason}, at line {} column {}", error.line(), error.column()),
+            format!("{wrong}{reason}, at line {} column {}{hint}", error.line(), error.column()),
         )
     })
+}
+/// Say what JSON writes instead of what stands at a place.
+fn hint(text: &str, line: usize, column: usize) -> &'static str {
+    let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+    match line.as_bytes().get(column.saturating_sub(1)) {
+        Some(b'\'') => ": write names and texts in double quotes",
+        Some(b'T' | b'F' | b'N') => ": JSON writes true, false and null",
+        Some(b'/' | b'#') => ": JSON has no comments",
+        Some(b'.') => ": write a digit before the point, as in 0.5",
+        _ => "",
+    }
 }
 
 /// A JSON value without duplicate keys in its objects.

@@ -123,7 +123,7 @@ impl Registry {
         names.sort();
         names
     }
-    /// Return the signatures of a constructor, in order, by any of its names, with or without
+    /// Return the signatures of a constructor in order. `name` is any of its names, with or without
     /// `make_`.
     ///
     /// # Errors
@@ -136,10 +136,10 @@ impl Registry {
     /// A request is a name, with or without `make_`, and optional type arguments:
     /// `make_clamp<T=i32>`, `make_clamp<i32, SymmetricDistance>`. An argument named for a type
     /// parameter, such as `"MO": "L1Distance<i32>"`, is a type argument too. Signatures that do not
-    /// fit an argument are excluded. If several remain, type parameters take their defaults. Then
-    /// each remaining signature decodes JSON that means different types in them. The preferred
-    /// types are `i32`, `i64`, `f64`, `bool` and `String`, in this order; `f64` is first if a
-    /// number has a point or an exponent. JSON with the same meaning in all signatures has no
+    /// fit an argument are excluded. If several remain, type parameters take their defaults. If the
+    /// remaining signatures read some JSON as different types, each of them decodes it. The
+    /// preferred types are `i32`, `i64`, `f64`, `bool` and `String`, in this order; `f64` is first
+    /// if a number has a point or an exponent. JSON with the same meaning in all signatures has no
     /// effect.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use opendp_core::arith::Exact;
 use opendp_core::search::{Bisect, binary_search};
 use opendp_core::{Codec, Constructed, Error, Result};
 use serde_json::Value as Json;
@@ -16,10 +17,14 @@ impl Document {
     /// at a value, or the map fails, the value does not meet the bound. A parameter that takes only
     /// whole numbers is searched among whole numbers.
     ///
+    /// A bound is the decimal number that is written, and a loss is the [exact
+    /// one](opendp_core::Measurement::exact_map) that a budget is charged. So five releases of a
+    /// pipeline that was solved for 0.2 fit a budget of 1.
+    ///
     /// # Errors
-    /// `Argument` when the document has no such parameter; `Search` when the map meets the bound
-    /// for no value, or for all values, including the value without noise; the document's own error
-    /// when no value can be built.
+    /// `Argument` when the document has no such parameter, or another one without a value; `Search`
+    /// when the map meets the bound for no value, or for all values, including the value without
+    /// noise; the document's own error when no value can be built.
     pub fn solve(
         &self,
         registry: &Registry,
@@ -34,15 +39,20 @@ impl Document {
             };
             return Err(Error::argument(parameter, reason));
         }
-        let unmet = |error: Error| match error {
-            Error::Search(_) => Error::Search(format!(
-                "no value of `{parameter}` is a boundary at which the map meets {d_out}: it meets it \
-                 at all values, or at none; a loss is above 0"
-            )),
-            other => other,
-        };
+        let others: Vec<String> =
+            self.parameters().into_iter().filter(|name| name != parameter).collect();
+        if let Some(other) = others.first() {
+            let reason = format!(
+                "no value, and only `{parameter}` is solved for: state it, as in --set {other}=1.5"
+            );
+            return Err(Error::argument(others.join("`, `"), reason));
+        }
         let build = |value: Json| {
             self.build_with(registry, &BTreeMap::from([(parameter.to_owned(), value)]))
+        };
+        let unmet = |error: Error| match error {
+            Error::Search(_) => Error::Search(why(&build, parameter, d_in, d_out)),
+            other => other,
         };
         // Without this check, a bad distance would look like a budget that no value meets. The map
         // itself may fail here: it does not meet the budget at this value, but may meet it at
@@ -59,7 +69,7 @@ impl Document {
         // If the next value below gives an error, and the map at the next value above does not
         // exceed the bound, then this is the end of the valid values and not a boundary of the map.
         let end = f64::from_json(&found)?;
-        let meets = |x: f64| build(x.to_json()).and_then(|made| made.check(d_in, d_out));
+        let meets = |x: f64| build(x.to_json()).and_then(|made| meets(&made, d_in, d_out));
         if end.abs() <= f64::MIN_POSITIVE
             && meets(end.next_down()).is_err()
             && !matches!(meets(end.next_up()), Ok(false))
@@ -78,6 +88,65 @@ fn search<T: Bisect + Codec>(
     d_in: &Json,
     d_out: &Json,
 ) -> Result<Json> {
-    let meets = |value: T| build(value.to_json())?.check(d_in, d_out);
+    let meets = |value: T| meets(&build(value.to_json())?, d_in, d_out);
     binary_search(meets, None).map(|value| value.to_json())
+}
+/// Whether a map meets a bound, in floats and in the exact numbers that budgets add up.
+fn meets(made: &Constructed, d_in: &Json, d_out: &Json) -> Result<bool> {
+    let Constructed::Measurement(measurement) = made else { return made.check(d_in, d_out) };
+    if !made.check(d_in, d_out)? {
+        return Ok(false);
+    }
+    let exact = measurement.exact_map(&measurement.input().metric().decode(d_in)?);
+    Ok(match (exact, written(d_out)) {
+        (Ok(loss), Some(most)) if loss.len() == most.len() => {
+            loss.iter().zip(&most).all(|(loss, most)| loss <= most)
+        }
+        // The loss has no exact parts, such as a profile.
+        _ => true,
+    })
+}
+/// Read the parts of a bound as the decimal numbers that are written.
+fn written(d_out: &Json) -> Option<Vec<Exact>> {
+    let part = |part: &Json| match part {
+        Json::Number(number) => number.to_string().parse().ok(),
+        _ => None,
+    };
+    match d_out {
+        Json::Array(parts) => parts.iter().map(part).collect(),
+        one => Some(vec![part(one)?]),
+    }
+}
+/// Say why no value of a parameter is a boundary.
+fn why(
+    build: &impl Fn(Json) -> Result<Constructed>,
+    parameter: &str,
+    d_in: &Json,
+    d_out: &Json,
+) -> String {
+    // A negative number is no exact amount.
+    if written(d_out).is_none_or(|parts| parts.iter().all(Exact::is_zero)) && !d_out.is_object() {
+        return format!("no value of `{parameter}` meets {d_out}: a loss is above 0");
+    }
+    let mut tried: Vec<(f64, Json, bool)> = Vec::new();
+    for value in [1e-6, 1e-3, 1.0, 1e3, 1e6, 1e9] {
+        let Ok(made) = build(value.to_json()) else { continue };
+        if let (Ok(loss), Ok(met)) = (made.map(d_in), meets(&made, d_in, d_out)) {
+            tried.push((value, loss, met));
+        }
+    }
+    if tried.iter().any(|(_, _, met)| *met) {
+        return format!(
+            "`{parameter}`: the map meets {d_out} at every value that was tried: choose it yourself"
+        );
+    }
+    let first = |loss: &Json| loss.as_f64().or_else(|| loss.get(0)?.as_f64());
+    let least = tried.iter().filter_map(|(value, loss, _)| Some((first(loss)?, value, loss)));
+    match least.min_by(|x, y| x.0.total_cmp(&y.0)) {
+        Some((_, value, loss)) => format!(
+            "no value of `{parameter}` meets {d_out}: the least loss that was found is {loss}, at \
+             {value}; allow more, or make the rest of the pipeline lose less"
+        ),
+        None => format!("no value of `{parameter}` is a boundary at which the map meets {d_out}"),
+    }
 }

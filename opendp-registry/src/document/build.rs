@@ -7,7 +7,7 @@ use opendp_core::{Arg, Args, Constructed, Error, Kind, Result, TypeName};
 use serde_json::{Map, Value as Json};
 
 use super::foreign;
-use super::node::{object_or_empty, only, repeated, text};
+use super::node::{no_document, object_or_empty, only, repeated, text};
 use super::scores;
 use super::weight::{self, MAX_LINKS, Weight};
 use crate::{Entry, Registry};
@@ -33,6 +33,7 @@ pub(super) struct Here {
 }
 const BY_NAME: &str =
     "expected an object of arguments by their names, such as {\"bounds\": [0, 1]}";
+const ONE_MEASURE: &str = "convert one measure, as by \"pureDP_to_zCDP\" or \"zCDP_to_approxDP\"";
 const ONE_NAME: &str =
     "expected {NAME: {arguments}} with one name; write each step as an object of its own";
 
@@ -55,11 +56,7 @@ impl<'a> Builder<'a> {
     pub(super) fn top(&mut self, json: &Json) -> Result<Constructed> {
         match self.read(json)? {
             Arg::Made(made) => Ok(made),
-            _ => Err(Error::argument(
-                "pipeline",
-                "expected an object with `space` and `chain`, with `constructor`, or with \
-                 `__function__`",
-            )),
+            _ => Err(no_document(json)),
         }
     }
     /// Read a node: build it if it describes an object, otherwise keep it as JSON.
@@ -265,7 +262,10 @@ impl<'a> Builder<'a> {
             self.links = weight::one_more(self.links)?;
         }
         self.weight = weight;
-        self.registry.make(request, &call.args)
+        self.registry.make(request, &call.args).map_err(|error| match error.kind() {
+            "MeasureMismatch" => error.at(ONE_MEASURE),
+            _ => error,
+        })
     }
     /// Read one argument of a call.
     fn parameter(&mut self, call: &mut Call<'_>, key: &str, value: &Json) -> Result<()> {

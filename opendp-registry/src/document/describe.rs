@@ -14,7 +14,12 @@ impl Builder<'_> {
         };
         only(object, &["domain", "metric"])?;
         let part = |key: &str| {
-            object.get(key).ok_or_else(|| Error::argument(key, "missing, expected a description"))
+            let such = match key {
+                "domain" => "{\"vector_domain\": {\"atom_domain\": {\"T\": \"f64\"}}}",
+                _ => "\"symmetric_distance\"",
+            };
+            let missing = || Error::argument(key, format!("missing, write one, such as {such}"));
+            object.get(key).ok_or_else(missing)
         };
         let domain = self.domain(part("domain")?).map_err(|error| error.at("domain"))?;
         let metric = self

@@ -1,7 +1,11 @@
 //! The parts of a node of a document.
 
+use std::collections::BTreeSet;
+
 use opendp_core::{Codec, Error, Result};
 use serde_json::{Map, Value as Json};
+
+use crate::explain::nearest;
 
 /// Split `{"repeat": N, ...}` in a list into its member and its multiplicity. The member is the
 /// rest of the object, or the value of `measurement`.
@@ -27,6 +31,20 @@ pub(super) fn repeated(item: &Json) -> Result<Option<(Json, usize)>> {
         None => Json::Object(rest),
     };
     Ok(Some((member, times)))
+}
+/// Report a document that describes nothing, and the likely intended key.
+#[cold]
+pub(super) fn no_document(json: &Json) -> Error {
+    let known: BTreeSet<String> =
+        ["space", "chain", "constructor", "__function__"].map(str::to_owned).into();
+    let mut others = json.as_object().into_iter().flat_map(Map::keys);
+    let meant = others.find_map(|key| nearest(key, &known).filter(|known| *known != key));
+    let meant = meant.map_or_else(String::new, |key| format!("; did you mean `{key}`?"));
+    let reason = format!(
+        "expected an object with `space` and `chain`, with `constructor`, or with \
+         `__function__`{meant}"
+    );
+    Error::argument("pipeline", reason)
 }
 /// Check that an object has no other keys.
 pub(super) fn only(object: &Map<String, Json>, keys: &[&str]) -> Result<()> {

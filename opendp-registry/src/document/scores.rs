@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use opendp_core::{Error, Result};
+use opendp_core::{Arg, Args, Error, Result};
 use serde_json::{Map, Value as Json, json};
 
 use super::build::has;
-use crate::Entry;
+use crate::{Entry, Registry};
 
 /// The constructors whose scores are losses: the lowest score is best.
 const LOSSES: [&str; 2] =
@@ -32,4 +32,24 @@ pub(super) fn check(entries: &[Arc<Entry>], given: &Map<String, Json>) -> Result
         }
     }
     Ok(())
+}
+
+impl Registry {
+    /// Whether the scores that a constructor makes are losses: the lowest score is best.
+    pub fn makes_losses(&self, name: &str) -> bool {
+        self.family(name).is_ok_and(|family| are_losses(&family.entries))
+    }
+    /// Refuse arguments with which a constructor, applied to such scores, selects the worst one.
+    ///
+    /// Documents check this by themselves; a binding that chains objects calls it.
+    ///
+    /// # Errors
+    /// `Argument`, with the argument to state; `NotFound` or `Ambiguous` for the name.
+    pub fn check_losses(&self, name: &str, args: &Args) -> Result<()> {
+        let json = |(name, arg): (&str, &Arg)| match arg {
+            Arg::Json(json) => Some((name.to_owned(), json.clone())),
+            _ => None,
+        };
+        check(&self.family(name)?.entries, &args.iter().filter_map(json).collect())
+    }
 }

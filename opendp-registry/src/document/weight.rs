@@ -38,7 +38,7 @@ impl Weight {
         let links = self.links.saturating_add(next.links);
         Weight { links, members: self.members.max(next.members), losses: false }
     }
-    /// Add a member to those of a list, this many times.
+    /// Add a member to the members of a list, this many times.
     pub(super) fn and_members(self, next: Weight, times: usize) -> Result<Weight> {
         // Plain JSON is not a member, but takes memory when it is repeated.
         let each = if times == 1 { next.members } else { next.members.max(1) };

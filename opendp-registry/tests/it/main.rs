@@ -17,6 +17,7 @@ mod maps;
 mod members;
 mod mutations;
 mod resolution;
+mod sampling;
 mod signatures;
 mod slips;
 mod solving;

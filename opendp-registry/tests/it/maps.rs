@@ -41,7 +41,7 @@ fn zero(json: &Json) -> bool {
         _ => json.as_f64() == Some(0.0),
     }
 }
-/// The deltas of a profile on its written grid.
+/// The deltas at the points of a profile that was written as JSON.
 fn deltas(curve: &serde_json::Map<String, Json>) -> Vec<f64> {
     let points = curve["profile"].as_array().unwrap();
     points.iter().map(|point| point[1].as_f64().unwrap()).collect()
