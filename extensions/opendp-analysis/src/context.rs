@@ -9,9 +9,9 @@
 //! are.
 //!
 //! **How well.** A [`Budget`] for all answers together: [an epsilon](Budget::epsilon); [an epsilon
-//! and a delta](Budget::epsilon_delta), which buys the most: it also pays for Gaussian noise and
-//! for keys that are not public, and its losses compose tightly; or [a rho](Budget::rho). Smaller
-//! is more private; an epsilon of 1 is a common choice.
+//! and a delta](Budget::epsilon_delta), which also allows Gaussian noise and keys that are not
+//! public, and whose losses compose tightly; or [a rho](Budget::rho). A smaller budget is more
+//! private. An epsilon of 1 is a common choice.
 //!
 //! **In what shares.** A [`Split`]: [evenly](Split::evenly) over a number of questions, [by
 //! weights](Split::by_weights), or [as you go](Split::as_you_go).
@@ -106,8 +106,8 @@
 //! # Questions that are known beforehand
 //!
 //! A [`Plan`] solves for the noise of several questions at once, from weights or from wanted
-//! accuracies. It tells the budget that reaches them, or the accuracies that a budget buys, and
-//! spends only when told to:
+//! accuracies. It finds the budget that these accuracies need, or the accuracies that a budget
+//! allows, and spends only when asked:
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, Goal, PrivacyUnit, Split, Table};
@@ -205,6 +205,7 @@ mod account;
 mod budget;
 mod chain;
 mod draft;
+mod groups;
 mod plan;
 mod query;
 mod question;
@@ -225,14 +226,16 @@ use opendp_measurements::accounting::Kind;
 
 use account::{Account, Cost, Room, Wanted};
 pub use budget::{Accounted, Budget, Noisy, WithDelta, WithGaussian};
+pub use groups::{AskedGroups, GroupAnswer, GroupRow, Groups, SolvedGroups};
 use plan::Endowed;
-pub use plan::{Answers, Asked, Goal, Plan, Planned, Solved};
+pub use plan::{Answers, Asked, Goal, Noised, Plan, Planned, Solved};
 pub use query::Query;
 pub use question::{Answer, Question};
-pub use report::{Entry, ErrorIn, Journal, Report};
+pub use report::{Entry, ErrorIn, Journal, Report, short};
 pub use rows::Rows;
 pub use split::Split;
 pub use statistic::{Choice, Statistic};
+pub(crate) use table::numbers;
 pub use table::{Table, TableDomain};
 pub use unit::PrivacyUnit;
 
@@ -258,7 +261,7 @@ impl<MO: Accounted> Context<MO> {
     /// Open a budget for questions about a table.
     ///
     /// # Errors
-    /// Only those of the budget's measure.
+    /// Only the errors of the budget's measure.
     pub fn new(table: Table, unit: PrivacyUnit, budget: Budget<MO>, split: Split) -> Result<Self> {
         let size = unit.size_is_public().then_some(table.size());
         let space = Space::new(TableDomain::of(&table, size), SymmetricDistance)?;
@@ -294,11 +297,11 @@ impl<MO: Accounted> Context<MO> {
     pub fn plan(&self) -> Plan<'_, MO> {
         Plan::new(self)
     }
-    /// Return what is left of the budget, rounded down. Of an epsilon and a delta: the loss that
-    /// one more release could have, if it took all that is left.
+    /// Return the remaining budget, rounded down. For an epsilon and a delta, it is the loss that
+    /// one more release could have if it took all that remains.
     ///
     /// # Errors
-    /// Those of the account.
+    /// The errors of the account.
     pub fn remaining(&self) -> Result<MO::Distance> {
         let left = self.locked()?.account.left()?;
         MO::default().join(&left.iter().map(Exact::to_f64_down).collect::<Vec<_>>())
@@ -342,8 +345,9 @@ impl<MO: Accounted> Context<MO> {
         let share = self.split.share_of(books.entries.len(), count, wanted)?;
         Endowed::new(&books.account, share)
     }
-    pub(crate) fn would_admit(&self, cost: &Cost) -> bool {
-        self.locked().is_ok_and(|books| books.account.clone().charge(cost).is_ok())
+    /// Return a copy of the account, to try charges.
+    pub(crate) fn account(&self) -> Result<Account<MO>> {
+        Ok(self.locked()?.account.clone())
     }
     /// Charge for releases, all or none, in the first of some ways that admits them: with a
     /// reserved filter or without. Write them to the journal, before they are run.

@@ -5,6 +5,7 @@
 //!
 //! - [`Context`] answers questions about a table from one privacy budget; see the tour in
 //!   [`context`].
+//! - [`statistics`] answers a single question in one call.
 //! - [`make_private_quantile`] releases a quantile, chosen from a list of candidates.
 //!
 //! To find these names in the registry, link this crate and mention it in code
@@ -38,6 +39,7 @@
 
 pub mod context;
 mod private_quantile;
+pub mod statistics;
 
 pub use context::{Budget, Context, Goal, PrivacyUnit, Split, Table};
 pub use private_quantile::make_private_quantile;

@@ -57,7 +57,8 @@ use opendp_transformations::{Alpha, make_quantile_score_candidates};
 /// Proposition 2.1). The candidates are sorted without looking at the data.
 ///
 /// For `alpha` strictly between 0 and 1 the range is at most twice the largest change of a score.
-/// At the ends the scores of all candidates change in one direction, and the range is half of that.
+/// For `alpha` 0 or 1, the scores of all candidates change in one direction, and the range is half
+/// as large.
 ///
 /// # Accuracy
 /// The weighted distance in rank of a candidate is its score divided by `b`. Among `n` candidates,

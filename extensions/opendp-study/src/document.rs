@@ -79,12 +79,18 @@ pub(super) struct QuestionFields {
     pub(super) noise: Option<NoiseFields>,
     #[serde(default, rename = "where")]
     pub(super) keep: serde_json::Map<String, Json>,
+    pub(super) group_by: Option<Vec<String>>,
+    pub(super) keys: Option<Json>,
+    #[serde(default)]
+    pub(super) others: bool,
+    pub(super) statistics: Option<Vec<QuestionFields>>,
     pub(super) count: Option<NoFields>,
     pub(super) sum: Option<NumberFields>,
     pub(super) mean: Option<NumberFields>,
     pub(super) variance: Option<NumberFields>,
     pub(super) median: Option<RankFields>,
     pub(super) quantile: Option<RankFields>,
+    pub(super) quantiles: Option<RankFields>,
     pub(super) histogram: Option<HistogramFields>,
     pub(super) counts_by: Option<ColumnOnly>,
     pub(super) top_k: Option<TopFields>,
@@ -115,6 +121,7 @@ pub(super) struct NumberFields {
 pub(super) struct RankFields {
     pub(super) column: String,
     pub(super) alpha: Option<f64>,
+    pub(super) alphas: Option<Vec<f64>>,
     pub(super) candidates: Json,
 }
 /// Numbers from `from` to `to`.
@@ -153,6 +160,8 @@ pub(super) struct HistogramFields {
     pub(super) column: String,
     pub(super) categories: Option<Vec<Json>>,
     pub(super) edges: Option<Vec<f64>>,
+    #[serde(default)]
+    pub(super) others: bool,
 }
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -171,6 +180,7 @@ pub(super) enum Wanted<'a> {
     Variance(&'a NumberFields),
     Median(&'a RankFields),
     Quantile(&'a RankFields),
+    Quantiles(&'a RankFields),
     Histogram(&'a HistogramFields),
     CountsBy(&'a ColumnOnly),
     TopK(&'a TopFields),
@@ -185,6 +195,7 @@ impl QuestionFields {
             self.variance.as_ref().map(Wanted::Variance),
             self.median.as_ref().map(Wanted::Median),
             self.quantile.as_ref().map(Wanted::Quantile),
+            self.quantiles.as_ref().map(Wanted::Quantiles),
             self.histogram.as_ref().map(Wanted::Histogram),
             self.counts_by.as_ref().map(Wanted::CountsBy),
             self.top_k.as_ref().map(Wanted::TopK),
@@ -195,8 +206,8 @@ impl QuestionFields {
             several => Err(Error::argument(
                 "statistic",
                 format!(
-                    "expected one of count, sum, mean, variance, median, quantile, histogram, \
-                     counts_by and top_k; found {}",
+                    "expected one of count, sum, mean, variance, median, quantile, quantiles, \
+                     histogram, counts_by and top_k; found {}",
                     several.len()
                 ),
             )),
@@ -204,6 +215,19 @@ impl QuestionFields {
     }
     /// Refuse a question that is not one statistic, or has a field that its statistic does not use.
     pub(super) fn check(&self) -> Result<()> {
+        if self.group_by.is_some() {
+            return self.check_groups();
+        }
+        for (field, stated) in [
+            ("keys", self.keys.is_some()),
+            ("others", self.others),
+            ("statistics", self.statistics.is_some()),
+        ] {
+            if stated {
+                let reason = "this is for groups: add \"group_by\": [column, ..], or leave it out";
+                return Err(Error::argument(field, reason));
+            }
+        }
         let (field, reason) = match self.wanted()? {
             Wanted::Sum(fields) if fields.rows.is_some() => {
                 ("rows", "a sum does not use a number of rows: leave it out")
@@ -211,7 +235,20 @@ impl QuestionFields {
             Wanted::Median(fields) if fields.alpha.is_some() => {
                 ("alpha", "a median is the quantile of 0.5: leave it out, or ask for a quantile")
             }
-            Wanted::Median(_) | Wanted::Quantile(_) | Wanted::CountsBy(_) | Wanted::TopK(_)
+            Wanted::Median(fields) | Wanted::Quantile(fields) if fields.alphas.is_some() => {
+                ("alphas", "this is one quantile: leave it out, or ask for \"quantiles\"")
+            }
+            Wanted::Quantiles(fields) if fields.alpha.is_some() => {
+                ("alpha", "there are several quantiles: leave it out, and list `alphas`")
+            }
+            Wanted::Histogram(fields) if fields.others && fields.edges.is_some() => {
+                ("others", "every number is between some of the edges: leave it out")
+            }
+            Wanted::Median(_)
+            | Wanted::Quantile(_)
+            | Wanted::Quantiles(_)
+            | Wanted::CountsBy(_)
+            | Wanted::TopK(_)
                 if self.noise.is_some() =>
             {
                 ("noise", "this statistic has one kind of noise: leave it out")
@@ -229,6 +266,9 @@ impl QuestionFields {
         if let Some(name) = &self.name {
             return name.clone();
         }
+        if let Some(columns) = &self.group_by {
+            return self.about(format!("groups by {}", columns.join(", ")));
+        }
         let what = match self.wanted() {
             Ok(Wanted::Count) | Err(_) => "count".to_owned(),
             Ok(Wanted::Sum(fields)) => format!("sum of {}", fields.column),
@@ -238,10 +278,15 @@ impl QuestionFields {
             Ok(Wanted::Quantile(fields)) => {
                 format!("quantile {} of {}", fields.alpha.unwrap_or(0.5), fields.column)
             }
+            Ok(Wanted::Quantiles(fields)) => format!("quantiles of {}", fields.column),
             Ok(Wanted::Histogram(fields)) => format!("histogram of {}", fields.column),
             Ok(Wanted::CountsBy(fields)) => format!("counts by {}", fields.column),
             Ok(Wanted::TopK(fields)) => format!("top {} of {}", fields.k, fields.column),
         };
+        self.about(what)
+    }
+    /// Add the conditions to a title.
+    pub(super) fn about(&self, what: String) -> String {
         let keep = self.keep.iter().map(|(name, condition)| format!("{name} {condition}"));
         let keep: Vec<String> = keep.collect();
         if keep.is_empty() { what } else { format!("{what}, where {}", keep.join(" and ")) }

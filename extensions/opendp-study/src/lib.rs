@@ -59,11 +59,52 @@
 //! | `mean` | `column`, `bounds`, `rows` | with a public number of `rows` their mean; else a sum over a count, of which each takes half of the share |
 //! | `variance` | `column`, `bounds`, `rows` | the variance of a sample |
 //! | `median`, `quantile` | `column`, `candidates`, `alpha` | the candidate nearest in rank |
-//! | `histogram` | `column`, `categories` or `edges` | a count for each category, and for all else; or a count for each bin |
+//! | `quantiles` | `column`, `candidates`, `alphas` | a candidate for each quantile, from one release |
+//! | `histogram` | `column`, `categories` or `edges`, `others` | a count for each category, and for all else if `others` is true; or a count for each bin |
 //! | `counts_by` | `column` | a count for each key that enough people have; takes a delta |
 //! | `top_k` | `column`, `k`, `categories` | the categories with the most rows |
 //!
 //! `bounds` default to those of the column. `candidates` are a list, or `{"from", "to", "step"}`.
+//!
+//! # Groups
+//!
+//! A question with `group_by` has an answer for each statistic, with a row for each group. Here is
+//! the mean by group, with intervals:
+//!
+//! ```
+//! # use opendp_study::{Cells, Study};
+//! # let read = |_: &str, _| Ok(Cells::Integer((0..1000).map(|i| Some(i % 16 + 1)).collect()));
+//! # let document = |text| serde_json::from_str::<serde_json::Value>(text);
+//! let study = Study::parse(&document(
+//!     r#"{
+//!     "context": {
+//!         "unit": {"person": 1},
+//!         "budget": {"epsilon": 1},
+//!         "columns": {
+//!             "educ": {"T": "i64", "missing": "drop"},
+//!             "income": {"T": "i64", "bounds": [0, 100000], "missing": "drop"}}},
+//!     "questions": [
+//!         {"group_by": ["educ"], "keys": {"educ": {"from": 1, "to": 16}},
+//!          "statistics": [{"count": {}}, {"mean": {"column": "income"}}]}]
+//! }"#,
+//! )
+//! .unwrap())?;
+//! let outcome = study.ask(read, 0.05)?;
+//! assert_eq!(outcome.answers()[1].question, "mean of income by educ");
+//! assert_eq!(outcome.answers()[1].cells[15].label.as_deref(), Some("16"));
+//! # Ok::<(), opendp_core::Error>(())
+//! ```
+//!
+//! | field | holds |
+//! |---|---|
+//! | `group_by` | the columns, of integers, texts or `bool`; rows are in one group if they agree on all |
+//! | `keys` | `{column: [value, ..], ..}`, which has a group for each combination; or a list of combinations; or `"found"`: those that enough people have, which takes a delta |
+//! | `others` | `true` for one more group, of all other rows |
+//! | `statistics` | one or more of `{"count"}`, `{"sum"}`, `{"mean"}`, `{"variance"}`, `{"median"}`, `{"quantile"}` and `{"quantiles"}`; or one of them beside `group_by` |
+//!
+//! The values of a column of integers may be written `{"from", "to"}`. A row with a missing cell in
+//! a column that says `"drop"` is left out of the whole question. See
+//! [`Groups`](opendp_analysis::context::Groups) for what the statistics share.
 
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
@@ -73,9 +114,11 @@
 )]
 
 mod document;
+mod groups;
 mod mechanisms;
 mod outcome;
 mod questions;
+mod ranks;
 mod table;
 
 use opendp_core::erased::AnyMeasurement;
@@ -149,6 +192,10 @@ impl Study {
     pub fn data(&self) -> Option<&str> {
         self.data.as_deref()
     }
+    /// Return the public number of rows, if it is stated.
+    pub fn rows(&self) -> Option<usize> {
+        self.rows
+    }
     /// Return the columns, with the types of their cells.
     pub fn columns(&self) -> impl Iterator<Item = (&str, CellType)> {
         self.columns.iter().map(|(name, column)| (name.as_str(), column.kind))
@@ -157,8 +204,8 @@ impl Study {
     /// they will be, each with probability `1 - alpha`. Nothing is read, released or spent.
     ///
     /// # Errors
-    /// Those of the questions; `Argument` when the noise depends on a public number of rows that is
-    /// not stated.
+    /// The errors of the questions; `Argument` when the noise depends on a public number of rows
+    /// that is not stated.
     pub fn rehearse(&self, alpha: f64) -> Result<Outcome> {
         if self.unit.size_is_public() && self.rows.is_none() {
             let reason = "state the public number of rows, on which the noise may depend";
@@ -172,18 +219,26 @@ impl Study {
     /// All questions are rehearsed first: if one of them is wrong, none is answered.
     ///
     /// # Errors
-    /// Those of `read` and of the questions.
+    /// The errors of `read` and of the questions; `Argument` when the context names no column.
     pub fn ask(
         &self,
         read: impl FnMut(&str, CellType) -> Result<Cells>,
         alpha: f64,
     ) -> Result<Outcome> {
-        if !self.unit.size_is_public() {
-            // Find a wrong question before reading a large file.
+        if self.columns.is_empty() {
+            let reason = "name at least one column of the table: rows are counted by its cells";
+            return Err(Error::argument("columns", reason).at("context"));
+        }
+        // The noise depends on no data. Find a wrong question before reading a large file, unless
+        // the noise depends on a public number of rows that only the file tells.
+        let told = self.unit.size_is_public() && self.rows.is_none();
+        if !told {
             self.rehearse(alpha)?;
         }
         let table = load(&self.columns, self.rows, read)?;
-        self.run(table.clone(), alpha, Mode::Rehearse)?;
+        if told {
+            self.run(table.clone(), alpha, Mode::Rehearse)?;
+        }
         self.run(table, alpha, Mode::Ask)
     }
     /// Return the privacy unit that the answers protect.
@@ -194,7 +249,7 @@ impl Study {
     /// charge it.
     ///
     /// # Errors
-    /// Those of the columns.
+    /// The errors of the columns.
     pub fn measurement(&self, alpha: f64) -> Result<AnyMeasurement> {
         let (blank, limit) = (self.blank()?, self.unit.distance());
         macro_rules! of {
@@ -229,11 +284,13 @@ impl Study {
         load(&self.columns, self.rows, |_, kind| Ok(Cells::missing(kind, rows)))
     }
     fn run(&self, table: Table, alpha: f64, mode: Mode) -> Result<Outcome> {
+        #[cfg(test)]
+        tests::note(mode);
         if !(0.0 < alpha && alpha <= 1.0) {
             let reason = format!("expected a probability above 0 and at most 1, found {alpha}");
             return Err(Error::argument("alpha", reason));
         }
-        let split = Split::by_weights(&self.steps())?;
+        let split = Split::by_weights(&self.steps()?)?;
         macro_rules! with {
             ($budget:expr) => {{
                 let context = Context::new(table, self.unit, $budget.clone(), split)?;
@@ -241,7 +298,7 @@ impl Study {
                 let mut answers = Vec::new();
                 for (place, question) in self.questions.iter().enumerate() {
                     let answer = asker.answer(question);
-                    answers.push(answer.map_err(|error| error.at(place_of(place, question)))?);
+                    answers.extend(answer.map_err(|error| error.at(place_of(place, question)))?);
                 }
                 Ok(Outcome::new(answers, &context.report(), alpha))
             }};
@@ -253,13 +310,24 @@ impl Study {
         }
     }
     /// Return the weight of each release. A question of several releases divides its weight.
-    fn steps(&self) -> Vec<f64> {
-        let questions = self.questions.iter().zip(&self.weights);
-        let parts = |(question, weight): (&QuestionFields, &f64)| {
-            let releases = question.releases();
-            std::iter::repeat_n(weight / releases as f64, releases)
-        };
-        questions.flat_map(parts).collect()
+    fn steps(&self) -> Result<Vec<f64>> {
+        let mut steps = Vec::new();
+        for (place, (question, weight)) in self.questions.iter().zip(&self.weights).enumerate() {
+            let releases = match question.group_by {
+                None => Ok(question.releases()),
+                Some(_) => self.releases_of_groups(question),
+            };
+            let releases = releases.map_err(|error| error.at(place_of(place, question)))?;
+            steps.extend(std::iter::repeat_n(weight / releases as f64, releases));
+        }
+        Ok(steps)
+    }
+    /// Count the releases of a question about groups, which depends on the bounds of columns.
+    fn releases_of_groups(&self, question: &QuestionFields) -> Result<usize> {
+        let (budget, split) = (Budget::epsilon(1.0)?, Split::as_you_go());
+        let context = Context::new(self.blank()?, self.unit, budget, split)?;
+        let (columns, mode) = (self.columns.as_slice(), Mode::Rehearse);
+        Asker { context: &context, columns, alpha: 1.0, mode }.releases_of_groups(question)
     }
     fn check(&self) -> Result<()> {
         if self.rows.is_some() && !self.unit.size_is_public() {

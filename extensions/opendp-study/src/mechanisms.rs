@@ -6,7 +6,7 @@ use opendp_core::{Approximate, Carrier, Error, MaxDivergence, Result, ZeroConcen
 use opendp_transformations::Key;
 
 use super::document::NoiseFields;
-use opendp_analysis::context::{Accounted, Question, Rows, Statistic};
+use opendp_analysis::context::{Accounted, Groups, Question, Rows, Statistic};
 
 /// The mechanisms of a budget's measure.
 pub(super) trait Mechanisms: Accounted {
@@ -22,6 +22,15 @@ pub(super) trait Mechanisms: Accounted {
             "counts_by",
             "keys that are not public take a budget with an epsilon and a delta; or list them: \
              {\"histogram\": {\"column\", \"categories\"}}",
+        ))
+    }
+    /// Find the keys of groups.
+    fn find<'c>(groups: &Groups<'c, Self>) -> Result<Question<'c, Self, HashMap<String, i64>>> {
+        let _ = groups;
+        Err(Error::argument(
+            "keys",
+            "to find keys takes a budget with an epsilon and a delta; or list them: \
+             \"keys\": {column: [value, ..]}",
         ))
     }
 }
@@ -67,5 +76,8 @@ impl Mechanisms for Approximate<MaxDivergence> {
     }
     fn count_by<T: Key>(rows: Rows<'_, Self, T>) -> Result<Question<'_, Self, HashMap<T, i64>>> {
         rows.count_by().laplace()
+    }
+    fn find<'c>(groups: &Groups<'c, Self>) -> Result<Question<'c, Self, HashMap<String, i64>>> {
+        groups.find().laplace()
     }
 }

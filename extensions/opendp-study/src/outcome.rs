@@ -8,11 +8,13 @@ use serde_json::{Value as Json, json};
 
 use super::document::from_json;
 
-use opendp_analysis::context::{Accounted, ErrorIn, Report};
+use opendp_analysis::context::{Accounted, ErrorIn, Report, short};
 
 /// One number, category or candidate of an answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Cell {
+    /// The key of the group, if there are groups: the value of each column.
+    pub key: Option<Json>,
     /// The category or bin, if there are several.
     pub label: Option<String>,
     /// What was released.
@@ -93,6 +95,10 @@ impl Outcome {
     }
     /// Write a table for people.
     pub fn to_text(&self) -> String {
+        self.to_text_with(short)
+    }
+    /// Write a table for people, in which a function writes each amount of the budget.
+    pub fn to_text_with(&self, amount: impl Fn(f64) -> String) -> String {
         let mut lines: Vec<[String; 4]> = Vec::new();
         for answer in &self.answers {
             let error = answer.error.map(|error| match answer.error_in {
@@ -129,7 +135,7 @@ impl Outcome {
         let part = |json: &Json| {
             let parts = json.as_object().into_iter().flatten();
             let parts = parts.map(|(name, value)| {
-                format!("{name} {}", value.as_f64().map_or_else(|| value.to_string(), short))
+                format!("{name} {}", value.as_f64().map_or_else(|| value.to_string(), &amount))
             });
             parts.collect::<Vec<_>>().join(", ")
         };
@@ -142,11 +148,15 @@ impl Outcome {
 impl StudyAnswer {
     fn to_json(&self) -> Json {
         let cell = |cell: &Cell| {
-            json!({
+            let mut json = json!({
                 "label": cell.label,
                 "value": cell.value,
                 "interval": cell.interval.map(|(low, high)| [low.to_json(), high.to_json()]),
-            })
+            });
+            if let Some(key) = &cell.key {
+                json["key"] = key.clone();
+            }
+            json
         };
         json!({
             "question": self.question,
@@ -182,12 +192,14 @@ struct WrittenCell {
     label: Option<String>,
     value: Json,
     interval: Option<(Json, Json)>,
+    key: Option<Json>,
 }
 impl From<WrittenAnswer> for StudyAnswer {
     fn from(written: WrittenAnswer) -> Self {
         // A number beyond all floats is a text.
         let number = |json: &Json| f64::from_json(json).ok();
         let cell = |cell: WrittenCell| Cell {
+            key: cell.key,
             label: cell.label,
             value: cell.value,
             interval: cell.interval.and_then(|(low, high)| number(&low).zip(number(&high))),
@@ -211,18 +223,6 @@ fn plain(json: &Json) -> String {
 }
 fn join(scales: &[f64]) -> String {
     scales.iter().map(|scale| short(*scale)).collect::<Vec<_>>().join(" and ")
-}
-/// Round for display, to about four digits.
-fn short(value: f64) -> String {
-    if value == 0.0 || (1e-3..1e9).contains(&value.abs()) {
-        let digits = if value.abs() < 10.0 { 4 } else { 2 };
-        let text = format!("{value:.digits$}");
-        return match text.contains('.') {
-            true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-            false => text,
-        };
-    }
-    format!("{value:.3e}")
 }
 /// Write lines in columns; numbers end where others end.
 fn aligned(head: &[String; 4], lines: &[[String; 4]]) -> String {

@@ -6,8 +6,8 @@ use opendp_transformations::Key;
 use serde_json::Value as Json;
 
 use super::document::{
-    CellType, ColumnFields, Condition, HistogramFields, NumberFields, QuestionFields, RankFields,
-    TopFields, Wanted,
+    CellType, ColumnFields, Condition, HistogramFields, NumberFields, QuestionFields, TopFields,
+    Wanted,
 };
 use super::mechanisms::Mechanisms;
 use super::outcome::{Cell, StudyAnswer};
@@ -16,7 +16,7 @@ use opendp_analysis::Context;
 use opendp_analysis::context::{Accounted, Answer, Noisy, Query, Question, Rows};
 
 /// Whether to release, or only to find out what a release would cost and how good it would be.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Mode {
     Rehearse,
     Ask,
@@ -35,7 +35,10 @@ where
     f64: Noisy<MO>,
 {
     /// Answer a question, or rehearse it.
-    pub(super) fn answer(&self, asked: &QuestionFields) -> Result<StudyAnswer> {
+    pub(super) fn answer(&self, asked: &QuestionFields) -> Result<Vec<StudyAnswer>> {
+        if asked.group_by.is_some() {
+            return self.groups(asked);
+        }
         let (name, answer) = match asked.wanted()? {
             Wanted::Count => ("count", self.count(asked)),
             Wanted::Sum(fields) => ("sum", self.sum(asked, fields)),
@@ -43,15 +46,16 @@ where
             Wanted::Variance(fields) => ("variance", self.variance(asked, fields)),
             Wanted::Median(fields) => ("median", self.rank(asked, fields, Some(0.5))),
             Wanted::Quantile(fields) => ("quantile", self.rank(asked, fields, fields.alpha)),
+            Wanted::Quantiles(fields) => ("quantiles", self.ranks(asked, fields)),
             Wanted::Histogram(fields) => ("histogram", self.histogram(asked, fields)),
             Wanted::CountsBy(fields) => ("counts_by", self.counts_by(asked, &fields.column)),
             Wanted::TopK(fields) => ("top_k", self.top_k(asked, fields)),
         };
-        answer.map_err(|error| error.at(name))
+        answer.map(|answer| vec![answer]).map_err(|error| error.at(name))
     }
 
     fn count(&self, asked: &QuestionFields) -> Result<StudyAnswer> {
-        self.number(MO::add_noise(self.query(asked, None)?.count(), asked.noise)?, asked)
+        self.number(MO::add_noise(self.query(asked, &[])?.count(), asked.noise)?, asked)
     }
     fn sum(&self, asked: &QuestionFields, sum: &NumberFields) -> Result<StudyAnswer> {
         if self.column(&sum.column)?.kind != CellType::Integer {
@@ -65,7 +69,7 @@ where
             if fits { Ok(bound as i64) } else { Err(Error::argument("bounds", reason())) }
         };
         let (lower, upper) = (whole(lower)?, whole(upper)?);
-        let cells = self.query(asked, Some(&sum.column))?.column::<i64>(&sum.column);
+        let cells = self.query(asked, &[&sum.column])?.column::<i64>(&sum.column);
         self.number(MO::add_noise(cells.clamp(lower, upper).sum(), asked.noise)?, asked)
     }
     fn mean(&self, asked: &QuestionFields, mean: &NumberFields) -> Result<StudyAnswer> {
@@ -85,7 +89,7 @@ where
         let sum = MO::add_noise(self.clamped(asked, mean)?.sum(), asked.noise)?;
         let mut answer = self.answer_of(&sum, asked);
         let sum = self.spend(sum)?;
-        let rows = self.query(asked, Some(&mean.column))?;
+        let rows = self.query(asked, &[&mean.column])?;
         let count = MO::add_noise(rows.count(), asked.noise)?;
         answer.scales.push(count.scale());
         // The error of a quotient depends on the count.
@@ -96,26 +100,10 @@ where
             // A count below 1 is only noise.
             let value = (sum.value / (count.value.max(1) as f64)).clamp(lower, upper);
             answer.cells.push(Cell {
-                label: None,
                 value: value.to_json(),
                 interval: Some((low, high)),
+                ..Cell::default()
             });
-        }
-        Ok(answer)
-    }
-    fn rank(
-        &self,
-        asked: &QuestionFields,
-        rank: &RankFields,
-        alpha: Option<f64>,
-    ) -> Result<StudyAnswer> {
-        let missing = "a quantile has an alpha, such as 0.25";
-        let alpha = alpha.ok_or_else(|| Error::argument("alpha", missing))?;
-        let cells = self.numbers(asked, &rank.column)?;
-        let question = cells.quantile(alpha, rank.candidates()?).choose()?;
-        let mut answer = self.answer_of(&question, asked);
-        if let Some(chosen) = self.spend(question)? {
-            answer.cells.push(Cell { label: None, value: chosen.value.to_json(), interval: None });
         }
         Ok(answer)
     }
@@ -123,9 +111,9 @@ where
         let (column, kind) = (&fields.column, self.column(&fields.column)?.kind);
         match (&fields.categories, &fields.edges) {
             (Some(names), None) => match kind {
-                CellType::Integer => self.categories::<i64>(asked, column, names),
-                CellType::Bool => self.categories::<bool>(asked, column, names),
-                CellType::Text => self.categories::<String>(asked, column, names),
+                CellType::Integer => self.categories::<i64>(asked, fields, names),
+                CellType::Bool => self.categories::<bool>(asked, fields, names),
+                CellType::Text => self.categories::<String>(asked, fields, names),
                 CellType::Float => Err(no_keys(column)),
             },
             (None, Some(edges)) => {
@@ -138,13 +126,18 @@ where
     fn categories<T: Key>(
         &self,
         asked: &QuestionFields,
-        column: &str,
+        fields: &HistogramFields,
         names: &[Json],
     ) -> Result<StudyAnswer> {
-        let cells = self.query(asked, Some(column))?.column::<T>(column);
-        let counts = MO::add_noise(cells.histogram(atoms(names)?), asked.noise)?;
-        let labels = names.iter().map(label).chain(["all else".to_owned()]).collect::<Vec<_>>();
-        self.counts(counts, asked, &labels)
+        let cells = self.query(asked, &[&fields.column])?.column::<T>(&fields.column);
+        let mut labels: Vec<String> = names.iter().map(label).collect();
+        let counts = if fields.others {
+            labels.push("all else".to_owned());
+            cells.histogram_and_others(atoms(names)?)
+        } else {
+            cells.histogram(atoms(names)?)
+        };
+        self.counts(MO::add_noise(counts, asked.noise)?, asked, &labels)
     }
     fn counts_by(&self, asked: &QuestionFields, column: &str) -> Result<StudyAnswer> {
         match self.column(column)?.kind {
@@ -155,7 +148,7 @@ where
         }
     }
     fn keys<T: Key>(&self, asked: &QuestionFields, column: &str) -> Result<StudyAnswer> {
-        let cells = self.query(asked, Some(column))?.column::<T>(column);
+        let cells = self.query(asked, &[column])?.column::<T>(column);
         let question = MO::count_by(cells)?;
         let mut answer = self.answer_of(&question, asked);
         if let Some(counts) = self.spend(question)? {
@@ -167,6 +160,7 @@ where
                     label: Some(label(&key.to_json())),
                     value: count.to_json(),
                     interval: answer.error.map(around),
+                    ..Cell::default()
                 }
             }));
         }
@@ -181,14 +175,14 @@ where
         }
     }
     fn top<T: Key>(&self, asked: &QuestionFields, top: &TopFields) -> Result<StudyAnswer> {
-        let cells = self.query(asked, Some(&top.column))?.column::<T>(&top.column);
+        let cells = self.query(asked, &[&top.column])?.column::<T>(&top.column);
         let question = cells.top_k(top.k, atoms(&top.categories)?).choose()?;
         let mut answer = self.answer_of(&question, asked);
         if let Some(chosen) = self.spend(question)? {
             answer.cells.extend(chosen.value.iter().enumerate().map(|(place, category)| Cell {
                 label: Some(format!("{}", place + 1)),
                 value: category.to_json(),
-                interval: None,
+                ..Cell::default()
             }));
         }
         Ok(answer)
@@ -208,9 +202,9 @@ where
         if let Some(released) = self.spend(question)? {
             let interval = confidence_interval_of_each(&measurement, &released.value, self.alpha);
             answer.cells.push(Cell {
-                label: None,
                 value: released.value.to_json(),
                 interval: interval.ok(),
+                ..Cell::default()
             });
         }
         Ok(answer)
@@ -232,6 +226,7 @@ where
                     label: Some(label.clone()),
                     value: count.to_json(),
                     interval: intervals.get(place).copied(),
+                    ..Cell::default()
                 },
             ));
         }
@@ -239,7 +234,7 @@ where
     }
 
     /// Describe what is known of an answer before it is released.
-    fn answer_of<TO: Carrier>(
+    pub(super) fn answer_of<TO: Carrier>(
         &self,
         question: &Question<'c, MO, TO>,
         asked: &QuestionFields,
@@ -254,14 +249,17 @@ where
         }
     }
     /// Charge for an answer, and release it unless this is a rehearsal.
-    fn spend<TO: Carrier>(&self, question: Question<'c, MO, TO>) -> Result<Option<Answer<MO, TO>>> {
+    pub(super) fn spend<TO: Carrier>(
+        &self,
+        question: Question<'c, MO, TO>,
+    ) -> Result<Option<Answer<MO, TO>>> {
         match self.mode {
             Mode::Ask => question.release().map(Some),
             Mode::Rehearse => question.forgo().map(|()| None),
         }
     }
     /// Begin a query about the rows that fit all conditions, and whose cell of a column is known.
-    fn query(&self, asked: &QuestionFields, column: Option<&str>) -> Result<Query<'c, MO>> {
+    pub(super) fn query(&self, asked: &QuestionFields, columns: &[&str]) -> Result<Query<'c, MO>> {
         let mut query = self.context.query().named(asked.title());
         for (name, condition) in &asked.keep {
             let at = |error: Error| error.at(format!("where `{name}`"));
@@ -272,7 +270,7 @@ where
             let missing = self.column(name)?.missing.as_ref();
             Ok(missing.and_then(Json::as_str) == Some("drop"))
         };
-        for name in column.into_iter().chain(asked.keep.keys().map(String::as_str)) {
+        for name in columns.iter().copied().chain(asked.keep.keys().map(String::as_str)) {
             if drops(name)? {
                 query = query.filter(&known(name), |known: &bool| *known);
             }
@@ -310,8 +308,8 @@ where
         Ok(query)
     }
     /// Take the cells of a column of numbers.
-    fn numbers(&self, asked: &QuestionFields, name: &str) -> Result<Rows<'c, MO, f64>> {
-        let query = self.query(asked, Some(name))?;
+    pub(super) fn numbers(&self, asked: &QuestionFields, name: &str) -> Result<Rows<'c, MO, f64>> {
+        let query = self.query(asked, &[name])?;
         match self.column(name)?.kind {
             CellType::Integer => Ok(query.column::<f64>(&as_float(name)).impute(0.0)),
             // Missing cells have been replaced already, so nothing is imputed here.
@@ -325,7 +323,7 @@ where
         let (lower, upper) = self.bounds(fields)?;
         Ok(self.numbers(asked, &fields.column)?.clamp(lower, upper))
     }
-    fn bounds(&self, fields: &NumberFields) -> Result<(f64, f64)> {
+    pub(super) fn bounds(&self, fields: &NumberFields) -> Result<(f64, f64)> {
         let column = self.column(&fields.column)?;
         fields.bounds.or(column.bounds).ok_or_else(|| {
             Error::argument(
@@ -335,7 +333,7 @@ where
             )
         })
     }
-    fn column(&self, name: &str) -> Result<&'c ColumnFields> {
+    pub(super) fn column(&self, name: &str) -> Result<&'c ColumnFields> {
         let found = self.columns.iter().find(|(known, _)| known == name);
         found.map(|(_, column)| column).ok_or_else(|| {
             let names: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
@@ -356,7 +354,7 @@ fn among_keys<'c, MO: Accounted, T: Atom>(
     let among: Vec<T> = atoms(among)?;
     Ok(query.filter(name, move |cell: &T| among.contains(cell)))
 }
-fn atoms<T: Codec>(values: &[Json]) -> Result<Vec<T>> {
+pub(super) fn atoms<T: Codec>(values: &[Json]) -> Result<Vec<T>> {
     values.iter().map(T::from_json).collect()
 }
 fn no_keys(column: &str) -> Error {

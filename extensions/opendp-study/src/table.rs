@@ -47,9 +47,9 @@ impl Cells {
     }
 }
 
-/// Build the table, with a public number of rows if one is stated. Each column is under its name, a
-/// column of integers also as [floats](as_float). Where missing cells are dropped, a column says
-/// which cells are [known](known).
+/// Build the table, with a public number of rows if one is stated. Each column has its name. A
+/// column of integers is also available as [floats](as_float). Where missing cells are dropped, a
+/// column says which cells are [known](known).
 pub(super) fn load(
     columns: &[(String, ColumnFields)],
     rows: Option<usize>,

@@ -3,6 +3,13 @@ use serde_json::json;
 
 use super::*;
 
+thread_local! {
+    /// The runs of studies in this thread.
+    static RUNS: std::cell::Cell<Vec<Mode>> = const { std::cell::Cell::new(Vec::new()) };
+}
+pub(super) fn note(mode: Mode) {
+    RUNS.set([RUNS.take(), vec![mode]].concat());
+}
 /// A table of three columns, in which some cells are missing.
 fn read(name: &str, kind: CellType) -> Result<Cells> {
     Ok(match (name, kind) {
@@ -70,6 +77,7 @@ fn each_statistic_is_the_one_of_the_rows_that_fit() {
             {"where": {"age": {"at_least": 18, "below": 65}}, "count": {}},
             {"mean": {"column": "income", "rows": 1000}},
             {"histogram": {"column": "city", "categories": ["Lille"]}},
+            {"histogram": {"column": "city", "categories": ["Lille"], "others": true}},
             {"histogram": {"column": "age", "edges": [45]}},
         ])),
         &[
@@ -80,6 +88,7 @@ fn each_statistic_is_the_one_of_the_rows_that_fit() {
             incomes().take(700).map(|x| x.min(100.0)).sum::<f64>() / 700.0,
             adults,
             incomes().sum::<f64>() / 1000.0,
+            300.0,
             300.0,
             700.0,
             ages().filter(|age| *age < 45).count() as f64,
@@ -119,6 +128,31 @@ fn a_rehearsal_states_what_the_answers_then_have() {
         assert!(plan.cells.is_empty() && !answer.cells.is_empty());
     }
     assert_eq!(plan.to_json()["spent"], outcome.to_json()["spent"]);
+}
+#[test]
+fn a_study_is_rehearsed_once_before_it_is_answered() {
+    let of = |unit: Json, rows: Option<usize>| {
+        let mut context = json!({
+            "unit": unit, "budget": {"epsilon": 1.0},
+            "columns": {"income": {"T": "f64", "missing": 0}},
+        });
+        if let Some(rows) = rows {
+            context["rows"] = rows.into();
+        }
+        let study = Study::parse(&json!({"context": context, "questions": [{"count": {}}]}));
+        RUNS.take();
+        study.unwrap().ask(read, 0.05).unwrap();
+        RUNS.take()
+    };
+    let expected = [Mode::Rehearse, Mode::Ask];
+    assert_eq!(of(json!({"person": 1}), None), expected);
+    assert_eq!(of(json!({"answers_of_person": 1}), None), expected);
+    assert_eq!(of(json!({"answers_of_person": 1}), Some(1000)), expected);
+    // A wrong question is found before the data are read, and before any answer.
+    let wrong = study(large(), json!([{"count": {}}, {"sum": {"column": "x"}}])).unwrap();
+    RUNS.take();
+    assert!(wrong.ask(|_, _| panic!("it reads"), 0.05).is_err());
+    assert_eq!(RUNS.take(), [Mode::Rehearse]);
 }
 #[test]
 fn weights_divide_the_budget() {
@@ -209,7 +243,7 @@ fn a_column_of_numbers_says_what_stands_for_missing_cells() {
 fn answers_are_written_as_text_rows_and_json() {
     let questions = json!([
         {"name": "people", "count": {}},
-        {"histogram": {"column": "city", "categories": ["Lyon", "Lille"]}},
+        {"histogram": {"column": "city", "categories": ["Lyon", "Lille"], "others": true}},
     ]);
     let outcome = study(large(), questions).unwrap().ask(read, 0.05).unwrap();
     let rows = outcome.rows();
@@ -260,3 +294,5 @@ fn what_a_statistic_does_not_use_is_refused_and_not_ignored() {
     }
     assert!(count.rehearse(1.0).is_ok());
 }
+
+mod groups;

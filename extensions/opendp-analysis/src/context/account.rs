@@ -48,7 +48,7 @@ impl<MO: Accounted> Account<MO> {
             _ => Ok(Account::Sum(Ledger::with_budget(MO::default(), &budget.amount)?)),
         }
     }
-    /// Find the largest costs of a kind of release that fit.
+    /// For a release of this kind, find the largest costs that the account can still pay.
     pub(crate) fn room(&self, wanted: &Wanted, kind: Kind) -> Result<Room> {
         match (self, wanted) {
             (Account::Sum(ledger), Wanted::Fraction(part)) => {
@@ -149,30 +149,38 @@ impl<MO: Accounted> Account<MO> {
         }
     }
 }
-/// Return the mixtures of pure losses and Gaussian noise that an amount pays for, of those that
-/// some filter has room for.
+/// Return the mixtures of pure losses and Gaussian noise that an amount pays for, and of each what
+/// each filter has room for. Which filters remain depends on the first release, so a plan tries
+/// them.
 fn amounts(
     account: &AdaptiveAccount,
     (epsilon, delta): (Exact, Exact),
 ) -> Result<Vec<(Endowment, Exact)>> {
-    let share = Share::Amount(epsilon.clone(), delta);
+    let share = Share::Amount(epsilon.clone(), delta.clone());
     let own = account.room(&share, Kind::WithDelta)?.delta;
     let most = account.room(&share, Kind::Gaussian)?.mu_squared.to_f64_down();
     let (filters, epsilon) = (account.filters(), epsilon.to_f64_down());
-    let delta = joined_delta(0.0, most.sqrt(), epsilon)?;
-    let mixture = |eighths: u32| {
+    let at = joined_delta(0.0, most.sqrt(), epsilon)?;
+    // Before the first release, the part for deltas depends on which filters will remain.
+    let all = account.budget().1;
+    let part = |room: &accounting::Room| match account.has_begun() || all.is_zero() {
+        true => own.clone().min(room.delta.clone()),
+        false => delta.times(&room.delta).over(all),
+    };
+    let mut found: Vec<(Endowment, Exact)> = Vec::new();
+    for eighths in 0..=8 {
         let pure = epsilon * f64::from(eighths) / 8.0;
-        let square = joined_mu(pure, epsilon, delta)?.powi(2);
-        Ok((Endowment { pure, square }, own.clone()))
-    };
-    let fits = |endowment: &Endowment| {
-        filters.iter().any(|room| {
-            endowment.pure <= room.epsilon.to_f64_down()
-                && endowment.square <= room.mu_squared.to_f64_down()
-        })
-    };
-    let mixtures = (0..=8).map(mixture).collect::<Result<Vec<_>>>()?;
-    Ok(mixtures.into_iter().filter(|(endowment, _)| fits(endowment)).collect())
+        let square = joined_mu(pure, epsilon, at)?.powi(2);
+        for room in &filters {
+            let pure = pure.min(room.epsilon.to_f64_down());
+            let square = square.min(room.mu_squared.to_f64_down());
+            let one = (Endowment { pure, square }, part(room));
+            if !found.contains(&one) {
+                found.push(one);
+            }
+        }
+    }
+    Ok(found)
 }
 fn pair(parts: &[Exact]) -> Result<(Exact, Exact)> {
     match parts {

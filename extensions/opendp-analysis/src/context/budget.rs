@@ -1,20 +1,21 @@
 //! Privacy budgets, and the measures that they can be in.
 
 use std::any::TypeId;
+use std::collections::HashMap;
 
 use opendp_core::arith::Exact;
 use opendp_core::arith::Number;
 use opendp_core::{
-    AbsoluteDistance, Approximate, Atom, AtomDomain, Distance, Domain, Error, L1Distance,
-    L2Distance, MaxDivergence, Measure, Measurement, Metric, MetricOn, Result, Space, TheMeasure,
-    VectorDomain, ZeroConcentratedDivergence,
+    AbsoluteDistance, Approximate, Atom, AtomDomain, Distance, Domain, Error, HashableAtom,
+    L1Distance, L01InfDistance, L2Distance, MapDomain, MaxDivergence, Measure, Measurement, Metric,
+    MetricOn, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence,
 };
 #[cfg(doc)]
 use opendp_measurements::accounting::AdaptiveAccount;
 use opendp_measurements::accuracy::Noise;
 use opendp_measurements::{
-    ContinuousNumber, GaussianLoss, NoiseMeasure, Numbers, Scale, SelectionMeasure,
-    ThresholdMeasure, make_continuous_gaussian, make_noise,
+    ContinuousGaussian, Gaussian, NoiseLoss, NoiseMeasure, NoiseNumber, Numbers, Scale,
+    SelectionMeasure, make_continuous_gaussian, make_laplace_threshold, make_noise,
 };
 use opendp_transformations::Norm;
 
@@ -44,12 +45,12 @@ pub trait Accounted: Measure + Default {
     /// Convert a loss, rounding up.
     ///
     /// # Errors
-    /// Those of the conversion.
+    /// The errors of the conversion.
     fn lift(loss: f64) -> Result<Self::Distance>;
     /// Convert an exact loss.
     ///
     /// # Errors
-    /// Those of the conversion.
+    /// The errors of the conversion.
     fn lift_exact(loss: Vec<Exact>) -> Result<Vec<Exact>>;
     /// Convert a loss of epsilon and delta, if the measure has both.
     ///
@@ -126,8 +127,33 @@ impl WithGaussian for Approximate<MaxDivergence> {
     message = "to count by keys that are not public takes a budget with a delta",
     note = "make it with `Budget::epsilon_delta(1.0, 1e-6)`, or list the keys: `.histogram(keys)`"
 )]
-pub trait WithDelta: Accounted<Base = MaxDivergence> + ThresholdMeasure<1> {}
-impl WithDelta for Approximate<MaxDivergence> {}
+pub trait WithDelta: Accounted<Base = MaxDivergence> {
+    /// Make the measurement that adds Laplace noise to counts, and hides keys below a threshold.
+    ///
+    /// # Errors
+    /// The errors of [`make_laplace_threshold`].
+    fn threshold<K: HashableAtom>(
+        counts: Space<MapDomain<AtomDomain<K>, AtomDomain<i64>>, CountsDistance>,
+        scale: Scale,
+        threshold: i64,
+    ) -> Result<CountsRelease<K, Self>>
+    where
+        Self: Sized;
+}
+impl WithDelta for Approximate<MaxDivergence> {
+    fn threshold<K: HashableAtom>(
+        counts: Space<MapDomain<AtomDomain<K>, AtomDomain<i64>>, CountsDistance>,
+        scale: Scale,
+        threshold: i64,
+    ) -> Result<CountsRelease<K, Self>> {
+        make_laplace_threshold(counts, scale, threshold, None)
+    }
+}
+/// The distance of two maps of counts.
+type CountsDistance = L01InfDistance<AbsoluteDistance<i64>>;
+/// A release of the counts of some keys.
+type CountsRelease<K, MO> =
+    Measurement<MapDomain<AtomDomain<K>, AtomDomain<i64>>, CountsDistance, MO, HashMap<K, i64>>;
 
 /// A number type that the noise of a measure can be added to.
 #[diagnostic::on_unimplemented(message = "there is no noise for `{Self}` under this budget")]
@@ -135,7 +161,7 @@ pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
     /// Make the measurement that adds the noise.
     ///
     /// # Errors
-    /// Those of [`make_noise`].
+    /// The errors of [`make_noise`].
     fn noisy(
         space: Space<AtomDomain<Self>, AbsoluteDistance<Self>>,
         scale: Scale,
@@ -143,7 +169,7 @@ pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
     /// Make the measurement that adds continuous Gaussian noise.
     ///
     /// # Errors
-    /// Those of [`make_continuous_gaussian`].
+    /// The errors of [`make_continuous_gaussian`].
     fn gaussian(
         space: Space<AtomDomain<Self>, AbsoluteDistance<Self>>,
         scale: Scale,
@@ -160,8 +186,8 @@ where
     AtomDomain<N>: Numbers + Domain<Carrier = N>,
     AbsoluteDistance<N>: MetricOn<AtomDomain<N>>,
     MO::Base: NoiseMeasure<AtomDomain<N>, AbsoluteDistance<N>>,
-    <AtomDomain<N> as Numbers>::Number: ContinuousNumber,
-    AbsoluteDistance<N>: GaussianLoss<ZeroConcentratedDivergence>,
+    <AtomDomain<N> as Numbers>::Number: NoiseNumber<ContinuousGaussian>,
+    AbsoluteDistance<N>: NoiseLoss<Gaussian, ZeroConcentratedDivergence>,
 {
     fn noisy(
         space: Space<AtomDomain<N>, AbsoluteDistance<N>>,

@@ -1,18 +1,20 @@
 //! Chains from a column to a statistic of its rows, and measurements of a column applied to a
 //! table.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
-use opendp_core::arith::{DirectedFloat, Exact};
+use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast};
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Carrier, Domain, Error, Function, L1Distance, L2Distance,
     Measure, Measurement, Metric, MetricOn, PrivacyMap, RangeDistance, Result, Space, StabilityMap,
     SymmetricDistance, Transformation, VectorDomain, ZeroConcentratedDivergence,
 };
+use opendp_measurements::Scale;
 use opendp_measurements::accounting::joined_epsilon;
 use opendp_transformations::Norm;
 
-use super::draft::{Built, OfTable};
+use super::draft::{Bound, Built, OfTable};
 use super::{Accounted, Table, TableDomain};
 
 pub(super) type Column<T> = VectorDomain<AtomDomain<T>>;
@@ -96,6 +98,38 @@ pub(super) fn as_scores(
     Ok(Transformation::new(counts, scores, same, StabilityMap::new(|d_in| Ok(*d_in))))
 }
 
+/// Sort the answers for several quantiles, which are in the order of the quantiles.
+pub(super) fn sorted<T: Atom>() -> Result<Function<Vec<T>, Vec<T>>> {
+    Ok(Function::map(|chosen: &Vec<T>| {
+        let mut chosen = chosen.clone();
+        chosen.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
+        Ok(chosen)
+    }))
+}
+/// Bound the error in rank of one of several quantiles: `scale ln(n / alpha)`, where `n` is the
+/// number of candidates for all of them.
+///
+/// # Proof
+/// By the documentation of [`make_private_quantile`](crate::make_private_quantile) and the union
+/// bound, each candidate is within this error of its own quantile, all together except with
+/// probability `alpha`. Sorting keeps this: the first `i` chosen candidates are at most this far
+/// above the `i`-th quantile or a lower one, so the `i`-th smallest is, too; and the candidates
+/// from the `i`-th on are at most this far below it, so the `i`-th smallest is, too.
+pub(super) fn quantile_bound(choices: usize) -> Bound {
+    Arc::new(move |scale: Scale, alpha: f64| {
+        let logarithm = f64::inf_cast(choices)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
+        logarithm.inf_mul(scale.value())
+    })
+}
+/// Refuse quantiles that are not in increasing order.
+pub(super) fn increasing(alphas: &[f64]) -> Result<()> {
+    if !alphas.is_empty() && alphas.windows(2).all(|pair| pair[0] < pair[1]) {
+        return Ok(());
+    }
+    let reason = "expected quantiles in increasing order, such as [0.25, 0.5, 0.75]";
+    Err(Error::argument("alphas", reason))
+}
+
 /// Treat counts under another norm as counts under the L2 norm, which is at most as large.
 pub(super) fn as_euclidean<M>(
     counts: Space<Column<i64>, M>,
@@ -150,8 +184,10 @@ where
 /// loss as an epsilon at a delta.
 ///
 /// # Proof
-/// By the postcondition of `make_continuous_gaussian`, the release is `mu`-GDP, and its `rho` is
-/// exactly `mu^2 / 2`.
+/// By the postcondition of `make_continuous_gaussian`, its release is `mu`-GDP, and its `rho` is
+/// exactly `mu^2 / 2`. Other releases here are parallel compositions of it. For each split of the
+/// rows between the parts these are `sqrt(mu_1^2 + ... + mu_k^2)`-GDP (Dong, Roth, Su 2022,
+/// Corollary 3.3), and their `rho` is at least the sum of the `mu_i^2 / 2`, for the worst split.
 pub(super) fn of_gaussian<D, MO, TO>(
     space: &Space<TableDomain, SymmetricDistance>,
     release: Measurement<D, SymmetricDistance, ZeroConcentratedDivergence, TO>,

@@ -52,7 +52,7 @@ pub(crate) struct Dials {
     /// The delta at which Gaussian noise states its epsilon, if the budget has one.
     pub(crate) delta: Option<f64>,
 }
-/// A threshold that hides all keys, and costs no delta.
+/// A threshold that hides all keys, and needs no delta.
 const HIGH: i64 = 1 << 53;
 
 /// A query without its noise.
@@ -184,7 +184,7 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
         loop {
             let built = self.build(dials)?;
             let cost = built.cost(&d_in)?;
-            if trials == 64 || self.context.would_admit(&cost) {
+            if trials == 64 || self.context.account()?.charge(&cost).is_ok() {
                 return Ok((dials, (built, cost)));
             }
             dials.scale = Scale::new(dials.scale.value().next_up())?;

@@ -1,10 +1,10 @@
 //! Several questions whose noise is solved for jointly.
 
+mod answers;
 mod drafted;
 mod endowed;
 mod solver;
 
-use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -13,14 +13,19 @@ use opendp_core::{Carrier, Error, Result};
 use opendp_measurements::Scale;
 use opendp_measurements::accounting::joined_epsilon;
 
-use super::question::Answer;
 use super::{Accounted, Budget, Context};
 
-pub use drafted::Planned;
-use drafted::{Drafted, Units};
+pub use answers::Answers;
+use answers::another;
+use drafted::{Drafted, Ready, Units};
+pub use drafted::{Noised, Planned};
+use endowed::Best;
 pub(crate) use endowed::Endowed;
 pub(crate) use solver::Endowment;
 use solver::Item;
+
+/// A plan does not try more ways to pay than this.
+const MOST_TRIALS: usize = 256;
 
 /// What the answer to a question of a [`Plan`] should reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,6 +78,8 @@ pub enum Goal {
 pub struct Plan<'c, MO: Accounted> {
     context: &'c Context<MO>,
     wanted: Option<Vec<Exact>>,
+    /// Whether to leave the division of the budget to other questions, if there may be any.
+    shares: bool,
     units: Option<Units>,
     drafts: Vec<Box<dyn Drafted<MO> + 'c>>,
     goals: Vec<Goal>,
@@ -86,6 +93,12 @@ impl<TO> Clone for Asked<TO> {
     }
 }
 impl<TO> Copy for Asked<TO> {}
+impl<TO> Asked<TO> {
+    /// Return its place in the plan.
+    pub(super) fn place(&self) -> usize {
+        self.0
+    }
+}
 impl<TO> fmt::Debug for Asked<TO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Asked").field(&self.0).finish()
@@ -95,7 +108,14 @@ impl<TO> fmt::Debug for Asked<TO> {
 impl<'c, MO: Accounted> Plan<'c, MO> {
     pub(super) fn new(context: &'c Context<MO>) -> Self {
         let (drafts, goals, items) = (Vec::new(), Vec::new(), Vec::new());
-        Plan { context, wanted: None, units: None, drafts, goals, items }
+        Plan { context, wanted: None, shares: false, units: None, drafts, goals, items }
+    }
+    /// Begin a plan of the releases of one question, among others.
+    pub(super) fn of_one_question(context: &'c Context<MO>, wanted: Option<Vec<Exact>>) -> Self {
+        Plan { wanted, shares: true, ..Plan::new(context) }
+    }
+    pub(super) fn is_empty(&self) -> bool {
+        self.drafts.is_empty()
     }
     /// Set what all questions together may cost, if the budget is spent as you go.
     #[must_use]
@@ -106,8 +126,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     /// Add a question: a statistic or a choice, before its noise is solved for.
     ///
     /// # Errors
-    /// Those of the steps of the query; `Argument` when the goal is not a positive number, or is
-    /// finer than what rounding to integers allows.
+    /// The errors of the steps of the query; `Argument` when the goal is not a positive number, or
+    /// is finer than what rounding to integers allows.
     pub fn ask<TO: Carrier>(
         &mut self,
         question: impl Planned<'c, MO, TO>,
@@ -154,8 +174,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         parts.extend(endowed.full_delta);
         MO::default().join(&parts)
     }
-    /// Find the scales of all questions. Wanted accuracies are reached exactly, and what they leave
-    /// goes to the questions with weights; without these it stays in the budget.
+    /// Find the scales of all questions. Wanted accuracies are reached exactly, and the questions
+    /// with weights get the rest. If there are none, the rest stays in the budget.
     ///
     /// # Errors
     /// `BudgetExceeded` when the wanted accuracies do not fit.
@@ -167,7 +187,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     /// nine tenths of the room.
     ///
     /// # Errors
-    /// Those of the account.
+    /// The errors of the account.
     pub fn stretch(mut self) -> Result<Solved<'c, MO>> {
         let weighted = self.items.iter().any(|item| item.weight != 0.0);
         let room = if weighted { 0.9 } else { 1.0 };
@@ -184,7 +204,12 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
             let middle = low + (high - low) / 2.0;
             if taken(middle)? <= room { high = middle } else { low = middle }
         }
+        // What the account admits may be a little less than what it has room for.
         self.items = self.widened(high)?;
+        while self.chosen()?.is_none() && high < 1e100 {
+            high *= 1.02;
+            self.items = self.widened(high)?;
+        }
         self.solved(high)
     }
     /// Describe the questions with wider goals.
@@ -203,12 +228,45 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         }
         let count = self.items.len();
         let deltas = self.drafts.iter().filter(|draft| draft.takes_delta()).count();
-        let endowed = self.context.endowed(count, self.wanted.as_deref())?;
+        let mut endowed = self.context.endowed(count, self.wanted.as_deref())?;
+        if self.shares {
+            endowed.leave_open()?;
+        }
         Ok(endowed.with_thresholds(deltas))
     }
+    /// Find the best way to pay that the account admits.
+    fn chosen(&self) -> Result<Option<(Best, Vec<Setting>)>> {
+        for best in self.endowed()?.ways(&self.items)?.into_iter().take(MOST_TRIALS) {
+            let demand = best.mode.demand(&self.items).unwrap_or_default();
+            let scales = best.mode.scales(&self.items, &demand, best.room);
+            let settings = self.items.iter().zip(scales).map(|(item, scale)| {
+                let gaussian = best.mode.gaussian && item.gaussian.is_some() || item.pure.is_none();
+                Ok(Setting { scale: Scale::new(scale)?, gaussian: gaussian && MO::TIGHT })
+            });
+            let settings = settings.collect::<Result<Vec<_>>>()?;
+            if best.reserved.is_some() || self.admits(&best, &settings)? {
+                return Ok(Some((best, settings)));
+            }
+        }
+        Ok(None)
+    }
+    /// Whether the account admits all releases, in their order.
+    fn admits(&self, best: &Best, settings: &[Setting]) -> Result<bool> {
+        let mut account = self.context.account()?;
+        for (draft, setting) in self.drafts.iter().zip(settings) {
+            let ready = match draft.ready(*setting, &best.delta_of_each, best.stated) {
+                // There is too little delta for a threshold.
+                Err(Error::BudgetExceeded(_)) => return Ok(false),
+                ready => ready?,
+            };
+            if account.charge(ready.cost()).is_err() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
     fn solved(self, stretched: f64) -> Result<Solved<'c, MO>> {
-        let endowed = self.endowed()?;
-        let Some(best) = endowed.best(&self.items)? else {
+        let Some((best, settings)) = self.chosen()? else {
             let words = match self.needs() {
                 Ok(needs) => format!("together they take {}", opendp_core::Distance::show(&needs)),
                 Err(_) => "together they take more".to_owned(),
@@ -218,15 +276,9 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
                  run. To widen all of them until they fit, write `.stretch()`"
             )));
         };
-        let demand = best.mode.demand(&self.items).unwrap_or_default();
-        let scales = best.mode.scales(&self.items, &demand, best.room);
-        let settings = self.items.iter().zip(scales).map(|(item, scale)| {
-            let gaussian = best.mode.gaussian && item.gaussian.is_some() || item.pure.is_none();
-            Ok(Setting { scale: Scale::new(scale)?, gaussian: gaussian && MO::TIGHT })
-        });
         Ok(Solved {
             context: self.context,
-            settings: settings.collect::<Result<_>>()?,
+            settings,
             drafts: self.drafts,
             delta: best.delta_of_each,
             stated: best.stated,
@@ -268,7 +320,7 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     /// Bound the distance of an answer from the truth, except with probability [`Context::ALPHA`].
     ///
     /// # Errors
-    /// Those of [`Question::accuracy`](super::Question::accuracy).
+    /// The errors of [`Question::accuracy`](super::Question::accuracy).
     pub fn accuracy<TO>(&self, asked: Asked<TO>) -> Result<f64> {
         let (draft, setting) = self.at(asked.0)?;
         draft.ready(*setting, &self.delta, self.stated)?.accuracy()
@@ -283,11 +335,31 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     /// As for [`Question::release`](super::Question::release). `BudgetExceeded` also when something
     /// was spent since the plan was solved.
     pub fn release(self) -> Result<Answers<MO>> {
+        let answers = self.pay()?.into_iter().map(|question| question.run().map(Some));
+        Ok(Answers::new(answers.collect::<Result<_>>()?))
+    }
+    /// Spend what all answers cost, and do without them. In a context of its own this tells what
+    /// the next questions would get.
+    ///
+    /// # Errors
+    /// The errors of [`release`](Solved::release).
+    pub fn forgo(self) -> Result<()> {
+        self.pay().map(drop)
+    }
+    /// Say of each question what it is of, and tell its mechanism, its scale and its error.
+    pub(super) fn noises(&self, alpha: f64) -> Result<Vec<Noised>> {
+        let mut all = Vec::with_capacity(self.drafts.len());
+        for (draft, setting) in self.drafts.iter().zip(&self.settings) {
+            all.push(draft.ready(*setting, &self.delta, self.stated)?.noised(alpha)?);
+        }
+        Ok(all)
+    }
+    fn pay(&self) -> Result<Vec<Box<dyn Ready + '_>>> {
         let ready = self.drafts.iter().zip(&self.settings);
         let ready = ready.map(|(draft, setting)| draft.ready(*setting, &self.delta, self.stated));
         let ready = ready.collect::<Result<Vec<_>>>()?;
         let costs: Vec<_> = ready.iter().map(|question| question.cost()).collect();
-        // What wanted accuracies leave is of more use in filters for all kinds of questions.
+        // The rest of the budget is more useful in filters for all kinds of questions.
         let reserved = self.reserved.as_ref();
         let ways: &[_] = match reserved {
             Some(_) if !self.spares => &[reserved],
@@ -300,31 +372,13 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
             }
             entries
         })?;
-        let answers = ready.into_iter().map(|question| question.run().map(Some));
-        Ok(Answers(answers.collect::<Result<_>>()?, PhantomData))
+        Ok(ready)
     }
     fn at(&self, place: usize) -> Result<(&dyn Drafted<MO>, &Setting)> {
         match (self.drafts.get(place), self.settings.get(place)) {
             (Some(draft), Some(setting)) => Ok((draft.as_ref(), setting)),
             _ => Err(another()),
         }
-    }
-}
-#[cold]
-fn another() -> Error {
-    Error::argument("asked", "this is a question of another plan, or its answer was taken")
-}
-
-/// The answers of a [`Plan`].
-pub struct Answers<MO>(Vec<Option<Box<dyn Any + Send>>>, PhantomData<fn() -> MO>);
-impl<MO: Accounted> Answers<MO> {
-    /// Take the answer to a question.
-    ///
-    /// # Errors
-    /// `Argument` when it was taken before, or is of another plan.
-    pub fn take<TO: Carrier>(&mut self, asked: Asked<TO>) -> Result<Answer<MO, TO>> {
-        let answer = self.0.get_mut(asked.0).and_then(Option::take).ok_or_else(another)?;
-        answer.downcast().map(|answer| *answer).map_err(|_| another())
     }
 }
 impl<MO: Accounted> fmt::Debug for Plan<'_, MO> {
@@ -337,11 +391,5 @@ impl<MO: Accounted> fmt::Debug for Solved<'_, MO> {
         f.debug_struct("Solved").field("settings", &self.settings).finish_non_exhaustive()
     }
 }
-impl<MO> fmt::Debug for Answers<MO> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answers").field("answers", &self.0.len()).finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -12,24 +12,36 @@ use super::chain::{Chain, of_base, of_gaussian};
 use super::draft::{Build, Draft};
 use super::report::ErrorIn;
 use super::table::Source;
-use super::{Accounted, Budget, Context, Noisy, Rows, Statistic};
+use super::{Accounted, Budget, Context, Groups, Noisy, Rows, Statistic};
 
 /// The start of a query: what it may cost, and which rows it uses.
 pub struct Query<'c, MO: Accounted> {
     pub(super) context: &'c Context<MO>,
-    wanted: Option<Vec<Exact>>,
+    pub(super) wanted: Option<Vec<Exact>>,
     title: Option<String>,
     pub(super) source: Source,
     failed: Option<Error>,
     about: String,
+}
+impl<MO: Accounted> Clone for Query<'_, MO> {
+    fn clone(&self) -> Self {
+        Query {
+            context: self.context,
+            wanted: self.wanted.clone(),
+            title: self.title.clone(),
+            source: self.source.clone(),
+            failed: self.failed.clone(),
+            about: self.about.clone(),
+        }
+    }
 }
 impl<'c, MO: Accounted> Query<'c, MO> {
     pub(crate) fn new(context: &'c Context<MO>) -> Self {
         let source = Source::default();
         Query { context, wanted: None, title: None, source, failed: None, about: String::new() }
     }
-    /// Set what the query may cost, if the budget is spent as you go. Of a delta, the query gets
-    /// the same fraction of the part that is kept for its kind of noise: see
+    /// Set what the query may cost, if the budget is spent as you go. The query also gets the same
+    /// fraction of a delta, from the part that is kept for its kind of noise: see
     /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount).
     #[must_use]
     pub fn spending(mut self, share: Budget<MO>) -> Self {
@@ -67,6 +79,17 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         };
         let chain = start();
         Rows::new(self, name, chain)
+    }
+    /// Divide the rows into groups: one for each combination of values of some columns. Then say
+    /// which [keys](Groups::keys) the groups have, and ask for statistics of each.
+    pub fn group_by<S: Into<String>>(self, columns: impl IntoIterator<Item = S>) -> Groups<'c, MO> {
+        Groups::new(self, columns.into_iter().map(Into::into).collect())
+    }
+    /// Begin the title of the query's parts with its own, if it has one.
+    pub(super) fn part(&self, what: &str) -> Self {
+        let mut part = self.clone();
+        part.title = part.title.map(|title| format!("{title}: {what}"));
+        part
     }
     /// Count the rows of the table.
     pub fn count(self) -> Statistic<'c, MO, i64> {

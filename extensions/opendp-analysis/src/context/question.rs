@@ -44,7 +44,7 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     /// to less than their sum; [`Context::remaining`] tells what is left.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn loss(&self) -> Result<MO::Distance> {
         self.measurement.map(&self.context.unit().distance())
     }
@@ -85,7 +85,7 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     /// what the next questions would get.
     ///
     /// # Errors
-    /// Those of [`release`](Question::release).
+    /// The errors of [`release`](Question::release).
     pub fn forgo(self) -> Result<()> {
         let accuracy = self.accuracy(Context::<MO>::ALPHA).ok();
         self.context.charge(&[&self.cost], &[None], &|left, _| vec![self.entry(accuracy, left)])
@@ -94,8 +94,8 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
     ///
     /// # Errors
     /// * `BudgetExceeded` when it no longer fits the budget: nothing is run, and nothing is spent
-    /// * those of the [`Journal`](super::Journal), and `NoEntropy`: nothing is released, but the
-    ///   charge stays
+    /// * the errors of the [`Journal`](super::Journal), and `NoEntropy`: nothing is released, but
+    ///   the charge stays
     pub fn release(self) -> Result<Answer<MO, TO>> {
         let accuracy = self.accuracy(Context::<MO>::ALPHA).ok();
         self.context.charge(&[&self.cost], &[None], &|left, _| vec![self.entry(accuracy, left)])?;
@@ -124,7 +124,8 @@ impl<'c, MO: Accounted, TO: Carrier> Question<'c, MO, TO> {
         let noise = noise.zip(slack.flatten()).map(|(noise, slack)| noise.and_at_most(slack));
         let estimates = Arc::new(OnceLock::new());
         let (measurement, mechanism) = (self.measurement, self.mechanism);
-        Ok(Answer { value, accuracy, measurement, mechanism, noise, estimates })
+        let scale = self.scale;
+        Ok(Answer { value, accuracy, measurement, mechanism, scale, noise, estimates })
     }
 }
 impl<MO: Accounted, TO: Carrier> fmt::Debug for Question<'_, MO, TO> {
@@ -147,6 +148,7 @@ pub struct Answer<MO: Accounted, TO: Carrier> {
     pub accuracy: Option<f64>,
     measurement: OfTable<MO, TO>,
     mechanism: &'static str,
+    scale: Scale,
     noise: Option<Noise>,
     /// Made once, so every copy of an estimate shares the same noise.
     estimates: Arc<OnceLock<Vec<Estimate>>>,
@@ -155,6 +157,13 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
     /// Return the kind of noise: "Laplace", "Gaussian", or that of a selection.
     pub fn mechanism(&self) -> &'static str {
         self.mechanism
+    }
+    /// Return the scale of the noise.
+    pub fn scale(&self) -> f64 {
+        self.scale.value()
+    }
+    pub(super) fn noise(&self) -> Option<Noise> {
+        self.noise
     }
     /// Combine the numbers, each given as an interval of floats, with their noise.
     fn estimates_of(&self, numbers: &[(f64, f64)]) -> Result<&[Estimate]> {
@@ -216,7 +225,7 @@ impl<MO: Accounted, TO: Released> Answer<MO, TO> {
     /// clamping has changed.
     ///
     /// # Errors
-    /// Those of [`confidence_interval`].
+    /// The errors of [`confidence_interval`].
     pub fn interval(&self, alpha: f64) -> Result<TO::Intervals> {
         confidence_interval(&self.measurement, &self.value, alpha)
     }

@@ -113,13 +113,26 @@ fn parts<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> Json {
     Json::Object(named.map(|(name, part)| ((*name).to_owned(), float(part).to_json())).collect())
 }
 /// Round for display, to about four digits.
-fn short(value: f64) -> String {
-    if value == 0.0 || (1e-3..1e7).contains(&value.abs()) {
-        let digits = if value.abs() < 1.0 { 5 } else { 2 };
-        let text = format!("{value:.digits$}");
-        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+///
+/// ```
+/// # use opendp_analysis::context::short;
+/// let texts = [0.0, 0.012345, 1.0, 2.34567, 1234.5678, 1e10, -1e-5].map(short);
+/// assert_eq!(texts, ["0", "0.01235", "1", "2.3457", "1234.57", "1.000e10", "-1.000e-5"]);
+/// ```
+pub fn short(value: f64) -> String {
+    let magnitude = value.abs();
+    if value != 0.0 && !(1e-3..1e9).contains(&magnitude) {
+        return format!("{value:.3e}");
     }
-    format!("{value:.3e}")
+    let digits = if magnitude < 1.0 {
+        5
+    } else if magnitude < 10.0 {
+        4
+    } else {
+        2
+    };
+    let text = format!("{value:.digits$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 fn row<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> String {
     MO::PARTS.iter().zip(parts).map(|(_, part)| format!(" {:>10}", short(float(part)))).collect()

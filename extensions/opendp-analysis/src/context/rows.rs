@@ -10,7 +10,7 @@ use opendp_core::{
     Transformation,
 };
 use opendp_measurements::{
-    Scale, make_continuous_gaussian, make_laplace_threshold, make_noise, make_noisy_top_k,
+    Scale, make_composition, make_continuous_gaussian, make_noise, make_noisy_top_k,
 };
 use opendp_transformations::{
     Alpha, Key, Summand, make_clamp, make_count, make_count_by, make_count_by_categories,
@@ -19,8 +19,8 @@ use opendp_transformations::{
 };
 
 use super::chain::{
-    Chain, Column, ColumnSpace, Total, as_euclidean, as_scores, bounded, of_base, of_gaussian,
-    of_table, sized, wrong,
+    Chain, Column, ColumnSpace, OfColumn, Total, as_euclidean, as_scores, bounded, increasing,
+    of_base, of_gaussian, of_table, quantile_bound, sized, sorted, wrong,
 };
 use super::draft::{Build, Dials, Draft};
 use super::report::ErrorIn;
@@ -121,19 +121,19 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             chain.total(|rows| make_sized_bounded_variance(rows, None, None, 1))
         })
     }
-    /// Count the rows of each category, and leave out those of no category. The categories are
-    /// public.
-    pub fn counts_of(self, categories: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
+    /// Count the rows of each category, and leave out the rows that have no category. The
+    /// categories are public. [`Query::group_by`] gives the same counts as rows with labels.
+    pub fn histogram(self, categories: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
     where
         T: Key,
     {
-        self.counts("counts", |chain| {
+        self.counts("histogram", |chain| {
             chain.total(|rows| make_count_by_categories(rows, categories, false))
         })
     }
-    /// Count the rows of each category, then those of no category. The categories are public; see
-    /// [`counts_of`](Rows::counts_of) for the same without the last count.
-    pub fn histogram(self, categories: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
+    /// Count the rows of each category, as [`histogram`](Rows::histogram) does, and last those of
+    /// no category.
+    pub fn histogram_and_others(self, categories: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
     where
         T: Key,
     {
@@ -165,9 +165,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
             let counts = chain.total(make_count_by::<_, _, i64>)?;
             let (space, source) = (query.context.space().clone(), query.source.clone());
             Ok(Box::new(move |Dials { scale, threshold, .. }| {
-                let release = counts.then(|counts| {
-                    make_laplace_threshold::<_, _, _, MO>(counts, scale, threshold, None)
-                })?;
+                let release = counts.then(|counts| MO::threshold(counts, scale, threshold))?;
                 let source = source.clone();
                 Ok(of_table(
                     &space,
@@ -190,7 +188,42 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     {
         let choices = candidates.len();
         let what = if alpha == 0.5 { "median".to_owned() } else { format!("{alpha} quantile") };
-        let build = |query: &Query<'c, MO>, chain: &Chain<T>| -> Result<Build<MO, T>> {
+        self.ranks(&what, choices, move |rows, scale| {
+            let measure = TheMeasure(MO::Base::default());
+            make_private_quantile(rows, measure, candidates.clone(), Alpha::new(alpha)?, scale)
+        })
+    }
+    /// Choose the candidates nearest to several quantiles, in increasing order, in one release.
+    ///
+    /// Each is chosen for itself, and then all are sorted. One noisy histogram of all candidates,
+    /// or a tree of counts, would answer any number of quantiles. But its noise adds up over the
+    /// cells below a quantile, or over the layers of the tree, and that is more for a few
+    /// quantiles. For dozens of them take [`histogram_between`](Rows::histogram_between), and add
+    /// up its counts. Choices compose best under [a rho](super::Budget::rho).
+    pub fn quantiles(self, alphas: &[f64], candidates: Vec<T>) -> Choice<'c, MO, Vec<T>>
+    where
+        T: Number,
+    {
+        let (choices, alphas) = (candidates.len().saturating_mul(alphas.len()), alphas.to_vec());
+        self.ranks(&format!("quantiles {alphas:?}"), choices, move |rows, scale| {
+            increasing(&alphas)?;
+            let choose = |alpha: &f64| {
+                let (rows, measure) = (rows.clone(), TheMeasure(MO::Base::default()));
+                make_private_quantile(rows, measure, candidates.clone(), Alpha::new(*alpha)?, scale)
+            };
+            make_composition(alphas.iter().map(choose).collect::<Result<_>>()?)?.then(sorted)
+        })
+    }
+    fn ranks<TO: Carrier>(
+        self,
+        what: &str,
+        choices: usize,
+        make: impl Fn(ColumnSpace<T>, Scale) -> Result<OfColumn<T, MO::Base, TO>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Choice<'c, MO, TO> {
+        let mut draft = self.draft(what, "selection", |query, chain| {
             if chain.space().domain().element().nan() {
                 return Err(wrong(
                     "a quantile needs an order, in which missing values (NaN) have no place: add \
@@ -198,11 +231,6 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                         .into(),
                 ));
             }
-            let alpha = Alpha::new(alpha)?;
-            let make = move |rows: ColumnSpace<T>, scale| {
-                let measure = TheMeasure(MO::Base::default());
-                make_private_quantile(rows, measure, candidates.clone(), alpha, scale)
-            };
             let steps = chain.clone();
             let (space, source) = (query.context.space().clone(), query.source.clone());
             Ok(Box::new(move |dials| {
@@ -212,14 +240,9 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                     release.invoke(&*source.rows(table)?)
                 }))
             }))
-        };
-        let mut draft = self.draft(&what, "selection", build);
+        });
         draft.error_in = ErrorIn::Ranks;
-        // `scale ln(n / alpha)`, as in the documentation of `make_private_quantile`.
-        draft.bound = Some(Arc::new(move |scale: Scale, alpha: f64| {
-            let logarithm = f64::inf_cast(choices)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
-            logarithm.inf_mul(scale.value())
-        }));
+        draft.bound = Some(quantile_bound(choices));
         Choice::new(draft)
     }
     /// Choose the median among candidates, which are public.

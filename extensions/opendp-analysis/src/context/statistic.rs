@@ -21,14 +21,14 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     /// budget's measure uses.
     ///
     /// # Errors
-    /// Those of the steps before; `BudgetExceeded` when nothing is left.
+    /// The errors of the steps before; `BudgetExceeded` when nothing is left.
     pub fn noise(self) -> Result<Question<'c, MO, TO>> {
         self.0.solve()
     }
     /// Use noise of a given scale, if it fits the query's share of the budget.
     ///
     /// # Errors
-    /// Those of [`noise`](Statistic::noise); `BudgetExceeded` when it does not fit.
+    /// The errors of [`noise`](Statistic::noise); `BudgetExceeded` when it does not fit.
     pub fn noise_of_scale(self, scale: f64) -> Result<Question<'c, MO, TO>> {
         self.0.of_scale(scale)
     }
@@ -51,7 +51,7 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`noise`](Statistic::noise).
+    /// The errors of [`noise`](Statistic::noise).
     pub fn best(self) -> Result<Question<'c, MO, TO>> {
         let first = self.0.solve();
         if !MO::TIGHT {
@@ -70,7 +70,7 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     /// Find the least Laplace noise that fits the query's share of the budget.
     ///
     /// # Errors
-    /// Those of [`noise`](Statistic::noise).
+    /// The errors of [`noise`](Statistic::noise).
     pub fn laplace(self) -> Result<Question<'c, MO, TO>>
     where
         MO: Accounted<Base = MaxDivergence>,
@@ -85,7 +85,7 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     /// the continuous normal law, rounded to an integer.
     ///
     /// # Errors
-    /// Those of [`noise`](Statistic::noise); `BudgetExceeded` when no delta is left.
+    /// The errors of [`noise`](Statistic::noise); `BudgetExceeded` when no delta is left.
     pub fn gaussian(self) -> Result<Question<'c, MO, TO>>
     where
         MO: WithGaussian,
@@ -105,7 +105,7 @@ impl<'c, MO: Accounted, TO: Carrier> Choice<'c, MO, TO> {
     /// Find the least noise on the scores that fits the query's share of the budget.
     ///
     /// # Errors
-    /// Those of the steps before; `BudgetExceeded` when nothing is left.
+    /// The errors of the steps before; `BudgetExceeded` when nothing is left.
     pub fn choose(self) -> Result<Question<'c, MO, TO>> {
         self.0.solve()
     }

@@ -6,9 +6,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use opendp_core::{
-    Atom, AtomDomain, Codec, Domain, Error, MetricOn, Named, Result, SymmetricDistance,
+    Atom, AtomDomain, Codec, DataFrame, Domain, Error, MetricOn, Named, Result, SymmetricDistance,
     VectorDomain, carrier, named,
 };
+use opendp_measurements::Parts;
 use serde_json::{Value as Json, json};
 
 /// A table in memory: named columns of typed rows. Row `i` of each column is the same record.
@@ -33,7 +34,63 @@ struct Column {
     name: String,
     holds: String,
     size: usize,
-    rows: Arc<dyn Any + Send + Sync>,
+    rows: Arc<dyn Cells>,
+}
+/// The rows of a column, without their type.
+pub(crate) trait Cells: Any + Send + Sync {
+    /// Whether cells may be NaN.
+    fn nullable(&self) -> bool;
+    /// Prepare to find the place of each cell among some keys.
+    fn places(&self, keys: &[Json]) -> Result<Places>;
+    /// Write a cell.
+    fn cell(&self, row: usize) -> Json;
+    fn are_numbers(&self) -> bool;
+    /// Return the cells as floats, if they are numbers.
+    fn numbers(&self) -> Option<Vec<f64>>;
+}
+/// Finds the place of each cell of a column among some keys.
+pub(crate) type Places = Arc<dyn Fn(&dyn Cells) -> Result<Vec<Option<usize>>> + Send + Sync>;
+impl<T: Atom> Cells for Vec<T> {
+    fn nullable(&self) -> bool {
+        T::NULLABLE
+    }
+    fn places(&self, keys: &[Json]) -> Result<Places> {
+        let parts = Parts::categories(keys.iter().map(T::from_json).collect::<Result<Vec<T>>>()?)?;
+        Ok(Arc::new(move |cells: &dyn Cells| {
+            let cells: &dyn Any = cells;
+            let cells: &Vec<T> = cells.downcast_ref().ok_or_else(retyped)?;
+            Ok(cells.iter().map(|cell| parts.of(cell)).collect())
+        }))
+    }
+    fn cell(&self, row: usize) -> Json {
+        self.get(row).map_or(Json::Null, Codec::to_json)
+    }
+    fn are_numbers(&self) -> bool {
+        numbers_of(&Self::new()).is_some()
+    }
+    fn numbers(&self) -> Option<Vec<f64>> {
+        numbers_of(self)
+    }
+}
+/// Compiled once, and not for each type of cells.
+fn numbers_of(cells: &dyn Any) -> Option<Vec<f64>> {
+    macro_rules! of {
+        ($($number:ty)*) => {
+            $(if let Some(cells) = cells.downcast_ref::<Vec<$number>>() {
+                return Some(cells.iter().map(|cell| *cell as f64).collect());
+            })*
+        };
+    }
+    of!(i64 f64 i32 f32 u32 u64 u8 i8 i16 u16);
+    None
+}
+/// Return rows as floats, if they are numbers.
+pub(crate) fn numbers<T: Atom>(rows: Vec<T>) -> Option<Vec<f64>> {
+    rows.numbers()
+}
+#[cold]
+fn retyped() -> Error {
+    Error::FailedFunction("a column of another table has another type".into())
 }
 impl Table {
     /// Make a table without columns.
@@ -43,8 +100,8 @@ impl Table {
     /// Add a column.
     ///
     /// # Errors
-    /// `Argument` when the name is already used, or the number of rows differs from that of the
-    /// others.
+    /// `Argument` when the name is already used, or the number of rows differs from the other
+    /// columns.
     pub fn with<T: Atom>(mut self, name: &str, rows: Vec<T>) -> Result<Self> {
         if self.columns().any(|known| known == name) {
             return Err(Error::argument(name, "the table has a column of this name already"));
@@ -57,10 +114,57 @@ impl Table {
         self.columns.push(Column { name, holds, size, rows: Arc::new(rows) });
         Ok(self)
     }
+    /// Make a table of frames of columns, such as those that `CsvFrame`, `ArrowFrame` and
+    /// `ParquetFrame` of `opendp-data` read. Each frame has the next records.
+    ///
+    /// ```
+    /// # use opendp_analysis::Table;
+    /// # use opendp_core::{Column, DataFrame};
+    /// let frame = |ages| DataFrame::new([("age".to_owned(), Column::new::<i64>(ages))]);
+    /// let table = Table::from_frames([frame(vec![31, 58]), frame(vec![44])])?;
+    /// assert_eq!(table.columns().collect::<Vec<_>>(), ["age"]);
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of the frames; `Argument` when a column holds cells that may be absent, or of a
+    /// type that is not a number, a text or `bool`.
+    pub fn from_frames(
+        frames: impl IntoIterator<Item = Result<DataFrame<String>>>,
+    ) -> Result<Self> {
+        let mut all: Option<DataFrame<String>> = None;
+        for frame in frames {
+            match &mut all {
+                Some(all) => all.append(frame?),
+                None => all = Some(frame?),
+            }
+        }
+        let mut table = Table::new();
+        for (name, column) in all.iter().flat_map(DataFrame::columns) {
+            table = table.with_cells(name, column)?;
+        }
+        Ok(table)
+    }
+    fn with_cells(self, name: &str, column: &opendp_core::Column) -> Result<Self> {
+        macro_rules! first {
+            ($($t:ty)*) => {
+                $(if let Some(cells) = column.cells::<$t>() {
+                    return self.with(name, cells.to_vec());
+                })*
+            };
+        }
+        first!(i64 f64 bool String i8 i16 i32 i128 isize u8 u16 u32 u64 u128 usize f32);
+        let reason = format!(
+            "a column of a table holds numbers, texts or `bool`, and this one {}: read it as an \
+             `AtomDomain`, which says what stands for a missing cell",
+            column.cell_type()
+        );
+        Err(Error::argument(name, reason))
+    }
     /// Add a column that arrives in chunks, such as one read from a file.
     ///
     /// # Errors
-    /// Those of the chunks, and those of [`with`](Table::with).
+    /// The errors of the chunks, and the errors of [`with`](Table::with).
     pub fn with_chunks<T: Atom>(
         self,
         name: &str,
@@ -75,7 +179,8 @@ impl Table {
     /// Add a column that is computed from another, row by row.
     ///
     /// # Errors
-    /// `Argument` when there is no such column of this type, and those of [`with`](Table::with).
+    /// `Argument` when there is no such column of this type, and the errors of
+    /// [`with`](Table::with).
     pub fn with_derived<T: Atom, U: Atom>(
         self,
         name: &str,
@@ -92,13 +197,22 @@ impl Table {
     pub(crate) fn size(&self) -> usize {
         self.columns.first().map_or(0, |column| column.size)
     }
-    pub(crate) fn rows<T: Atom>(&self, name: &str) -> Result<&Vec<T>> {
+    /// Return the cells of a column, without their type.
+    pub(crate) fn cells(&self, name: &str) -> Result<&dyn Cells> {
+        self.column(name).map(|column| &*column.rows)
+    }
+    fn column(&self, name: &str) -> Result<&Column> {
         let Some(column) = self.columns.iter().find(|column| column.name == name) else {
             let names: Vec<&str> = self.columns().collect();
             let reason = format!("the table has no such column; it has {}", names.join(", "));
             return Err(Error::argument(name, reason));
         };
-        column.rows.downcast_ref().ok_or_else(|| {
+        Ok(column)
+    }
+    pub(crate) fn rows<T: Atom>(&self, name: &str) -> Result<&Vec<T>> {
+        let column = self.column(name)?;
+        let rows: &dyn Any = &*column.rows;
+        rows.downcast_ref().ok_or_else(|| {
             let (found, read) = (&column.holds, T::type_name());
             let reason = format!(
                 "the column holds {found}, and is read as {read}: write `.column::<{found}>(..)`"
@@ -206,7 +320,8 @@ impl Source {
         kept.retain(|kept| *kept);
         Ok(kept)
     }
-    fn kept(&self, table: &Table) -> Result<Vec<bool>> {
+    /// Say of each record whether it is kept.
+    pub(crate) fn kept(&self, table: &Table) -> Result<Vec<bool>> {
         let mut kept = vec![true; table.size()];
         self.filters.iter().try_for_each(|filter| filter(table, &mut kept))?;
         Ok(kept)

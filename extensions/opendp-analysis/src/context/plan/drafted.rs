@@ -11,7 +11,7 @@ use opendp_measurements::accuracy::Noise;
 use super::super::account::Cost;
 use super::super::draft::{Dials, Draft};
 use super::super::question::Question;
-use super::super::report::Entry;
+use super::super::report::{Entry, ErrorIn};
 use super::super::{Accounted, Choice, Context, Statistic};
 use super::Goal;
 use super::Setting;
@@ -96,6 +96,21 @@ fn discrete_laplace(error: f64, alpha: f64) -> f64 {
     }
 }
 
+/// What is known of a release, or of a statistic, before it is made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Noised {
+    /// What it is of.
+    pub query: String,
+    /// The kind of noise: "Laplace", "Gaussian", or that of a selection.
+    pub mechanism: &'static str,
+    /// The scales of the noise.
+    pub scales: Vec<f64>,
+    /// A bound on the error of each number, if one is known.
+    pub accuracy: Option<f64>,
+    /// The unit of `accuracy`.
+    pub error_in: ErrorIn,
+}
+
 /// A draft, without the type of its answer.
 pub(super) trait Drafted<MO: Accounted> {
     /// Describe it to the solver.
@@ -113,6 +128,7 @@ pub(super) trait Drafted<MO: Accounted> {
 pub(super) trait Ready {
     fn cost(&self) -> &Cost;
     fn accuracy(&self) -> Result<f64>;
+    fn noised(&self, alpha: f64) -> Result<Noised>;
     fn entry(&self, left: Vec<Exact>) -> Entry;
     fn run(self: Box<Self>) -> Result<Box<dyn Any + Send>>;
 }
@@ -183,6 +199,15 @@ impl<MO: Accounted, TO: Carrier> Ready for Question<'_, MO, TO> {
     }
     fn accuracy(&self) -> Result<f64> {
         Question::accuracy(self, Context::<MO>::ALPHA)
+    }
+    fn noised(&self, alpha: f64) -> Result<Noised> {
+        Ok(Noised {
+            query: self.words.clone(),
+            mechanism: self.mechanism,
+            scales: vec![self.scale()],
+            accuracy: Question::accuracy(self, alpha).ok(),
+            error_in: self.error_in,
+        })
     }
     fn entry(&self, left: Vec<Exact>) -> Entry {
         Question::entry(self, Ready::accuracy(self).ok(), left)

@@ -23,7 +23,7 @@ pub(crate) struct Endowed {
     pub(super) full_delta: Option<f64>,
     thresholds: u32,
 }
-/// The best way to spend it.
+/// A way to spend it.
 pub(super) struct Best {
     pub(super) mode: Mode,
     pub(super) room: Endowment,
@@ -44,6 +44,13 @@ impl Endowed {
         let (tight, thresholds) = (MO::TIGHT, 0);
         Ok(Endowed { alternatives, open, tight, delta, full_delta: delta, thresholds })
     }
+    /// Use the filters that are open, unless the plan may spend all that is left: other questions
+    /// may need another division of the budget.
+    pub(super) fn leave_open(&mut self) -> Result<()> {
+        let all = Exact::from_f64(1.0)?;
+        self.open = self.open.take().filter(|(_, _, part)| *part == all);
+        Ok(())
+    }
     /// Keep a quarter of delta for thresholds, if there are any.
     pub(super) fn with_thresholds(mut self, thresholds: usize) -> Self {
         self.thresholds = u32::try_from(thresholds).unwrap_or(u32::MAX);
@@ -56,24 +63,46 @@ impl Endowed {
         let tight = self.tight;
         Mode::ALL.into_iter().filter(move |mode| tight || !(mode.gaussian || mode.by_mu))
     }
-    /// Find the best way, or none if the wanted accuracies do not fit.
-    pub(super) fn best(&self, items: &[Item]) -> Result<Option<Best>> {
+    /// Find the ways with room for the wanted accuracies, the best first.
+    pub(super) fn ways(&self, items: &[Item]) -> Result<Vec<Best>> {
         let demands = self.demands(items);
-        let mut best: Option<(f64, f64, Mode, Endowment, Exact)> = None;
+        let mut ways: Vec<(f64, f64, Mode, Endowment, Exact)> = Vec::new();
         for (room, delta) in self.rooms(&demands)? {
             for (mode, demand) in &demands {
                 let Some((value, part)) = demand.value(room) else { continue };
-                if best.as_ref().is_none_or(|best| (value, part) < (best.0, best.1)) {
-                    best = Some((value, part, *mode, room, delta.clone()));
-                }
+                ways.push((value, part, *mode, room, delta.clone()));
             }
         }
-        let Some((_, _, mode, room, delta)) = best else { return Ok(None) };
+        ways.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let stated = self.stated(items.len());
-        let Some((epsilon, all, part)) = &self.open else {
+        if let Some(open) = &self.open {
+            let Some((_, _, mode, room, _)) = ways.into_iter().next() else {
+                return Ok(Vec::new());
+            };
+            return Ok(self.opened(items, open, (mode, room))?.into_iter().collect());
+        }
+        let weighted = items.iter().any(|item| item.weight != 0.0);
+        let mut found: Vec<Best> = Vec::new();
+        for (_, _, mode, room, delta) in ways {
             let delta_of_each = self.of_each(&delta)?;
-            return Ok(Some(Best { mode, room, delta_of_each, stated, reserved: None }));
-        };
+            // Without weights, the room does not change the scales.
+            let same = |other: &Best| {
+                !weighted && (other.mode, &other.delta_of_each) == (mode, &delta_of_each)
+            };
+            if !found.iter().any(same) {
+                found.push(Best { mode, room, delta_of_each, stated, reserved: None });
+            }
+        }
+        Ok(found)
+    }
+    /// Find what a filter has room for that the plan opens itself.
+    fn opened(
+        &self,
+        items: &[Item],
+        (epsilon, all, part): &(Exact, Exact, Exact),
+        (mode, room): (Mode, Endowment),
+    ) -> Result<Option<Best>> {
+        let stated = self.stated(items.len());
         let pure = Exact::from_f64(room.pure)?.over(part);
         // The last trial is all of epsilon, but for rounding.
         let pure = if epsilon <= &pure { epsilon.clone() } else { pure };
@@ -88,7 +117,7 @@ impl Endowed {
             pure: exact(&filter.epsilon),
             square: exact(&filter.mu_squared),
         });
-        // The room was interpolated. What it is may be a little less.
+        // The room was interpolated. The exact room may be a little smaller.
         if mode.demand(items).and_then(|demand| demand.value(room)).is_none() {
             return Ok(None);
         }

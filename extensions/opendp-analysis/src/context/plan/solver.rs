@@ -25,7 +25,7 @@ pub(super) struct Way {
     /// The largest scale with the wanted accuracy, if one is wanted.
     pub(super) fixed: Option<f64>,
 }
-/// A question: its noise of a pure loss, and its Gaussian noise.
+/// A question: its noise with a pure loss, and its Gaussian noise.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item {
     pub(super) pure: Option<Way>,
@@ -40,7 +40,7 @@ pub(crate) struct Endowment {
     pub(crate) square: f64,
 }
 /// What is paid for with what.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mode {
     /// Whether numbers get Gaussian noise where they can.
     pub(super) gaussian: bool,
@@ -108,9 +108,9 @@ impl Demand {
     /// The weighted sum of squared errors that some room buys, then the part of it that wanted
     /// accuracies take. `None` when it is too small.
     ///
-    /// With `c` the weight times the square of error and size, epsilon in proportion to the third
-    /// root of `c` minimises the sum of `c / epsilon^2`, and `mu^2` in proportion to its square
-    /// root that of `c / mu^2` (Lagrange multipliers).
+    /// Let `c` be the weight times the square of error and size. Then epsilon in proportion to the
+    /// third root of `c` minimises the sum of `c / epsilon^2`, and `mu^2` in proportion to the
+    /// square root of `c` minimises the sum of `c / mu^2` (Lagrange multipliers).
     pub(super) fn value(&self, room: Endowment) -> Option<(f64, f64)> {
         let part = |taken: f64, weight: f64, room: f64, power: i32| {
             if taken == 0.0 && weight == 0.0 {

@@ -37,7 +37,7 @@ fn least_sigma(count: f64, epsilon: f64, delta: f64) -> f64 {
     }
     high
 }
-/// Compose the releases of a report by an account that knows nothing of filters.
+/// Compose the releases of a report in an account without filters.
 fn composed(report: &Report<Loss>, epsilon: f64) -> f64 {
     let (mut account, mut delta) = (Reference::new(), 0.0);
     for entry in report.entries() {

@@ -1,0 +1,297 @@
+//! Statistics of each of several groups of rows.
+
+mod answer;
+mod asked;
+mod keys;
+mod releases;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+use opendp_core::{Error, Result};
+use opendp_measurements::accuracy::Estimate;
+use serde_json::Value as Json;
+
+use super::plan::{Goal, Plan};
+use super::question::Answer;
+use super::{Accounted, Noisy, Query, Statistic, WithDelta};
+use answer::Released;
+pub use answer::{GroupAnswer, GroupRow};
+use asked::Needs;
+pub use asked::{AskedGroups, SolvedGroups};
+use keys::Keys;
+use releases::Numbers;
+
+/// Statistics of each of several groups of rows, before their noise is known.
+///
+/// A group is one combination of values of some columns. Which combinations have a group is public:
+/// [`keys`](Groups::keys) lists the values of each column, [`groups`](Groups::groups) lists
+/// combinations, and [`find`](Groups::find) finds those of many people under a delta. Rows of other
+/// combinations are left out, unless [`others`](Groups::others) asks for a group of them.
+///
+/// All statistics of one question share what they can: a mean, a variance, a sum and a count take
+/// one release of counts together. A sum that is next to a count, such as that of a mean, is of
+/// distances from the middle of the bounds, which need half of the noise.
+///
+/// A row is in at most one group. So a release about all groups costs what it would cost about one
+/// of them (parallel composition).
+///
+/// ```
+/// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+/// # let table = Table::new()
+/// #     .with("educ", (0..1000).map(|i| i % 3).collect::<Vec<i64>>())?
+/// #     .with("income", (0..1000).map(|i| i * 50).collect::<Vec<i64>>())?;
+/// # let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon(1.0)?);
+/// let context = Context::new(table, unit, budget, Split::as_you_go())?;
+/// let groups = context.query().group_by(["educ"]).keys("educ", 0..3);
+/// let means = groups.count().mean("income", (0.0, 50_000.0)).release()?;
+/// for row in means.rows(0.05)? {
+///     println!("{row}"); // mean of income, 0: 25012.3 (24310.2 to 25720.1)
+/// }
+/// # assert_eq!(means.rows(0.05)?.len(), 6);
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Groups<'c, MO: Accounted> {
+    query: Query<'c, MO>,
+    names: Vec<String>,
+    keys: Keys,
+    others: bool,
+    /// The counts of the keys, if these were found under a delta.
+    found: Option<Released>,
+    /// Whether the keys are still to be found.
+    rehearsed: bool,
+    missing: BTreeMap<String, f64>,
+    asked: Vec<What>,
+    wrong: Option<Error>,
+}
+/// A statistic of each group.
+#[derive(Clone, Debug, PartialEq)]
+enum What {
+    Count,
+    Sum(String, (f64, f64)),
+    Mean(String, (f64, f64)),
+    Variance(String, (f64, f64)),
+    Quantiles(String, Vec<f64>, Vec<f64>),
+}
+impl<'c, MO: Accounted> Groups<'c, MO> {
+    pub(super) fn new(query: Query<'c, MO>, names: Vec<String>) -> Self {
+        let wrong = || Error::argument("group_by", "expected at least one column, found none");
+        Groups {
+            query,
+            keys: Keys::Product(vec![None; names.len()]),
+            wrong: names.is_empty().then(wrong),
+            names,
+            others: false,
+            found: None,
+            rehearsed: false,
+            missing: BTreeMap::new(),
+            asked: Vec::new(),
+        }
+    }
+    /// Set the values of a column that have groups. With several columns, each combination of their
+    /// values has a group. The values must not be taken from the data.
+    #[must_use]
+    pub fn keys<K: Into<Json>>(
+        mut self,
+        column: &str,
+        values: impl IntoIterator<Item = K>,
+    ) -> Self {
+        let place = self.names.iter().position(|name| name == column);
+        match (place, &mut self.keys) {
+            (Some(place), Keys::Product(columns)) => {
+                columns[place] = Some(values.into_iter().map(Into::into).collect());
+            }
+            (None, _) => {
+                let reason = format!("rows are grouped by {}", self.names.join(", "));
+                self.wrong = self.wrong.or(Some(Error::argument(column, reason)));
+            }
+            (_, Keys::Listed(_)) => {
+                let reason = "the groups are listed already: write either `.keys(..)` or \
+                              `.groups(..)`";
+                self.wrong = self.wrong.or(Some(Error::argument("keys", reason)));
+            }
+        }
+        self
+    }
+    /// List the combinations of values that have groups. Each has one value for each column. They
+    /// must not be taken from the data.
+    #[must_use]
+    pub fn groups(mut self, keys: impl IntoIterator<Item = Vec<Json>>) -> Self {
+        self.keys = Keys::Listed(keys.into_iter().collect());
+        self
+    }
+    /// Have one more group, of all rows that are in no other.
+    #[must_use]
+    pub fn others(mut self) -> Self {
+        self.others = true;
+        self
+    }
+    /// Replace missing numbers (NaN) of a column of floats by a value.
+    #[must_use]
+    pub fn impute(mut self, column: &str, value: f64) -> Self {
+        self.missing.insert(column.to_owned(), value);
+        self
+    }
+    /// Count the rows of each group.
+    #[must_use]
+    pub fn count(self) -> Self {
+        self.ask(What::Count)
+    }
+    /// Sum a column of numbers in each group, clamped to bounds. The bounds must not be taken from
+    /// the data.
+    #[must_use]
+    pub fn sum(self, column: &str, bounds: (f64, f64)) -> Self {
+        self.ask(What::Sum(column.to_owned(), bounds))
+    }
+    /// Take the mean of a column of numbers in each group, clamped to bounds.
+    #[must_use]
+    pub fn mean(self, column: &str, bounds: (f64, f64)) -> Self {
+        self.ask(What::Mean(column.to_owned(), bounds))
+    }
+    /// Take the variance of a column of numbers in each group, clamped to bounds, which divides by
+    /// one less than the number of rows.
+    #[must_use]
+    pub fn variance(self, column: &str, bounds: (f64, f64)) -> Self {
+        self.ask(What::Variance(column.to_owned(), bounds))
+    }
+    /// Choose the candidates nearest to quantiles of a column of numbers in each group. The
+    /// quantiles are in increasing order. The candidates must not be taken from the data.
+    #[must_use]
+    pub fn quantiles(self, column: &str, alphas: &[f64], candidates: Vec<f64>) -> Self {
+        self.ask(What::Quantiles(column.to_owned(), alphas.to_vec(), candidates))
+    }
+    fn ask(mut self, what: What) -> Self {
+        self.asked.push(what);
+        self
+    }
+    /// Find the keys of the groups, and count the rows of each. Keys of few people are left out.
+    /// This takes a budget with a delta. With the answer, [`found`](Groups::found) goes on.
+    ///
+    /// ```
+    /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+    /// # let table = Table::new()
+    /// #     .with("city", (0..1000).map(|i| ["Lyon", "Lille"][i % 2].to_owned()).collect())?
+    /// #     .with("income", (0..1000).map(|i| i * 50).collect::<Vec<i64>>())?;
+    /// # let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon_delta(1.0, 1e-6)?);
+    /// let context = Context::new(table, unit, budget, Split::evenly(2)?)?;
+    /// let cities = context.query().group_by(["city"]);
+    /// let found = cities.find().laplace()?.release()?;
+    /// // The mean takes one more release: that of the sums.
+    /// let means = cities.found(&found)?.mean("income", (0.0, 50_000.0)).release()?;
+    /// assert_eq!(means.rows(0.05)?[1].label, "Lyon");
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    pub fn find(&self) -> Statistic<'c, MO, HashMap<String, i64>>
+    where
+        MO: WithDelta,
+    {
+        releases::found(self.query.clone(), &self.names, &format!("counts by {}", self.by()))
+    }
+    /// Have the groups that [`find`](Groups::find) found. Their counts serve for counts, means and
+    /// variances, too. The probability with which an interval misses is over all keys, found or
+    /// not: the count of a key that only its noise has brought above the threshold is too large.
+    ///
+    /// # Errors
+    /// `FailedCast` when it is the answer to another question.
+    pub fn found(mut self, answer: &Answer<MO, HashMap<String, i64>>) -> Result<Self> {
+        let noise = answer.noise().ok_or_else(|| {
+            Error::NotImplemented("the counts of these keys have no known noise".into())
+        })?;
+        let keys = answer.value.iter().map(|(key, count)| Ok((keys::read(key)?, *count)));
+        let mut keys = keys.collect::<Result<Vec<_>>>()?;
+        keys.sort_by(|left, right| keys::order(&left.0, &right.0));
+        let counts = keys.iter().map(|(_, count)| Estimate::released(*count as f64, noise));
+        self.found = Some(Released { estimates: counts.collect(), scale: answer.scale() });
+        self.keys = Keys::Listed(keys.into_iter().map(|(key, _)| key).collect());
+        Ok(self)
+    }
+    /// Suppose that keys will be found, to rehearse what the other releases cost: as much as they
+    /// cost for one group. There is no answer.
+    #[must_use]
+    pub fn to_be_found(mut self) -> Self {
+        self.keys = Keys::Listed(Vec::new());
+        self.found = Some(Released { estimates: Vec::new(), scale: f64::NAN });
+        self.rehearsed = true;
+        self
+    }
+    /// Whether there is no key: none was found, or they are still to be found.
+    pub fn has_no_keys(&self) -> bool {
+        matches!(&self.keys, Keys::Listed(keys) if keys.is_empty())
+    }
+    fn by(&self) -> String {
+        self.names.join(", ")
+    }
+    fn numbers(
+        &self,
+        column: &str,
+        number: Arc<dyn Fn(f64) -> f64 + Send + Sync>,
+        bounds: Option<(f64, f64)>,
+    ) -> Numbers {
+        let missing = self.missing.get(column).copied();
+        Numbers { column: column.to_owned(), missing, number, bounds }
+    }
+    /// Refuse what cannot be answered.
+    fn check(&self, goal: Goal) -> Result<()> {
+        let alone = |what: &What| matches!(what, What::Count | What::Sum(..) | What::Quantiles(..));
+        let fits = match (goal, self.asked.as_slice()) {
+            (Goal::Weight(_), _) => true,
+            (Goal::Within(_), [what]) => alone(what),
+            (Goal::Within(_), _) => false,
+        };
+        if !fits {
+            let reason = "an accuracy can be wanted of counts, of sums or of quantiles, each asked \
+                          for alone: write `Goal::Weight(..)`, or ask for them apart";
+            return Err(Error::argument("goal", reason));
+        }
+        if self.asked.is_empty() {
+            let reason = "ask for a statistic of each group, such as `.count()`";
+            return Err(Error::argument("group_by", reason));
+        }
+        if self.others && self.found.is_some() {
+            let reason = "the rows of keys that were not found have no count: list the keys";
+            return Err(Error::argument("others", reason));
+        }
+        Ok(())
+    }
+    /// Return how many releases answer the question. Each counts as one query of a
+    /// [`Split`](super::Split).
+    pub fn releases(&self) -> usize {
+        let needs = Needs::of(&self.asked);
+        let counts = usize::from(needs.counts && self.found.is_none());
+        let quantiles = self.asked.iter().filter(|what| matches!(what, What::Quantiles(..)));
+        counts + needs.sums.len() + needs.squares.len() + quantiles.count()
+    }
+}
+impl<'c, MO: Accounted> Groups<'c, MO>
+where
+    f64: Noisy<MO>,
+{
+    /// Find the noise of all releases, within the question's share of the budget: that of as many
+    /// queries as there are [`releases`](Groups::releases), or what
+    /// [`spending`](Query::spending) says, or all that is left. Nothing is spent.
+    ///
+    /// # Errors
+    /// The errors of the steps; `BudgetExceeded` when nothing is left.
+    pub fn solve(self) -> Result<SolvedGroups<'c, MO>> {
+        let mut plan = Plan::of_one_question(self.query.context, self.query.wanted.clone());
+        let asked = plan.ask_groups(self, Goal::Weight(1.0))?;
+        SolvedGroups::new(plan, asked)
+    }
+    /// Find the noise of all releases, spend what they cost, and answer.
+    ///
+    /// # Errors
+    /// The errors of [`solve`](Groups::solve), and of [`release`](SolvedGroups::release).
+    pub fn release(self) -> Result<GroupAnswer> {
+        self.solve()?.release()
+    }
+}
+
+impl<MO: Accounted> fmt::Debug for Groups<'_, MO> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Groups").field("by", &self.names).finish_non_exhaustive()
+    }
+}
+#[cfg(test)]
+mod tests;

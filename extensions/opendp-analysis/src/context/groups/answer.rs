@@ -1,0 +1,293 @@
+//! Answers about groups: labelled rows, computed from the releases.
+
+use std::fmt;
+
+use opendp_core::arith::Directed;
+use opendp_core::{Error, Result};
+use opendp_measurements::accuracy::{Estimate, Weight, simultaneous};
+use serde_json::Value as Json;
+
+use super::super::plan::Goal;
+use super::What;
+use super::keys::label;
+
+/// How sums of a column are released: as sums of distances from a centre.
+///
+/// The middle of the bounds is the centre that needs the least noise. It is rounded to a dyadic
+/// number, by which a noise can be multiplied exactly. Without counts there is none: it is 0.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moments {
+    pub(super) of: (f64, f64),
+    pub(super) centre: f64,
+    weight: Weight,
+    /// The bounds of the distances.
+    pub(super) bounds: (f64, f64),
+    /// The largest distance.
+    pub(super) most: f64,
+}
+impl Moments {
+    pub(super) fn new(of: (f64, f64), centred: bool) -> Result<Self> {
+        let (lower, upper) = of;
+        if !(lower <= upper && lower.is_finite() && upper.is_finite()) {
+            let reason = format!("expected numbers, the lower one first; found {lower}, {upper}");
+            return Err(Error::argument("bounds", reason));
+        }
+        let plain = Moments {
+            of,
+            centre: 0.0,
+            weight: Weight::from(0),
+            bounds: of,
+            most: lower.abs().max(upper.abs()),
+        };
+        let middle = lower + (upper - lower) / 2.0;
+        // The unit is far finer than the width: 2^-20 of it, or less.
+        let (mut unit, mut units) = (1_i64, 1.0);
+        while units * (upper - lower) < 2.0_f64.powi(20) && unit < 1 << 40 {
+            (unit, units) = (unit * 2, units * 2.0);
+        }
+        let numerator = (middle * units).round();
+        if !centred || !(numerator.abs() < 2.0_f64.powi(53)) {
+            return Ok(plain);
+        }
+        let centre = numerator / units;
+        let most = upper.inf_sub(centre)?.max(centre.inf_sub(lower)?);
+        let weight = Weight::new(numerator as i64, unit)?;
+        Ok(Moments { of, centre, weight, bounds: (-most, most), most })
+    }
+    /// Weigh errors in parts of the largest change of a release.
+    pub(super) fn goal(goal: Goal, most: f64) -> Goal {
+        match goal {
+            Goal::Weight(weight) if 0.0 < most => Goal::Weight(weight / most / most),
+            goal => goal,
+        }
+    }
+    /// Half of the square of the largest distance, which is subtracted from squares.
+    pub(super) fn offset(&self) -> Result<f64> {
+        Ok(self.most.inf_mul(self.most)? / 2.0)
+    }
+    /// Return the sum of the cells.
+    fn sum(&self, sum: &Estimate, count: Option<&Estimate>) -> Result<Estimate> {
+        count.map_or(Ok(sum.clone()), |count| sum.plus(&count.times(self.weight)?))
+    }
+    /// Return the mean and its interval.
+    fn mean(&self, sum: &Estimate, count: &Estimate, alpha: f64) -> Result<Interval> {
+        let ((lower, upper), centre) = (self.of, self.centre);
+        let (low, high) = sum.quotient(count, alpha)?;
+        let (low, high) = (low.neg_inf_add(centre), high.inf_add(centre));
+        let low = low.unwrap_or(lower).clamp(lower, upper);
+        let high = high.unwrap_or(upper).clamp(lower, upper);
+        // A count below 1 is only noise.
+        let value = (sum.value() / count.value().max(1.0) + centre).clamp(lower, upper);
+        Ok((value, Some((low, high))))
+    }
+    /// Return the variance and its interval.
+    ///
+    /// With the sum `s` of distances from the centre, and the sum `q` of their squares, it is
+    /// `(q / n - (s / n)^2) n / (n - 1)`. It is largest when half of the rows are at each bound.
+    fn variance(
+        &self,
+        (sum, squares, count): (&Estimate, &Estimate, &Estimate),
+        alpha: f64,
+    ) -> Result<Interval> {
+        let offset = self.offset()?;
+        let most = self.most.inf_mul(self.most)?.inf_mul(2.0)?;
+        let rows = count.value().max(2.0);
+        let mean = sum.value() / rows;
+        let value = (squares.value() / rows + offset - mean * mean) * rows / (rows - 1.0);
+        let value = value.clamp(0.0, most);
+        let all = simultaneous(&[sum, squares, count], alpha)?;
+        let [sum, squares, (fewest, largest)] = all[..] else { return Ok((value, None)) };
+        if !(2.0 <= largest) {
+            return Ok((value, Some((0.0, most))));
+        }
+        let fewest = fewest.max(2.0);
+        let mean = quotient(sum, (fewest, largest))?;
+        let (low, high) = quotient(squares, (fewest, largest))?;
+        let (least, greatest) = squared(mean)?;
+        let high = high.inf_add(offset)?.inf_sub(least)?.max(0.0);
+        let low = low.neg_inf_add(offset)?.neg_inf_sub(greatest)?.max(0.0);
+        // n / (n - 1) falls with n.
+        let high = high.inf_mul(fewest.inf_div(fewest.neg_inf_sub(1.0)?)?)?.min(most);
+        let low = low.neg_inf_mul(largest.neg_inf_div(largest.inf_sub(1.0)?)?)?.min(most);
+        Ok((value, Some((low, high))))
+    }
+}
+/// A number and its interval.
+type Interval = (f64, Option<(f64, f64)>);
+/// Divide an interval by one of positive numbers.
+fn quotient((low, high): (f64, f64), (fewest, largest): (f64, f64)) -> Result<(f64, f64)> {
+    let low = low.neg_inf_div(if low < 0.0 { fewest } else { largest })?;
+    Ok((low, high.inf_div(if high < 0.0 { largest } else { fewest })?))
+}
+/// Square an interval.
+fn squared((low, high): (f64, f64)) -> Result<(f64, f64)> {
+    let (near, far) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
+    let near = if low <= 0.0 && 0.0 <= high { 0.0 } else { near };
+    Ok((near.neg_inf_mul(near)?, far.inf_mul(far)?))
+}
+
+/// The released sums of a column, and the scales of their noise.
+#[derive(Clone, Debug)]
+pub(super) struct Column {
+    pub(super) name: String,
+    pub(super) moments: Moments,
+    pub(super) sums: Released,
+    pub(super) squares: Option<Released>,
+}
+/// A number of each group, and the scale of its noise.
+#[derive(Clone, Debug)]
+pub(super) struct Released {
+    pub(super) estimates: Vec<Estimate>,
+    pub(super) scale: f64,
+}
+
+/// One number of one group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupRow {
+    /// What the number is, such as "mean of income".
+    pub statistic: String,
+    /// The values of the columns that rows are grouped by; empty for the group of all else.
+    pub key: Vec<Json>,
+    /// The key in words, such as "9, 1", or "all else".
+    pub label: String,
+    /// The number.
+    pub value: f64,
+    /// An interval that contains the true number with the stated probability, if one is known. Only
+    /// the noise is counted, and not what clamping has changed.
+    pub interval: Option<(f64, f64)>,
+    /// The scales of the noise: one for each release that the number is computed from.
+    pub scales: Vec<f64>,
+}
+impl fmt::Display for GroupRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}: {}", self.statistic, self.label, self.value)?;
+        self.interval.map_or(Ok(()), |(low, high)| write!(f, " ({low} to {high})"))
+    }
+}
+
+/// The answer to a question about groups.
+#[derive(Clone, Debug)]
+pub struct GroupAnswer {
+    pub(super) names: Vec<String>,
+    pub(super) keys: Vec<Vec<Json>>,
+    pub(super) others: bool,
+    pub(super) asked: Vec<What>,
+    pub(super) counts: Option<Released>,
+    pub(super) columns: Vec<Column>,
+    /// The quantiles of each group, and the scale of their noise.
+    pub(super) quantiles: Vec<(Vec<Vec<f64>>, f64)>,
+}
+impl GroupAnswer {
+    /// Return the columns that rows are grouped by.
+    pub fn columns(&self) -> &[String] {
+        &self.names
+    }
+    /// Return a row for each statistic and group. Each interval contains the true number except
+    /// with probability `alpha`.
+    ///
+    /// # Errors
+    /// `InvalidDistance` when `alpha` is not in `(0, 1]`.
+    pub fn rows(&self, alpha: f64) -> Result<Vec<GroupRow>> {
+        let mut rows = Vec::new();
+        let mut chosen_of = self.quantiles.iter();
+        for what in &self.asked {
+            let What::Quantiles(column, alphas, _) = what else {
+                for (group, key) in self.groups().enumerate() {
+                    let (number, scales) = self.number(what, group, alpha)?;
+                    rows.push(row(what.words(), key, number, scales));
+                }
+                continue;
+            };
+            let (chosen, scale) = chosen_of.next().ok_or_else(lost)?;
+            for (place, alpha) in alphas.iter().enumerate() {
+                let words = quantile(*alpha, column);
+                for (key, chosen) in self.groups().zip(chosen) {
+                    let value = *chosen.get(place).ok_or_else(lost)?;
+                    rows.push(row(words.clone(), key, (value, None), vec![*scale]));
+                }
+            }
+        }
+        Ok(rows)
+    }
+    fn groups(&self) -> impl Iterator<Item = Option<&Vec<Json>>> {
+        self.keys.iter().map(Some).chain(self.others.then_some(None))
+    }
+    /// Compute a number of a group.
+    fn number(&self, what: &What, group: usize, alpha: f64) -> Result<(Interval, Vec<f64>)> {
+        let of = |released: &Released| -> Result<(Estimate, f64)> {
+            let found = released.estimates.get(group).cloned();
+            Ok((found.ok_or_else(lost)?, released.scale))
+        };
+        let count = self.counts.as_ref().map(of).transpose()?;
+        let needed = || count.clone().ok_or_else(lost);
+        if *what == What::Count {
+            let (count, scale) = needed()?;
+            return Ok(((count.value(), Some(count.interval(alpha)?)), vec![scale]));
+        }
+        let column = self
+            .columns
+            .iter()
+            .find(|column| what.is_about(&column.name, column.moments.of))
+            .ok_or_else(lost)?;
+        let (moments, (sum, scale)) = (&column.moments, of(&column.sums)?);
+        Ok(match what {
+            What::Sum(..) => {
+                let centred = count.filter(|_| moments.centre != 0.0);
+                let total = moments.sum(&sum, centred.as_ref().map(|(count, _)| count))?;
+                let scales = [scale].into_iter().chain(centred.map(|(_, scale)| scale)).collect();
+                ((total.value(), Some(total.interval(alpha)?)), scales)
+            }
+            What::Variance(..) => {
+                let (count, of_count) = needed()?;
+                let (squares, of_squares) = of(column.squares.as_ref().ok_or_else(lost)?)?;
+                let variance = moments.variance((&sum, &squares, &count), alpha)?;
+                (variance, vec![scale, of_squares, of_count])
+            }
+            _ => {
+                let (count, of_count) = needed()?;
+                (moments.mean(&sum, &count, alpha)?, vec![scale, of_count])
+            }
+        })
+    }
+}
+fn row(
+    statistic: String,
+    key: Option<&Vec<Json>>,
+    (value, interval): Interval,
+    scales: Vec<f64>,
+) -> GroupRow {
+    let label = key.map_or_else(|| "all else".to_owned(), |key| label(key));
+    GroupRow { statistic, key: key.cloned().unwrap_or_default(), label, value, interval, scales }
+}
+/// Name a quantile of a column.
+pub(super) fn quantile(alpha: f64, column: &str) -> String {
+    if alpha == 0.5 {
+        format!("median of {column}")
+    } else {
+        format!("quantile {alpha} of {column}")
+    }
+}
+#[cold]
+pub(super) fn lost() -> Error {
+    Error::FailedFunction("the answer to this question is not complete".into())
+}
+impl What {
+    pub(super) fn words(&self) -> String {
+        match self {
+            What::Count => "count".to_owned(),
+            What::Sum(column, _) => format!("sum of {column}"),
+            What::Mean(column, _) => format!("mean of {column}"),
+            What::Variance(column, _) => format!("variance of {column}"),
+            What::Quantiles(column, alphas, _) => format!("quantiles {alphas:?} of {column}"),
+        }
+    }
+    /// Whether it is computed from the sums of a column, clamped to bounds.
+    pub(super) fn is_about(&self, column: &str, bounds: (f64, f64)) -> bool {
+        match self {
+            What::Sum(name, of) | What::Mean(name, of) | What::Variance(name, of) => {
+                name == column && *of == bounds
+            }
+            What::Count | What::Quantiles(..) => false,
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Questions about groups in plans: their releases, and their answers.
+
+use std::fmt;
+use std::sync::Arc;
+
+use opendp_core::Result;
+use serde_json::Value as Json;
+
+use super::super::chain::increasing;
+use super::super::plan::{Asked, Goal, Noised, Plan, Solved};
+use super::super::question::Answer;
+use super::super::{Accounted, Answers, ErrorIn, Noisy};
+use super::answer::{Column, GroupAnswer, Moments, Released, lost, quantile};
+use super::keys::Grouping;
+use super::{Groups, What, releases};
+
+/// Statistics of each group whose noise is known. Nothing has been spent.
+pub struct SolvedGroups<'c, MO: Accounted> {
+    solved: Option<Solved<'c, MO>>,
+    asked: AskedGroups,
+}
+impl<'c, MO: Accounted> SolvedGroups<'c, MO> {
+    pub(super) fn new(plan: Plan<'c, MO>, asked: AskedGroups) -> Result<Self> {
+        let solved = if plan.is_empty() { None } else { Some(plan.solve()?) };
+        Ok(SolvedGroups { solved, asked })
+    }
+    /// Return what is known of each release, with a bound on its error that holds except with
+    /// probability `alpha`. A count may be none, because it was released with its key.
+    ///
+    /// # Errors
+    /// The errors of [`Question::accuracy`](crate::context::Question::accuracy).
+    pub fn noises(&self, alpha: f64) -> Result<Vec<Noised>> {
+        self.solved.as_ref().map_or(Ok(Vec::new()), |solved| solved.noises(alpha))
+    }
+    /// Return what is known of each statistic, in the order of the answer's rows: the scales of all
+    /// noise that enters it, and a bound on its error, except with probability `alpha`, where that
+    /// does not depend on the number of rows.
+    ///
+    /// # Errors
+    /// The errors of [`Question::accuracy`](crate::context::Question::accuracy).
+    pub fn statistics(&self, alpha: f64) -> Result<Vec<Noised>> {
+        self.asked.statistics(&self.noises(alpha)?)
+    }
+    /// Spend what the answer costs, and do without it.
+    ///
+    /// # Errors
+    /// The errors of [`release`](SolvedGroups::release).
+    pub fn forgo(self) -> Result<()> {
+        self.solved.map_or(Ok(()), Solved::forgo)
+    }
+    /// Spend what the answer costs, then answer.
+    ///
+    /// # Errors
+    /// As for [`Question::release`](crate::context::Question::release).
+    pub fn release(self) -> Result<GroupAnswer> {
+        let mut answers = self.solved.map(Solved::release).transpose()?.unwrap_or_default();
+        answers.take_groups(self.asked)
+    }
+}
+
+/// The releases that a question about groups needs.
+#[derive(Default)]
+pub(super) struct Needs {
+    pub(super) counts: bool,
+    pub(super) sums: Vec<(String, (f64, f64))>,
+    pub(super) squares: Vec<(String, (f64, f64))>,
+}
+impl Needs {
+    pub(super) fn of(asked: &[What]) -> Self {
+        let mut needs = Needs::default();
+        let mut add =
+            |list: fn(&mut Needs) -> &mut Vec<(String, (f64, f64))>, name: &String, of| {
+                let (list, numbers) = (list(&mut needs), (name.clone(), of));
+                if !list.contains(&numbers) {
+                    list.push(numbers);
+                }
+            };
+        for what in asked {
+            match what {
+                What::Sum(name, of) | What::Mean(name, of) => add(|n| &mut n.sums, name, *of),
+                What::Variance(name, of) => {
+                    add(|n| &mut n.sums, name, *of);
+                    add(|n| &mut n.squares, name, *of);
+                }
+                What::Count | What::Quantiles(..) => {}
+            }
+        }
+        let counts = |what: &What| !matches!(what, What::Sum(..) | What::Quantiles(..));
+        needs.counts = asked.iter().any(counts);
+        needs
+    }
+}
+
+/// A question about groups in a [`Plan`], by which its answer is found.
+#[derive(Debug)]
+pub struct AskedGroups {
+    /// The columns, the keys, and whether there is a group of all others.
+    groups: (Vec<String>, Vec<Vec<Json>>, bool),
+    asked: Vec<What>,
+    counts: Option<Counts>,
+    columns: Vec<AskedColumn>,
+    quantiles: Vec<Asked<Vec<Vec<f64>>>>,
+}
+impl AskedGroups {
+    /// Say of each statistic what is known, from what is known of each release.
+    fn statistics(&self, releases: &[Noised]) -> Result<Vec<Noised>> {
+        let one = |place: usize| releases.get(place).cloned().ok_or_else(lost);
+        let count = || match &self.counts {
+            Some(Counts::Asked(asked)) => one(asked.place()).map(Some),
+            Some(Counts::Found(found)) => Ok(Some(Noised {
+                query: String::new(),
+                mechanism: "Laplace",
+                scales: vec![found.scale],
+                accuracy: None,
+                error_in: ErrorIn::Value,
+            })),
+            None => Ok(None),
+        };
+        let mut statistics = Vec::new();
+        let mut quantiles = self.quantiles.iter();
+        for what in &self.asked {
+            if let What::Quantiles(column, alphas, _) = what {
+                let chosen = one(quantiles.next().ok_or_else(lost)?.place())?;
+                let of = |alpha: &f64| Noised { query: quantile(*alpha, column), ..chosen.clone() };
+                statistics.extend(alphas.iter().map(of));
+                continue;
+            }
+            let about =
+                self.columns.iter().find(|column| what.is_about(&column.name, column.moments.of));
+            let mut all = Vec::new();
+            if let Some(column) = about {
+                all.push(one(column.sums.place())?);
+                if let (What::Variance(..), Some(squares)) = (what, &column.squares) {
+                    all.push(one(squares.place())?);
+                }
+            }
+            let plain = |column: &AskedColumn| column.moments.centre == 0.0;
+            if !(matches!(what, What::Sum(..)) && about.is_some_and(plain)) {
+                all.extend(count()?);
+            }
+            let (query, scales) = (what.words(), all.iter().flat_map(|one| one.scales.clone()));
+            let scales = scales.collect();
+            let alone = matches!(what, What::Count | What::Sum(..)) && all.len() == 1;
+            let Some(first) = all.into_iter().next() else { return Err(lost()) };
+            let accuracy = first.accuracy.filter(|_| alone);
+            statistics.push(Noised { query, scales, accuracy, ..first });
+        }
+        Ok(statistics)
+    }
+}
+#[derive(Debug)]
+enum Counts {
+    Asked(Asked<Vec<i64>>),
+    Found(Released),
+}
+#[derive(Debug)]
+struct AskedColumn {
+    name: String,
+    moments: Moments,
+    sums: Asked<Vec<f64>>,
+    squares: Option<Asked<Vec<f64>>>,
+}
+impl<'c, MO: Accounted> Plan<'c, MO>
+where
+    f64: Noisy<MO>,
+{
+    /// Add a question about groups. A weight is for errors in rows, and in parts of the largest
+    /// share of one row in a sum. An accuracy can be wanted of counts, of sums or of quantiles,
+    /// each asked for alone: errors of means and variances depend on the number of rows.
+    ///
+    /// # Errors
+    /// The errors of the steps of the query, and of [`ask`](Plan::ask).
+    pub fn ask_groups(&mut self, groups: Groups<'c, MO>, goal: Goal) -> Result<AskedGroups> {
+        groups.wrong.clone().map_or(Ok(()), Err)?;
+        groups.check(goal)?;
+        let keys = groups.keys.list(&groups.names)?;
+        let mut made = AskedGroups {
+            counts: groups.found.clone().map(Counts::Found),
+            groups: (groups.names.clone(), keys, groups.others),
+            asked: groups.asked.clone(),
+            columns: Vec::new(),
+            quantiles: Vec::new(),
+        };
+        let (_, keys, others) = &made.groups;
+        if keys.is_empty() && groups.found.is_some() && !groups.rehearsed {
+            // Nothing was found.
+            return Ok(made);
+        }
+        let table = groups.query.context.table();
+        let grouping = match groups.rehearsed {
+            true => Grouping::of_nothing(),
+            false => Grouping::new(table, &groups.names, keys, *others)?,
+        };
+        let needs = Needs::of(&groups.asked);
+        if needs.counts && groups.found.is_none() {
+            let what = format!("counts by {}", groups.by());
+            let counts = releases::counts(groups.query.clone(), &grouping, &what);
+            made.counts = Some(Counts::Asked(self.ask(counts, goal)?));
+        }
+        for column in &needs.sums {
+            let squares = needs.squares.contains(column);
+            let sums = self.ask_sums(&groups, &grouping, (column, needs.counts, squares), goal)?;
+            made.columns.push(sums);
+        }
+        for what in &groups.asked {
+            let What::Quantiles(name, alphas, candidates) = what else { continue };
+            increasing(alphas)?;
+            let numbers = groups.numbers(name, Arc::new(|cell| cell), None);
+            let (what, of) = (what.words(), (alphas.clone(), candidates.clone()));
+            let what = format!("{what} by {}", groups.by());
+            let chosen = releases::quantiles(groups.query.clone(), &grouping, numbers, of, &what);
+            made.quantiles.push(self.ask(chosen, goal)?);
+        }
+        Ok(made)
+    }
+    /// Add the sums of a column, and of its squares.
+    fn ask_sums(
+        &mut self,
+        groups: &Groups<'c, MO>,
+        grouping: &Grouping,
+        ((name, bounds), centred, squares): (&(String, (f64, f64)), bool, bool),
+        goal: Goal,
+    ) -> Result<AskedColumn> {
+        let moments = Moments::new(*bounds, centred)?;
+        let (centre, offset) = (moments.centre, moments.offset()?);
+        let mut ask = |what: &str, number, bounds, most| {
+            let numbers = groups.numbers(name, number, Some(bounds));
+            let what = format!("{what} of {name} by {}", groups.by());
+            let sums = releases::sums(groups.query.clone(), grouping, numbers, &what);
+            self.ask(sums, Moments::goal(goal, most))
+        };
+        let shifted = Arc::new(move |cell| cell - centre);
+        let sums = ask("sums", shifted, moments.bounds, moments.most)?;
+        if !squares {
+            return Ok(AskedColumn { name: name.clone(), moments, sums, squares: None });
+        }
+        let squared = Arc::new(move |cell: f64| (cell - centre).powi(2) - offset);
+        let squares = ask("sums of squares", squared, (-offset, offset), offset)?;
+        Ok(AskedColumn { name: name.clone(), moments, sums, squares: Some(squares) })
+    }
+}
+impl<MO: Accounted> Answers<MO> {
+    /// Take the answer to a question about groups.
+    ///
+    /// # Errors
+    /// `Argument` when it is of another plan.
+    pub fn take_groups(&mut self, asked: AskedGroups) -> Result<GroupAnswer> {
+        let counts = match asked.counts {
+            Some(Counts::Asked(counts)) => Some(released(self.take(counts)?)?),
+            Some(Counts::Found(found)) => Some(found),
+            None => None,
+        };
+        let mut columns = Vec::new();
+        for AskedColumn { name, moments, sums, squares } in asked.columns {
+            let sums = released(self.take(sums)?)?;
+            let squares = squares.map(|squares| released(self.take(squares)?)).transpose()?;
+            columns.push(Column { name, moments, sums, squares });
+        }
+        let quantiles = asked.quantiles.into_iter().map(|chosen| {
+            let chosen = self.take(chosen)?;
+            let scale = chosen.scale();
+            Ok((chosen.value, scale))
+        });
+        let quantiles = quantiles.collect::<Result<_>>()?;
+        let (names, keys, others) = asked.groups;
+        Ok(GroupAnswer { names, keys, others, asked: asked.asked, counts, columns, quantiles })
+    }
+}
+fn released<MO, TO>(answer: Answer<MO, TO>) -> Result<Released>
+where
+    MO: Accounted,
+    TO: opendp_measurements::Released<Intervals = Vec<(f64, f64)>>,
+{
+    Ok(Released { estimates: answer.estimates()?.to_vec(), scale: answer.scale() })
+}
+impl<MO: Accounted> fmt::Debug for SolvedGroups<'_, MO> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SolvedGroups").field("asked", &self.asked).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,201 @@
+//! The keys of groups, and the group of each record.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use opendp_core::{Codec, Error, Result};
+use serde_json::Value as Json;
+
+use super::super::Table;
+use super::super::table::{Places, Source};
+
+/// A question may not have more groups than this.
+const MOST_GROUPS: usize = 1 << 20;
+
+/// The keys of groups: which combinations of values have a group, in the order of the answers.
+#[derive(Clone, Debug)]
+pub(super) enum Keys {
+    /// All combinations of the values of each column.
+    Product(Vec<Option<Vec<Json>>>),
+    /// Some combinations.
+    Listed(Vec<Vec<Json>>),
+}
+
+/// Finds the group of each record.
+///
+/// # Proof
+/// The group of a record is a function of the cells of that record alone, and of public keys.
+#[derive(Clone)]
+pub(super) struct Grouping {
+    columns: Vec<(String, Places)>,
+    /// The place of the group of a combination of places.
+    groups: Arc<HashMap<Vec<usize>, usize>>,
+    /// The place of records that are in no other group, if they have one.
+    others: Option<usize>,
+    count: usize,
+}
+impl Grouping {
+    /// Find the groups of keys, in a table with the columns of this one.
+    pub(super) fn new(
+        table: &Table,
+        names: &[String],
+        keys: &[Vec<Json>],
+        others: bool,
+    ) -> Result<Self> {
+        if let Some(key) = keys.iter().find(|key| key.len() != names.len()) {
+            let (expected, found) = (names.len(), key.len());
+            let reason = format!("expected a value for each of {expected} columns, found {found}");
+            return Err(Error::argument("keys", reason));
+        }
+        let mut places_of = vec![Vec::new(); keys.len()];
+        let mut columns = Vec::new();
+        for (place, name) in names.iter().enumerate() {
+            let cells = table.cells(name)?;
+            refuse_nullable(name, cells.nullable())?;
+            let (mut values, mut seen) = (Vec::new(), HashMap::new());
+            for (key, places) in keys.iter().zip(&mut places_of) {
+                let Some(value) = key.get(place) else { continue };
+                let known = seen.entry(value.to_string()).or_insert_with(|| {
+                    values.push(value.clone());
+                    values.len() - 1
+                });
+                places.push(*known);
+            }
+            let found =
+                cells.places(&values).map_err(|error| error.at(format!("keys `{name}`")))?;
+            columns.push((name.clone(), found));
+        }
+        let count = keys.len();
+        let groups: HashMap<_, _> = places_of.into_iter().zip(0..).collect();
+        if groups.len() != count {
+            return Err(Error::argument("keys", "a key is listed twice: list each of them once"));
+        }
+        if count == 0 || MOST_GROUPS < count {
+            let reason = format!("expected from 1 to {MOST_GROUPS} groups, found {count}");
+            return Err(Error::argument("keys", reason));
+        }
+        let (groups, others) = (Arc::new(groups), others.then_some(count));
+        Ok(Grouping { columns, groups, others, count })
+    }
+    /// Make one group without rows.
+    pub(super) fn of_nothing() -> Self {
+        Grouping { columns: Vec::new(), groups: Arc::default(), others: None, count: 1 }
+    }
+    /// Count the groups, with that of all others if there is one.
+    pub(super) fn count(&self) -> usize {
+        self.count + usize::from(self.others.is_some())
+    }
+    /// Return the group of each record.
+    fn places(&self, table: &Table) -> Result<Vec<Option<usize>>> {
+        let mut columns = Vec::new();
+        for (name, places) in &self.columns {
+            columns.push(places(table.cells(name)?)?);
+        }
+        let mut key = Vec::new();
+        let of = |row: usize| {
+            key.clear();
+            key.extend(columns.iter().map_while(|column| column.get(row).copied().flatten()));
+            self.groups.get(&key).copied().or(self.others)
+        };
+        Ok((0..table.size()).map(of).collect())
+    }
+    /// Return the group of each record that is kept and in a group.
+    pub(super) fn rows(&self, source: &Source, table: &Table) -> Result<Vec<usize>> {
+        let kept = source.kept(table)?.into_iter().zip(self.places(table)?);
+        Ok(kept.filter_map(|(kept, place)| place.filter(|_| kept)).collect())
+    }
+    /// Return the group of each record that is kept and in a group, with a number of it.
+    pub(super) fn numbers(
+        &self,
+        source: &Source,
+        table: &Table,
+        column: &str,
+        number: &dyn Fn(f64) -> f64,
+    ) -> Result<Vec<(usize, f64)>> {
+        let cells = table.cells(column)?.numbers().ok_or_else(|| no_numbers(column))?;
+        let kept = source.kept(table)?.into_iter().zip(self.places(table)?).zip(cells);
+        Ok(kept
+            .filter_map(|((kept, place), cell)| Some((place.filter(|_| kept)?, number(cell))))
+            .collect())
+    }
+}
+/// Write the key of each record that is kept.
+pub(super) fn texts(names: &[String], source: &Source, table: &Table) -> Result<Vec<String>> {
+    let columns = names.iter().map(|name| table.cells(name)).collect::<Result<Vec<_>>>()?;
+    let kept = source.kept(table)?.into_iter().enumerate().filter(|(_, kept)| *kept);
+    let key = |row| Json::Array(columns.iter().map(|cells| cells.cell(row)).collect());
+    Ok(kept.map(|(row, _)| key(row).to_string()).collect())
+}
+/// Read a key that [`texts`] wrote.
+pub(super) fn read(text: &str) -> Result<Vec<Json>> {
+    match serde_json::from_str(text) {
+        Ok(Json::Array(key)) => Ok(key),
+        _ => Err(Error::FailedCast("expected the key of a group".into())),
+    }
+}
+/// Refuse columns whose cells are not keys.
+pub(super) fn refuse_nullable(name: &str, nullable: bool) -> Result<()> {
+    match nullable {
+        false => Ok(()),
+        true => Err(Error::argument(
+            name,
+            "a column of floats has no keys: derive one of integers or texts, with \
+             `.with_derived(..)`",
+        )),
+    }
+}
+impl Keys {
+    /// List all keys.
+    pub(super) fn list(&self, names: &[String]) -> Result<Vec<Vec<Json>>> {
+        let columns = match self {
+            Keys::Listed(keys) => return Ok(keys.clone()),
+            Keys::Product(columns) => columns,
+        };
+        let mut keys = vec![Vec::new()];
+        for (values, name) in columns.iter().zip(names) {
+            let Some(values) = values else {
+                let reason = format!(
+                    "say which values have a group, with `.keys(\"{name}\", values)`; or find them \
+                     under a delta, with `.find()`"
+                );
+                return Err(Error::argument(name, reason));
+            };
+            if MOST_GROUPS / keys.len().max(1) < values.len() {
+                let reason = format!("these are more than {MOST_GROUPS} groups");
+                return Err(Error::argument("keys", reason));
+            }
+            let with = |key: &Vec<Json>| {
+                let key = key.clone();
+                values.iter().map(move |value| {
+                    let mut key = key.clone();
+                    key.push(value.clone());
+                    key
+                })
+            };
+            keys = keys.iter().flat_map(with).collect();
+        }
+        Ok(keys)
+    }
+}
+/// Write a key for people.
+pub(super) fn label(key: &[Json]) -> String {
+    let words = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    key.iter().map(words).collect::<Vec<_>>().join(", ")
+}
+/// Order keys: numbers by their size, texts by their letters.
+pub(super) fn order(left: &[Json], right: &[Json]) -> std::cmp::Ordering {
+    let integer = |json: &Json| i128::from_json(json).ok();
+    let both = left.iter().zip(right).map(|(left, right)| {
+        let texts = || left.to_string().cmp(&right.to_string());
+        let texts = || match (left.as_str(), right.as_str()) {
+            (Some(left), Some(right)) => left.cmp(right),
+            _ => texts(),
+        };
+        integer(left).zip(integer(right)).map_or_else(texts, |(left, right)| left.cmp(&right))
+    });
+    both.fold(std::cmp::Ordering::Equal, |order, next| order.then(next))
+}
+#[cold]
+pub(super) fn no_numbers(column: &str) -> Error {
+    Error::argument(column, "expected a column of numbers")
+}

@@ -1,0 +1,252 @@
+//! One statistic in one call, for a program that asks a single question.
+//!
+//! Each function answers under an epsilon and returns the number, an interval that contains the
+//! true one in 95 of 100 releases, and the loss. The neighbours are data sets of which one has a
+//! row more: the number of rows is private. With [`PublicSize`] the number of rows is public, and
+//! neighbours differ in the values of one row.
+//!
+//! ```
+//! use opendp_analysis::statistics::{PublicSize, count, mean, median};
+//! let ages: Vec<i64> = (0..1000).map(|i| i % 90).collect();
+//!
+//! let people = count(&ages, 0.5)?;
+//! assert!(people.loss <= 0.5); // an epsilon
+//! let (low, high) = people.interval.unwrap();
+//! assert!(low <= people.value && people.value <= high);
+//!
+//! let age = mean(&ages, 0.5, (0.0, 100.0))?; // the bounds must not be taken from the data
+//! let same = mean(PublicSize(&ages), 0.5, (0.0, 100.0))?;
+//! let middle = median(&ages, 0.5, (0..100).map(f64::from).collect())?;
+//! # let _ = (age, same, middle);
+//! # Ok::<(), opendp_core::Error>(())
+//! ```
+//!
+//! The losses of several calls add up, and nothing here keeps an account of them: to ask several
+//! questions of one table, take a [`Context`]. A missing number (NaN) counts as 0, and numbers are
+//! clamped to the bounds.
+
+use opendp_core::arith::Exact;
+use opendp_core::{Atom, Error, MaxDivergence, Result};
+use opendp_transformations::Key;
+
+use crate::context::Groups;
+use crate::{Budget, Context, PrivacyUnit, Split, Table};
+
+/// The probability with which an interval may miss the true number.
+const ALPHA: f64 = Context::<MaxDivergence>::ALPHA;
+
+/// Rows whose number is public.
+#[allow(missing_debug_implementations, reason = "data are not printed")]
+pub struct PublicSize<'a, T>(pub &'a [T]);
+
+/// Rows, and whether their number is public.
+#[allow(missing_debug_implementations, reason = "data are not printed")]
+pub struct Data<'a, T> {
+    rows: &'a [T],
+    public_size: bool,
+}
+impl<'a, T> From<&'a [T]> for Data<'a, T> {
+    fn from(rows: &'a [T]) -> Self {
+        Data { rows, public_size: false }
+    }
+}
+impl<'a, T> From<&'a Vec<T>> for Data<'a, T> {
+    fn from(rows: &'a Vec<T>) -> Self {
+        Data { rows, public_size: false }
+    }
+}
+impl<'a, T> From<PublicSize<'a, T>> for Data<'a, T> {
+    fn from(PublicSize(rows): PublicSize<'a, T>) -> Self {
+        Data { rows, public_size: true }
+    }
+}
+
+/// A number that was released.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Private {
+    /// The number.
+    pub value: f64,
+    /// An interval that contains the true number in 95 of 100 releases, if one is known. Only the
+    /// noise is counted, and not what clamping has changed.
+    pub interval: Option<(f64, f64)>,
+    /// The loss: an epsilon, rounded up.
+    pub loss: f64,
+}
+
+/// Count the rows. A public number of rows is returned as it is, at no loss.
+///
+/// # Errors
+/// `Argument` when epsilon is not positive and finite.
+pub fn count<'a, T: Atom>(rows: impl Into<Data<'a, T>>, epsilon: f64) -> Result<Private> {
+    let data = rows.into();
+    if data.public_size {
+        Budget::epsilon(epsilon)?;
+        let value = data.rows.len() as f64;
+        return Ok(Private { value, interval: Some((value, value)), loss: 0.0 });
+    }
+    let column = vec![false; data.rows.len()];
+    in_one_group(Table::new().with(GROUP, column)?, epsilon, |groups| groups.count())
+}
+/// Sum the rows, clamped to bounds.
+///
+/// # Errors
+/// `Argument` when epsilon is not positive and finite, when the bounds are not two finite numbers,
+/// the lower one first, or when rows are not numbers.
+pub fn sum<'a, T: Atom>(
+    rows: impl Into<Data<'a, T>>,
+    epsilon: f64,
+    bounds: (f64, f64),
+) -> Result<Private> {
+    let data = rows.into();
+    if !data.public_size {
+        return in_one_group(grouped(&data)?, epsilon, |groups| groups.sum(ROWS, bounds));
+    }
+    let context = open(numbers(&data)?, true, epsilon)?;
+    let (lower, upper) = bounds;
+    let rows = context.query().spending(Budget::epsilon(epsilon)?).column(ROWS).impute(0.0);
+    let answer = rows.clamp(lower, upper).sum().laplace()?.release()?;
+    let interval = answer.interval(ALPHA)?;
+    finished(&context, answer.value, Some(interval))
+}
+/// Take the mean of the rows, clamped to bounds. If the number of rows is private, this is a sum
+/// over a count, of which each takes half of epsilon.
+///
+/// # Errors
+/// The errors of [`sum`].
+pub fn mean<'a, T: Atom>(
+    rows: impl Into<Data<'a, T>>,
+    epsilon: f64,
+    bounds: (f64, f64),
+) -> Result<Private> {
+    let data = rows.into();
+    if !data.public_size {
+        return in_one_group(grouped(&data)?, epsilon, |groups| groups.mean(ROWS, bounds));
+    }
+    let context = open(numbers(&data)?, true, epsilon)?;
+    let (lower, upper) = bounds;
+    let rows = context.query().spending(Budget::epsilon(epsilon)?).column(ROWS).impute(0.0);
+    let answer = rows.clamp(lower, upper).mean().laplace()?.release()?;
+    let (low, high) = answer.interval(ALPHA)?;
+    let within = |number: f64| number.clamp(lower, upper);
+    finished(&context, within(answer.value), Some((within(low), within(high))))
+}
+/// Take the variance of the rows, clamped to bounds, which divides by one less than their number.
+/// If the number of rows is private, this is computed from a count, a sum and a sum of squares, of
+/// which each takes a third of epsilon.
+///
+/// # Errors
+/// The errors of [`sum`].
+pub fn variance<'a, T: Atom>(
+    rows: impl Into<Data<'a, T>>,
+    epsilon: f64,
+    bounds: (f64, f64),
+) -> Result<Private> {
+    let data = rows.into();
+    if !data.public_size {
+        return in_one_group(grouped(&data)?, epsilon, |groups| groups.variance(ROWS, bounds));
+    }
+    let context = open(numbers(&data)?, true, epsilon)?;
+    let (lower, upper) = bounds;
+    let rows = context.query().spending(Budget::epsilon(epsilon)?).column(ROWS).impute(0.0);
+    let answer = rows.clamp(lower, upper).variance().laplace()?.release()?;
+    let (low, high) = answer.interval(ALPHA)?;
+    finished(&context, answer.value.max(0.0), Some((low.max(0.0), high.max(0.0))))
+}
+/// Choose the candidate nearest in rank to a quantile of the rows. No interval is known.
+///
+/// # Errors
+/// `Argument` when epsilon is not positive and finite; those of
+/// [`make_private_quantile`](crate::make_private_quantile).
+pub fn quantile<'a, T: Atom>(
+    rows: impl Into<Data<'a, T>>,
+    epsilon: f64,
+    alpha: f64,
+    candidates: Vec<f64>,
+) -> Result<Private> {
+    let data = rows.into();
+    let context = open(numbers(&data)?, data.public_size, epsilon)?;
+    let rows = context.query().spending(Budget::epsilon(epsilon)?).column(ROWS).impute(0.0);
+    let chosen = rows.quantile(alpha, candidates).choose()?.release()?;
+    finished(&context, chosen.value, None)
+}
+/// Choose the candidate nearest in rank to the median of the rows. No interval is known.
+///
+/// # Errors
+/// The errors of [`quantile`].
+pub fn median<'a, T: Atom>(
+    rows: impl Into<Data<'a, T>>,
+    epsilon: f64,
+    candidates: Vec<f64>,
+) -> Result<Private> {
+    quantile(rows, epsilon, 0.5, candidates)
+}
+/// Count the rows of each category, and leave out those of no category. The loss that is stated
+/// with each count is that of all of them together.
+///
+/// # Errors
+/// `Argument` when epsilon is not positive and finite; `MakeTransformation` when a category occurs
+/// twice.
+pub fn histogram<'a, T: Key>(
+    rows: impl Into<Data<'a, T>>,
+    epsilon: f64,
+    categories: &[T],
+) -> Result<Vec<(T, Private)>> {
+    let data = rows.into();
+    let table = Table::new().with(ROWS, data.rows.to_vec())?;
+    let context = open(table, data.public_size, epsilon)?;
+    let rows = context.query().spending(Budget::epsilon(epsilon)?).column::<T>(ROWS);
+    let counts = rows.histogram(categories.to_vec()).laplace()?.release()?;
+    let counts = counts.estimates()?.iter().zip(categories);
+    let each = counts.map(|(count, category)| {
+        let interval = count.interval(ALPHA)?;
+        Ok((category.clone(), finished(&context, count.value(), Some(interval))?))
+    });
+    each.collect()
+}
+
+const ROWS: &str = "rows";
+const GROUP: &str = "group";
+
+/// Make a table of one column of numbers.
+fn numbers<T: Atom>(data: &Data<'_, T>) -> Result<Table> {
+    let numbers = crate::context::numbers(data.rows.to_vec()).ok_or_else(|| {
+        Error::argument("rows", format!("expected numbers, found {}", T::type_name()))
+    });
+    Table::new().with(ROWS, numbers?)
+}
+/// Make a table of one column of numbers, and one that puts all rows in one group.
+fn grouped<T: Atom>(data: &Data<'_, T>) -> Result<Table> {
+    numbers(data)?.with(GROUP, vec![false; data.rows.len()])
+}
+fn open(table: Table, public_size: bool, epsilon: f64) -> Result<Context<MaxDivergence>> {
+    let unit = match public_size {
+        true => PrivacyUnit::answers_of_person(1)?,
+        false => PrivacyUnit::person(1)?,
+    };
+    Context::new(table, unit, Budget::epsilon(epsilon)?, Split::as_you_go())
+}
+/// Ask for a statistic of all rows, which are one group.
+fn in_one_group(
+    table: Table,
+    epsilon: f64,
+    ask: impl for<'c> FnOnce(Groups<'c, MaxDivergence>) -> Groups<'c, MaxDivergence>,
+) -> Result<Private> {
+    let context = open(table, false, epsilon)?;
+    let groups = context.query().group_by([GROUP]).keys(GROUP, [false]).impute(ROWS, 0.0);
+    let rows = ask(groups).release()?.rows(ALPHA)?;
+    let Some(row) = rows.first() else {
+        return Err(Error::FailedFunction("there is no answer".into()));
+    };
+    finished(&context, row.value, row.interval)
+}
+fn finished(
+    context: &Context<MaxDivergence>,
+    value: f64,
+    interval: Option<(f64, f64)>,
+) -> Result<Private> {
+    let loss = context.report().exact_total().first().map_or(0.0, Exact::to_f64_up);
+    Ok(Private { value, interval, loss })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+use super::*;
+
+/// Ages from 0 to 99, ten rows each.
+fn ages() -> Vec<i64> {
+    (0..1000).map(|i| i % 100).collect()
+}
+const BOUNDS: (f64, f64) = (10.0, 90.0);
+/// The mean and the variance of the clamped ages.
+fn moments() -> (f64, f64) {
+    let ages: Vec<f64> = ages().iter().map(|age| (*age as f64).clamp(10.0, 90.0)).collect();
+    let mean = ages.iter().sum::<f64>() / 1000.0;
+    (mean, ages.iter().map(|age| (age - mean).powi(2)).sum::<f64>() / 999.0)
+}
+
+#[test]
+fn each_statistic_is_near_the_truth_within_its_interval_at_the_stated_loss() {
+    let (rows, (mean_of, variance_of)) = (ages(), moments());
+    let epsilon = 1e6;
+    let candidates = || (0..100).map(f64::from).collect::<Vec<_>>();
+    for public in [false, true] {
+        let data =
+            || -> Data<'_, i64> { if public { PublicSize(&rows).into() } else { (&rows).into() } };
+        for (found, truth) in [
+            (count(data(), epsilon), 1000.0),
+            (sum(data(), epsilon, BOUNDS), mean_of * 1e3),
+            (mean(data(), epsilon, BOUNDS), mean_of),
+            (variance(data(), epsilon, BOUNDS), variance_of),
+            (median(data(), epsilon, candidates()), 50.0),
+            (quantile(data(), epsilon, 0.1, candidates()), 10.0),
+        ] {
+            let Private { value, interval, loss } = found.unwrap();
+            assert!((value - truth).abs() <= 1.0, "{value} {truth}");
+            let (low, high) = interval.unwrap_or((truth, truth));
+            assert!(low - 1e-2 <= truth && truth <= high + 1e-2, "{low} {truth} {high}");
+            let least = if public && value == 1000.0 { 0.0 } else { epsilon * (1.0 - 1e-6) };
+            assert!(least <= loss && loss <= epsilon, "{loss}");
+        }
+        let counts = histogram(data(), epsilon, &[1, 7, 700]).unwrap();
+        let values: Vec<_> = counts.iter().map(|(age, count)| (*age, count.value)).collect();
+        assert_eq!(values, [(1, 10.0), (7, 10.0), (700, 0.0)]);
+        assert!(counts.iter().all(|(_, count)| count.loss <= epsilon));
+    }
+}
+#[test]
+fn the_noise_is_that_of_the_loss_and_intervals_cover_the_truth() {
+    let rows = ages();
+    let ((mean_of, variance_of), mut missed) = (moments(), [0; 5]);
+    for _ in 0..100 {
+        let covers = |found: Result<Private>, truth: f64| {
+            let (low, high) = found.unwrap().interval.unwrap();
+            !(low <= truth && truth <= high)
+        };
+        for (place, missed) in missed.iter_mut().enumerate() {
+            *missed += usize::from(match place {
+                0 => covers(count(&rows, 0.5), 1000.0),
+                1 => covers(sum(&rows, 0.5, BOUNDS), mean_of * 1e3),
+                2 => covers(mean(&rows, 0.5, BOUNDS), mean_of),
+                3 => covers(variance(&rows, 0.5, BOUNDS), variance_of),
+                _ => covers(mean(PublicSize(&rows), 0.5, BOUNDS), mean_of),
+            });
+        }
+    }
+    // Of 100 each, 5 are expected to miss at most, and 19 is six standard deviations away.
+    assert!(missed.iter().all(|missed| *missed < 19), "{missed:?}");
+    assert!(0 < missed.iter().sum::<usize>(), "the control: intervals that are not too wide");
+    // Of noise of scale 2, 46 % is at least 2; of scale 1 it would be 20 %, of scale 4 it is 68 %.
+    let errors = (0..300).filter(|_| 2.0 <= (count(&rows, 0.5).unwrap().value - 1000.0).abs());
+    assert!((87..188).contains(&errors.count()));
+}
+#[test]
+fn a_missing_number_counts_as_zero_within_the_bounds() {
+    let rows = vec![f64::NAN, 5.0, f64::INFINITY, 7.0];
+    let near = |found: Result<Private>, truth: f64| {
+        assert!((found.unwrap().value - truth).abs() < 1e-3);
+    };
+    near(sum(&rows, 1e8, (2.0, 10.0)), 24.0);
+    near(mean(&rows, 1e8, (2.0, 10.0)), 6.0);
+    near(sum(PublicSize(&rows), 1e8, (2.0, 10.0)), 24.0);
+    near(mean(PublicSize(&rows), 1e8, (2.0, 10.0)), 6.0);
+}
+#[test]
+fn what_is_wrong_is_said_before_anything_is_released() {
+    let rows = ages();
+    for epsilon in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert_eq!(count(&rows, epsilon).unwrap_err().kind(), "Argument");
+        assert_eq!(count(PublicSize(&rows), epsilon).unwrap_err().kind(), "Argument");
+        assert_eq!(mean(&rows, epsilon, BOUNDS).unwrap_err().kind(), "Argument");
+        assert_eq!(histogram(&rows, epsilon, &[1]).unwrap_err().kind(), "Argument");
+    }
+    for bounds in [(1.0, 0.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
+        assert!(sum(&rows, 1.0, bounds).is_err() && mean(&rows, 1.0, bounds).is_err());
+        assert!(sum(PublicSize(&rows), 1.0, bounds).is_err());
+        assert!(mean(PublicSize(&rows), 1.0, bounds).is_err());
+        assert!(variance(PublicSize(&rows), 1.0, bounds).is_err());
+    }
+    let texts = vec!["a".to_owned()];
+    let error = mean(&texts, 1.0, BOUNDS).unwrap_err().to_string();
+    assert!(error.contains("expected numbers, found String"), "{error}");
+    assert!(
+        median(&rows, 1.0, Vec::new()).is_err() && quantile(&rows, 1.0, 2.0, vec![1.0]).is_err()
+    );
+    assert!(histogram(&rows, 1.0, &[1, 1]).is_err());
+}
+#[test]
+fn no_rows_have_statistics_too() {
+    let none: Vec<i64> = Vec::new();
+    assert!(count(&none, 1.0).unwrap().value.abs() < 100.0);
+    let found = mean(&none, 1.0, BOUNDS).unwrap();
+    assert!((10.0..=90.0).contains(&found.value) && found.interval.is_some());
+    variance(&none, 1.0, BOUNDS).unwrap();
+    median(&none, 1.0, vec![1.0, 2.0]).unwrap();
+}

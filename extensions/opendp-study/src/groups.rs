@@ -1,0 +1,242 @@
+//! Questions about groups.
+
+use opendp_analysis::context::{Groups, Noised, Noisy};
+use opendp_core::{Error, Result};
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use super::document::{QuestionFields, RankFields, Wanted, from_json};
+use super::mechanisms::Mechanisms;
+use super::outcome::{Cell, StudyAnswer};
+use super::questions::{Asker, Mode};
+
+/// A question may not have more values of a column than this.
+const MOST_KEYS: i64 = 1_000_000;
+
+/// Whole numbers from `from` to `to`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Range {
+    from: i64,
+    to: i64,
+}
+impl QuestionFields {
+    /// Return the statistics of each group.
+    fn of_groups(&self) -> Result<Vec<Wanted<'_>>> {
+        match &self.statistics {
+            None => Ok(vec![self.wanted()?]),
+            Some(statistics) => statistics.iter().map(QuestionFields::wanted).collect(),
+        }
+    }
+    /// Refuse a question about groups with a wrong statistic, or with fields that it does not use.
+    pub(super) fn check_groups(&self) -> Result<()> {
+        let of_groups = "the noise of all groups is chosen together: leave it out";
+        if self.noise.is_some() {
+            return Err(Error::argument("noise", of_groups));
+        }
+        for statistic in self.statistics.iter().flatten() {
+            let bare = QuestionFields {
+                name: None,
+                noise: None,
+                keep: serde_json::Map::new(),
+                group_by: None,
+                ..statistic.clone()
+            };
+            let extra = [
+                ("name", statistic.name.is_some()),
+                ("noise", statistic.noise.is_some()),
+                ("where", !statistic.keep.is_empty()),
+                ("group_by", statistic.group_by.is_some()),
+            ];
+            if let Some((field, _)) = extra.into_iter().find(|(_, stated)| *stated) {
+                let reason = "this belongs to the whole question, not to one of its statistics";
+                return Err(Error::argument(field, reason).at("statistics"));
+            }
+            bare.check().map_err(|error| error.at("statistics"))?;
+        }
+        if self.statistics.is_some() && self.wanted().is_ok() {
+            let reason = "state either a list of statistics, or one beside `group_by`";
+            return Err(Error::argument("statistics", reason));
+        }
+        for statistic in self.of_groups()? {
+            match statistic {
+                Wanted::Mean(fields) | Wanted::Variance(fields) if fields.rows.is_some() => {
+                    let reason = "the number of rows of a group is not public: leave it out";
+                    return Err(Error::argument("rows", reason));
+                }
+                Wanted::Histogram(_) | Wanted::CountsBy(_) | Wanted::TopK(_) => {
+                    let reason = "of each group there are count, sum, mean, variance, median, \
+                                  quantile and quantiles; for a histogram, group by its column too";
+                    return Err(Error::argument("statistics", reason));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+    fn finds_keys(&self) -> bool {
+        self.keys.as_ref().and_then(Json::as_str) == Some("found")
+    }
+}
+impl RankFields {
+    /// Return the quantiles.
+    pub(super) fn alphas(&self) -> Result<&[f64]> {
+        let missing = "a list of quantiles is missing, such as [0.25, 0.5, 0.75]";
+        self.alphas.as_deref().ok_or_else(|| Error::argument("alphas", missing))
+    }
+}
+impl<'c, MO: Mechanisms> Asker<'c, MO>
+where
+    i64: Noisy<MO>,
+    f64: Noisy<MO>,
+{
+    /// Count the releases that answer a question about groups.
+    pub(super) fn releases_of_groups(&self, asked: &QuestionFields) -> Result<usize> {
+        let groups = self.of_groups(asked)?;
+        Ok(if asked.finds_keys() { 1 + groups.to_be_found().releases() } else { groups.releases() })
+    }
+    /// Answer a question about groups, or rehearse it.
+    pub(super) fn groups(&self, asked: &QuestionFields) -> Result<Vec<StudyAnswer>> {
+        let mut groups = self.of_groups(asked)?;
+        if asked.finds_keys() {
+            let found = self.spend(MO::find(&groups)?)?;
+            groups = match found.filter(|found| !found.value.is_empty()) {
+                Some(found) => groups.found(&found)?,
+                None => groups.to_be_found(),
+            };
+        }
+        let nothing = groups.has_no_keys();
+        let solved = groups.solve()?;
+        let known = solved.statistics(self.alpha)?;
+        let mut answers: Vec<_> = known.iter().map(|known| answer_of(asked, known)).collect();
+        if self.mode == Mode::Rehearse || nothing {
+            solved.forgo()?;
+            return Ok(answers);
+        }
+        let released = solved.release()?;
+        let rows = released.rows(self.alpha)?;
+        let groups = rows.len() / answers.len().max(1);
+        for (answer, rows) in answers.iter_mut().zip(rows.chunks(groups.max(1))) {
+            for row in rows {
+                let key = released.columns().iter().cloned().zip(row.key.iter().cloned());
+                answer.cells.push(Cell {
+                    key: Some(Json::Object(key.collect())),
+                    label: Some(row.label.clone()),
+                    value: number(row.value),
+                    interval: row.interval,
+                });
+            }
+        }
+        Ok(answers)
+    }
+    /// Find the groups and their statistics.
+    fn of_groups(&self, asked: &QuestionFields) -> Result<Groups<'c, MO>> {
+        let names = asked.group_by.as_deref().unwrap_or_default();
+        let statistics = asked.of_groups()?;
+        let columns = names.iter().map(String::as_str);
+        let columns: Vec<&str> = columns.chain(statistics.iter().filter_map(column_of)).collect();
+        let mut groups = self.query(asked, &columns)?.group_by(names);
+        if asked.others {
+            groups = groups.others();
+        }
+        groups = with_keys(groups, asked).map_err(|error| error.at("keys"))?;
+        for statistic in statistics {
+            groups = self.with_statistic(groups, statistic)?;
+        }
+        Ok(groups)
+    }
+    fn with_statistic(
+        &self,
+        groups: Groups<'c, MO>,
+        statistic: Wanted<'_>,
+    ) -> Result<Groups<'c, MO>> {
+        let ranks = |groups: Groups<'c, MO>, fields: &RankFields, alphas: &[f64]| {
+            // Missing cells have been replaced already, so nothing is imputed here.
+            let groups = groups.impute(&fields.column, 0.0);
+            Ok(groups.quantiles(&fields.column, alphas, fields.candidates()?))
+        };
+        let (fields, statistic): (_, fn(_, &str, _) -> _) = match statistic {
+            Wanted::Sum(fields) => (fields, Groups::sum),
+            Wanted::Mean(fields) => (fields, Groups::mean),
+            Wanted::Variance(fields) => (fields, Groups::variance),
+            Wanted::Median(fields) => return ranks(groups, fields, &[0.5]),
+            Wanted::Quantile(fields) => {
+                let missing = "a quantile has an alpha, such as 0.25";
+                let alpha = fields.alpha.ok_or_else(|| Error::argument("alpha", missing))?;
+                return ranks(groups, fields, &[alpha]);
+            }
+            Wanted::Quantiles(fields) => return ranks(groups, fields, fields.alphas()?),
+            _ => return Ok(groups.count()),
+        };
+        let bounds = self.bounds(fields)?;
+        Ok(statistic(groups.impute(&fields.column, 0.0), &fields.column, bounds))
+    }
+}
+fn column_of<'a>(statistic: &Wanted<'a>) -> Option<&'a str> {
+    match statistic {
+        Wanted::Sum(fields) | Wanted::Mean(fields) | Wanted::Variance(fields) => {
+            Some(&fields.column)
+        }
+        Wanted::Median(fields) | Wanted::Quantile(fields) | Wanted::Quantiles(fields) => {
+            Some(&fields.column)
+        }
+        _ => None,
+    }
+}
+fn with_keys<'c, MO: Mechanisms>(
+    mut groups: Groups<'c, MO>,
+    asked: &QuestionFields,
+) -> Result<Groups<'c, MO>> {
+    let expected = "expected {column: [value, ..], ..}, [[value, ..], ..] or \"found\"";
+    match &asked.keys {
+        Some(Json::Object(columns)) => {
+            for (column, values) in columns {
+                let values = values_of(values).map_err(|error| error.at(column.clone()))?;
+                groups = groups.keys(column, values);
+            }
+            Ok(groups)
+        }
+        Some(Json::Array(keys)) => {
+            let keys = keys.iter().map(|key| from_json::<Vec<Json>>(key.clone()));
+            Ok(groups.groups(keys.collect::<Result<Vec<_>>>()?))
+        }
+        Some(Json::String(word)) if word == "found" => Ok(groups),
+        Some(_) => Err(Error::argument("keys", expected)),
+        None => {
+            let reason = format!("say which values have a group: {expected}");
+            Err(Error::argument("keys", reason))
+        }
+    }
+}
+/// Read a list of values, or a range of whole numbers.
+fn values_of(json: &Json) -> Result<Vec<Json>> {
+    let Json::Object(_) = json else { return from_json(json.clone()) };
+    let Range { from, to } = from_json(json.clone())?;
+    if !(from <= to && to.saturating_sub(from) < MOST_KEYS) {
+        let reason = format!("expected `from` <= `to`, and at most {MOST_KEYS} values");
+        return Err(Error::argument("from", reason));
+    }
+    Ok((from..=to).map(Json::from).collect())
+}
+fn answer_of(asked: &QuestionFields, known: &Noised) -> StudyAnswer {
+    let by = asked.group_by.as_deref().unwrap_or_default().join(", ");
+    let question = match &asked.name {
+        Some(name) => format!("{name}: {}", known.query),
+        None => asked.about(format!("{} by {by}", known.query)),
+    };
+    StudyAnswer {
+        question,
+        mechanism: known.mechanism.to_owned(),
+        scales: known.scales.clone(),
+        error: known.accuracy,
+        error_in: known.error_in,
+        cells: Vec::new(),
+    }
+}
+/// Write a number, without a fraction if it is whole.
+fn number(value: f64) -> Json {
+    match value.fract() == 0.0 && value.abs() < 2.0_f64.powi(53) {
+        true => Json::from(value as i64),
+        false => opendp_core::Codec::to_json(&value),
+    }
+}

@@ -1,0 +1,47 @@
+//! Questions about quantiles.
+
+use opendp_analysis::context::Noisy;
+use opendp_core::{Codec, Error, Result};
+
+use super::document::{QuestionFields, RankFields};
+use super::mechanisms::Mechanisms;
+use super::outcome::{Cell, StudyAnswer};
+use super::questions::Asker;
+
+impl<MO: Mechanisms> Asker<'_, MO>
+where
+    i64: Noisy<MO>,
+    f64: Noisy<MO>,
+{
+    pub(super) fn rank(
+        &self,
+        asked: &QuestionFields,
+        rank: &RankFields,
+        alpha: Option<f64>,
+    ) -> Result<StudyAnswer> {
+        let missing = "a quantile has an alpha, such as 0.25";
+        let alpha = alpha.ok_or_else(|| Error::argument("alpha", missing))?;
+        let cells = self.numbers(asked, &rank.column)?;
+        let question = cells.quantile(alpha, rank.candidates()?).choose()?;
+        let mut answer = self.answer_of(&question, asked);
+        if let Some(chosen) = self.spend(question)? {
+            answer.cells.push(Cell { value: chosen.value.to_json(), ..Cell::default() });
+        }
+        Ok(answer)
+    }
+    pub(super) fn ranks(&self, asked: &QuestionFields, ranks: &RankFields) -> Result<StudyAnswer> {
+        let alphas = ranks.alphas()?;
+        let cells = self.numbers(asked, &ranks.column)?;
+        let question = cells.quantiles(alphas, ranks.candidates()?).choose()?;
+        let mut answer = self.answer_of(&question, asked);
+        if let Some(chosen) = self.spend(question)? {
+            let chosen = alphas.iter().zip(&chosen.value);
+            answer.cells.extend(chosen.map(|(alpha, chosen)| Cell {
+                label: Some(alpha.to_string()),
+                value: chosen.to_json(),
+                ..Cell::default()
+            }));
+        }
+        Ok(answer)
+    }
+}
