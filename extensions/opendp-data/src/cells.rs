@@ -42,7 +42,7 @@ impl Cells {
                 self.parser.read_field(rest, self.buffer.get_mut(written..).unwrap_or_default());
             (rest, written) = (rest.get(read..).unwrap_or_default(), written + wrote);
             match result {
-                // Empty input tells the parser that the line has ended.
+                // The parser reads empty input as the end of the line.
                 csv_core::ReadFieldResult::InputEmpty => {}
                 csv_core::ReadFieldResult::Field { record_end } => {
                     let cell = self.buffer.get(..written).unwrap_or_default();

@@ -102,6 +102,35 @@ mod tests {
         assert_eq!(z, [None, Some(1), Some(2), Some(3), None, Some(5)]);
     }
     #[test]
+    fn a_context_asks_about_the_table_of_a_file_and_of_batches() {
+        use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+
+        let unit = AtomDomain::bounded(Bounds::new(0.5, 4.0).unwrap());
+        let columns = [
+            ("a".to_owned(), ColumnDomain::new(AtomDomain::<i32>::default())),
+            ("x".to_owned(), ColumnDomain::new(unit)),
+        ];
+        let domain = DataFrameDomain::with_schema(columns).unwrap();
+        let sums = |table: Table| {
+            let (unit, budget) = (PrivacyUnit::person(1).unwrap(), Budget::epsilon(1e9).unwrap());
+            let context = Context::new(table, unit, budget, Split::as_you_go()).unwrap();
+            let groups = context.query().group_by(["a"]).keys("a", 0..3).others().impute("x", 0.0);
+            let rows = groups.sum("x", (0.0, 4.0)).release().unwrap().rows(0.05).unwrap();
+            rows.iter().map(|row| (row.value * 1e3).round() / 1e3).collect::<Vec<_>>()
+        };
+        let frames = ParquetFrame::new(file(6), &domain).unwrap();
+        assert_eq!(sums(Table::from_frames(frames).unwrap()), [0.5, 0.5, 2.0, 5.0]);
+        let column = |cells: Vec<f64>| Arc::new(Float64Array::from(cells)) as ArrayRef;
+        let batch = RecordBatch::try_from_iter([
+            ("x", column(vec![2.0, 1.0, 9.0])),
+            ("a", Arc::new(Int64Array::from(vec![2, 0, 7]))),
+        ])
+        .unwrap();
+        let batches = [Ok(batch.clone()), Ok(batch.clone())].into_iter();
+        let frames = crate::ArrowFrame::new(&batch.schema(), batches, &domain).unwrap();
+        assert_eq!(sums(Table::from_frames(frames).unwrap()), [2.0, 0.0, 4.0, 8.0]);
+    }
+    #[test]
     fn many_chunks_hold_every_row_once_and_progress_is_told() {
         let rows = 150_000;
         let (tell, told) = std::sync::mpsc::channel();

@@ -13,7 +13,8 @@ use crate::progress::broken;
 
 /// The rows of a Parquet file, as texts: the same texts as in a CSV table with this content.
 ///
-/// A null cell is an empty text. So is every cell of a column whose type has no text form.
+/// A null cell is an empty text. Every cell of a column whose type has no text form is also
+/// missing.
 pub struct ParquetTexts {
     names: Vec<String>,
     batches: ParquetRecordBatchReader,

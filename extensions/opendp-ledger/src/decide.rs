@@ -4,11 +4,14 @@ use opendp_core::{Error, Result};
 
 use crate::record::digest;
 use crate::store::Tables;
-use crate::{Account, Entry, Loss, Request};
+use crate::{Account, Entry, Loss, Request, say};
 
 /// A clock may be behind the last entry by at most this many milliseconds, for example after the
 /// network corrected it. The entry then gets the time of the last one.
 pub(crate) const TOLERANCE: i64 = 1000;
+
+/// An error lists at most this many budgets.
+const LISTED: usize = 5;
 
 /// Decide about a request in one state of the tables.
 pub(crate) fn decide(
@@ -44,11 +47,7 @@ pub(crate) fn decide(
     let spent = account.spent.plus(&loss);
     spent.check_text()?;
     if !spent.at_most(&account.limit()) {
-        return Err(Error::BudgetExceeded(format!(
-            "budget `{budget}`: the release costs {}, and {} is left",
-            loss.show(true),
-            account.remaining().show(false)
-        )));
+        return Err(exceeded(budget, &loss, &account.remaining()));
     }
     let now = clock()?;
     if now < account.latest - TOLERANCE {
@@ -98,6 +97,20 @@ pub(crate) fn charge(
     tables.update_account(account)?;
     Ok(entry)
 }
+/// Report a loss that is larger than what is left.
+#[cold]
+fn exceeded(budget: &str, loss: &Loss, left: &Loss) -> Error {
+    // Amounts that differ by less than a few digits tell are written with more.
+    let alike = loss.parts().iter().zip(left.parts());
+    let alike = alike.into_iter().all(|(x, y)| x <= y || say(x, true) == say(y, false));
+    let (cost, left) = match alike {
+        true => (loss.show(true), left.show(false)),
+        false => (loss.say(true), left.say(false)),
+    };
+    Error::BudgetExceeded(format!(
+        "budget `{budget}`: the release costs {cost}, and {left} is left"
+    ))
+}
 /// Report how a request differs from the one that has its id.
 #[cold]
 fn another(budget: &str, request: &Request, entry: &Entry, loss: &Loss) -> Error {
@@ -123,9 +136,19 @@ fn another(budget: &str, request: &Request, entry: &Entry, loss: &Loss) -> Error
     Error::argument("id", reason)
 }
 pub(crate) fn find(tables: &mut dyn Tables, name: &str) -> Result<Account> {
-    tables.account(name)?.ok_or_else(|| no_budget(name))
+    match tables.account(name)? {
+        Some(account) => Ok(account),
+        None => Err(no_budget(name, &tables.accounts()?)),
+    }
 }
 #[cold]
-pub(crate) fn no_budget(name: &str) -> Error {
-    Error::NotFound(format!("the ledger has no budget `{name}`"))
+pub(crate) fn no_budget(name: &str, known: &[Account]) -> Error {
+    let names: Vec<String> = known.iter().map(|known| format!("`{}`", known.name)).collect();
+    let more = names.len().saturating_sub(LISTED);
+    let listed = match (names.get(..LISTED).unwrap_or(&names), more) {
+        ([], _) => String::new(),
+        (few, 0) => format!(", it has {}", few.join(", ")),
+        (few, more) => format!(", it has {} and {more} more", few.join(", ")),
+    };
+    Error::NotFound(format!("the ledger has no budget `{name}`{listed}"))
 }

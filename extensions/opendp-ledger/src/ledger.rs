@@ -49,14 +49,14 @@ impl Ledger {
     /// Open a ledger in a file that exists.
     ///
     /// # Errors
-    /// `NotFound` when there is no such file; those of [`open`](Ledger::open).
+    /// `NotFound` when there is no such file; the errors of [`open`](Ledger::open).
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Self> {
         Ok(Ledger::of(file::open(path.as_ref(), Mode::Write)?))
     }
     /// Open a ledger in a file for reading. The file may be read-only.
     ///
     /// # Errors
-    /// Those of [`open_existing`](Ledger::open_existing).
+    /// The errors of [`open_existing`](Ledger::open_existing).
     pub fn open_to_read(path: impl AsRef<Path>) -> Result<Self> {
         Ok(Ledger::of(file::open(path.as_ref(), Mode::Read)?))
     }
@@ -95,7 +95,7 @@ impl Ledger {
     /// Create a budget, and state whom it protects and which data it is for.
     ///
     /// # Errors
-    /// Those of [`create`](Ledger::create).
+    /// The errors of [`create`](Ledger::create).
     pub fn create_with(&self, name: &str, total: &Loss, terms: &Terms) -> Result<()> {
         check_text("name", name)?;
         total.check_text()?;
@@ -150,7 +150,7 @@ impl Ledger {
             settled = Some(charge(tables, &mut account, now, &request, "null")?);
             Ok(())
         })?;
-        settled.ok_or_else(|| no_budget(budget))
+        settled.ok_or_else(|| no_budget(budget, &[]))
     }
     /// Compute a release, charge its loss, and return it, in this order. Nothing is returned before
     /// the charge and the result are on the disk.
@@ -163,9 +163,9 @@ impl Ledger {
     /// `NotFound` when there is no such budget; `BudgetExceeded` when too little is left of it;
     /// `Argument` when the id belongs to another request; `MeasureMismatch` when the loss is in
     /// another measure; `FailedFunction` when the ledger cannot be written, or the clock is behind;
-    /// those of `compute`. Nothing is released then. After a fault of the disk or of the connection
-    /// it is unknown whether the charge was made. Retrying with the same id resolves this and never
-    /// charges twice.
+    /// the errors of `compute`. Nothing is released then. After a fault of the disk or of the
+    /// connection it is unknown whether the charge was made. Retrying with the same id resolves
+    /// this and never charges twice.
     pub fn release<T: Codec>(
         &self,
         budget: &str,
@@ -206,7 +206,7 @@ impl Ledger {
             found = Some(find(tables, budget)?);
             Ok(())
         })?;
-        found.ok_or_else(|| no_budget(budget))
+        found.ok_or_else(|| no_budget(budget, &[]))
     }
     /// Return all budgets, by name.
     ///
@@ -223,14 +223,14 @@ impl Ledger {
     /// Return what is left of a budget.
     ///
     /// # Errors
-    /// Those of [`account`](Ledger::account).
+    /// The errors of [`account`](Ledger::account).
     pub fn remaining(&self, budget: &str) -> Result<Loss> {
         Ok(self.account(budget)?.remaining())
     }
     /// Return all releases charged to a budget, in order. Their seals and their sum are checked.
     ///
     /// # Errors
-    /// Those of [`account`](Ledger::account).
+    /// The errors of [`account`](Ledger::account).
     pub fn history(&self, budget: &str) -> Result<Vec<Entry>> {
         let mut found = Vec::new();
         self.store.read(&mut |tables| {

@@ -60,8 +60,8 @@
 //!
 //! Three kinds of damage are not noticed. First, a forgery, since seals are not signatures. Second,
 //! replacement of the whole file by an older copy while no process has it open. Third, damage to
-//! lines that the mark does not count (those of the last commit), if power failed so soon after a
-//! release that the mark was not yet on the disk, and if the damage happens before the file is
+//! lines that the mark does not count (the lines of the last commit), if power failed so soon after
+//! a release that the mark was not yet on the disk, and if the damage happens before the file is
 //! opened again. Such lines look like a release that was being written when power failed, and that
 //! was never returned.
 //!
@@ -112,9 +112,11 @@ mod record;
 mod request;
 mod store;
 mod terms;
+mod words;
 
 pub use crate::ledger::Ledger;
 pub use crate::loss::{Accounted, Loss, Notion};
 pub use crate::record::{Account, Entry};
 pub use crate::request::{Release, Request};
 pub use crate::terms::{Terms, Unit};
+pub use crate::words::say;

@@ -7,6 +7,8 @@ use opendp_core::erased::{AnyDistance, AnyMeasure};
 use opendp_core::{Approximate, Error, MaxDivergence, Measure, Result, ZeroConcentratedDivergence};
 use serde_json::{Map, Value as Json};
 
+use crate::say;
+
 /// The digit limit: larger than the number of digits in any amount of an older version.
 const MOST_DIGITS: usize = 10_000;
 
@@ -53,7 +55,7 @@ impl Notion {
 /// ```
 /// # use opendp_ledger::Loss;
 /// let budget = Loss::epsilon_delta("1", "1e-6")?;
-/// assert_eq!(budget.to_string(), "epsilon 1, delta 0.000001");
+/// assert_eq!(budget.to_string(), "epsilon 1, delta 1e-6");
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,10 +197,17 @@ impl Loss {
         let parts = parts.map(|(name, part)| ((*name).to_owned(), part.to_string().into()));
         Json::Object(parts.collect::<Map<_, _>>())
     }
-    /// Write for display, rounded up or down.
+    /// Write with up to 12 decimals, rounded up or down.
     pub fn show(&self, up: bool) -> String {
+        self.write(|part| part.show(up))
+    }
+    /// Write as people do, in a few digits, rounded up or down. See [`say`].
+    pub fn say(&self, up: bool) -> String {
+        self.write(|part| say(part, up))
+    }
+    fn write(&self, of: impl Fn(&Exact) -> String) -> String {
         let parts = self.notion.parts().iter().zip(&self.parts);
-        parts.map(|(name, part)| format!("{name} {}", part.show(up))).collect::<Vec<_>>().join(", ")
+        parts.map(|(name, part)| format!("{name} {}", of(part))).collect::<Vec<_>>().join(", ")
     }
 }
 /// Read an amount. Older versions wrote some with more digits than can be read at once.
@@ -234,7 +243,7 @@ fn or_its_float(part: &Exact) -> Exact {
 }
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.show(true))
+        f.write_str(&self.say(true))
     }
 }
 

@@ -27,8 +27,8 @@ impl Request {
     /// release. Choose the id when the question is asked, not when it is retried.
     ///
     /// # Errors
-    /// Those of the map; `InvalidDistance` when the loss is not finite, or the distance is 0, where
-    /// nothing is ever lost; `NotImplemented` when budgets do not support the measure.
+    /// The errors of the map; `InvalidDistance` when the loss is not finite, or the distance is 0,
+    /// where nothing is ever lost; `NotImplemented` when budgets do not support the measure.
     pub fn new<DI: Domain, MI: Metric, MO: Accounted, TO: Carrier>(
         id: &str,
         measurement: &Measurement<DI, MI, MO, TO>,
@@ -87,7 +87,7 @@ fn is_nothing(json: &Json) -> bool {
     }
 }
 
-/// A release: made now, or before under the same id.
+/// A release that was made now, or that was made earlier under the same id.
 #[derive(Clone, Debug)]
 pub struct Release {
     entry: Entry,

@@ -16,7 +16,31 @@
 //! ```
 //!
 //! Begin with [`Context`](prelude::Context), which answers questions about a table from one privacy
-//! budget. For what it does not offer, chain the constructors, which the prelude has too:
+//! budget. Tables are read from CSV, and with the features `arrow` and `parquet` from these. Here
+//! is the mean income by education, with intervals:
+//!
+//! ```
+//! # use std::fs::File;
+//! use opendp_rs::prelude::*;
+//!
+//! # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+//! # let file = std::env::temp_dir().join(format!("people-{}.csv", std::process::id()));
+//! # std::fs::write(&file, "educ,income\n9,31000\n12,45000\n9,\n")?;
+//! let cells = ColumnDomain::new(AtomDomain::<i64>::default());
+//! let columns = ["educ", "income"].map(|name| (name.to_owned(), cells.clone()));
+//! let people = CsvFrame::new(File::open(&file)?, &DataFrameDomain::with_schema(columns)?)?;
+//! let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon(1.0)?);
+//! let context = Context::new(Table::from_frames(people)?, unit, budget, Split::as_you_go())?;
+//! let groups = context.query().group_by(["educ"]).keys("educ", 1..=16);
+//! for row in groups.mean("income", (0.0, 100_000.0)).release()?.rows(0.05)? {
+//!     println!("{row}");
+//! }
+//! # std::fs::remove_file(&file)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! For what it does not offer, chain the constructors, which the prelude has too:
 //!
 //! ```
 //! use opendp_rs::prelude::*;
@@ -51,6 +75,7 @@
 
 pub use opendp_analysis;
 pub use opendp_core;
+pub use opendp_data;
 pub use opendp_measurements;
 pub use opendp_registry;
 pub use opendp_study;
@@ -58,8 +83,15 @@ pub use opendp_transformations;
 
 /// The names that most programs use.
 pub mod prelude {
-    pub use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table, make_private_quantile};
+    pub use opendp_analysis::{
+        Budget, Context, PrivacyUnit, Split, Table, make_private_quantile, statistics,
+    };
     pub use opendp_core::*;
+    #[cfg(feature = "arrow")]
+    pub use opendp_data::{ArrowColumn, ArrowFrame};
+    pub use opendp_data::{CsvColumn, CsvFrame};
+    #[cfg(feature = "parquet")]
+    pub use opendp_data::{ParquetColumn, ParquetFrame};
     pub use opendp_measurements::*;
     pub use opendp_registry::{Document, Registry};
     pub use opendp_transformations::*;

@@ -207,7 +207,7 @@ fn a_file_that_may_not_grow_releases_nothing() {
     let granted = said.lines().find_map(|line| line.strip_prefix("granted ")).unwrap();
     let granted: usize = granted.split(':').next().unwrap().parse().unwrap();
     assert!(5 < granted && granted < 500, "{said}");
-    // All releases are there, and nothing else; with room again it continues.
+    // The ledger holds all releases, and nothing else. When the disk has room again, it continues.
     let ledger = Ledger::open_existing(&path).unwrap();
     assert_eq!(ledger.history("b").unwrap().len(), 1 + granted);
     let request = Request::of_loss(&format!("r{granted}"), Loss::epsilon("0.0001").unwrap());
@@ -255,7 +255,7 @@ fn a_full_disk_releases_nothing() {
     assert!(error.contains("the disk is full; nothing was released"), "{error}");
     assert!(5 < granted && long(granted).is_err() && long(0).unwrap().repeated());
     assert_eq!(ledger.history("b").unwrap().len(), 1 + granted);
-    // With room again, the same request goes through, once.
+    // When the disk has room again, the same request succeeds, once.
     let mut mount = Command::new("mount");
     mount.args(["-o", "remount,size=1m"]);
     assert!(mount_at(&mut mount, disk.0.path()));

@@ -1,0 +1,144 @@
+//! Amounts as people write them.
+
+use opendp_core::arith::Exact;
+
+/// The number of digits of a rounded amount.
+const DIGITS: usize = 4;
+/// An amount with at most this many digits is not rounded.
+const WHOLE: usize = 6;
+
+/// Write an amount as people do, in a few digits, rounded up or down: `0.2`, `3.1e-7`.
+///
+/// An amount of at most six digits is written whole, and any other is rounded to four. A loss is
+/// rounded up, and what is left of a budget is rounded down. A difference of one part in `10^15`,
+/// which is less than the rounding of a float, is not shown: the float 0.2 is written `0.2`.
+///
+/// ```
+/// # use opendp_core::arith::Exact;
+/// # use opendp_ledger::say;
+/// assert_eq!(say(&"1/3".parse()?, true), "0.3334");
+/// assert_eq!(say(&"1/3".parse()?, false), "0.3333");
+/// assert_eq!(say(&Exact::from_f64(3.1e-7)?, true), "3.1e-7");
+/// # Ok::<(), opendp_core::Error>(())
+/// ```
+pub fn say(amount: &Exact, up: bool) -> String {
+    let nearest = amount.to_f64_up();
+    if amount.is_zero() || !nearest.is_normal() {
+        return amount.show(up);
+    }
+    for digits in [WHOLE, DIGITS] {
+        let Some(shown) = Decimal::nearest(nearest, digits) else { break };
+        let Some(value) = shown.value() else { break };
+        if alike(&value, amount) {
+            return shown.write();
+        }
+        if digits == DIGITS {
+            return match (up, value < *amount) {
+                (true, true) => shown.moved(1).write(),
+                (false, false) => shown.moved(-1).write(),
+                _ => shown.write(),
+            };
+        }
+    }
+    amount.show(up)
+}
+/// Whether two amounts differ by less than floats do.
+fn alike(x: &Exact, y: &Exact) -> bool {
+    let (low, high) = if x < y { (x, y) } else { (y, x) };
+    let part = Exact::from_f64(1e-15).map_or(Exact::ZERO, |part| low.times(&part));
+    *high <= low.plus(&part)
+}
+
+/// `digits * 10^power`.
+struct Decimal {
+    digits: i64,
+    power: i32,
+}
+impl Decimal {
+    /// The decimal of so many digits that is nearest to a positive float.
+    fn nearest(value: f64, digits: usize) -> Option<Self> {
+        let text = format!("{value:.*e}", digits - 1);
+        let (mantissa, power) = text.split_once('e')?;
+        let power = power.parse::<i32>().ok()? - i32::try_from(digits - 1).ok()?;
+        Some(Decimal { digits: mantissa.replace('.', "").parse().ok()?, power })
+    }
+    fn moved(&self, by: i64) -> Self {
+        Decimal { digits: self.digits + by, power: self.power }
+    }
+    fn value(&self) -> Option<Exact> {
+        format!("{}e{}", self.digits, self.power).parse().ok()
+    }
+    /// Write in full, or with an exponent where this would take many zeros.
+    fn write(&self) -> String {
+        let digits = self.digits.to_string();
+        let zeros = digits.len() - digits.trim_end_matches('0').len();
+        let digits = &digits[..digits.len() - zeros];
+        let power = self.power + zeros as i32;
+        // The place of the first digit: 0 for units, -1 for tenths.
+        let first = power + digits.len() as i32 - 1;
+        if !(-4..9).contains(&first) {
+            let (head, tail) = digits.split_at(1);
+            let point = if tail.is_empty() { "" } else { "." };
+            return format!("{head}{point}{tail}e{first}");
+        }
+        if 0 <= power {
+            return digits.to_owned() + &"0".repeat(power.unsigned_abs() as usize);
+        }
+        let places = power.unsigned_abs() as usize;
+        let padded = format!("{digits:0>width$}", width = places + 1);
+        let (whole, rest) = padded.split_at(padded.len() - places);
+        format!("{whole}.{rest}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exact(text: &str) -> Exact {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn amounts_are_written_in_few_digits_on_the_safe_side() {
+        for (amount, up, down) in [
+            ("0.2", "0.2", "0.2"),
+            ("1", "1", "1"),
+            ("0", "0", "0"),
+            ("1/3", "0.3334", "0.3333"),
+            ("0.123456", "0.123456", "0.123456"),
+            ("0.1234561", "0.1235", "0.1234"),
+            ("0.99999999", "1", "0.999"),
+            ("3.14159265e-7", "3.142e-7", "3.141e-7"),
+            ("1e-6", "1e-6", "1e-6"),
+            ("0.0005", "0.0005", "0.0005"),
+            ("12345678.9", "12350000", "12340000"),
+            ("123456789012", "1.235e11", "1.234e11"),
+            ("1000000", "1000000", "1000000"),
+            ("2.5e300", "2.5e300", "2.5e300"),
+        ] {
+            assert_eq!(say(&exact(amount), true), up);
+            assert_eq!(say(&exact(amount), false), down);
+        }
+        assert_eq!(say(&Exact::INFINITY, true), "inf");
+    }
+    #[test]
+    fn a_float_is_written_as_people_write_it() {
+        for (value, text) in [(0.1, "0.1"), (0.2, "0.2"), (0.3, "0.3"), (1e-5, "1e-5")] {
+            let float = Exact::from_f64(value).unwrap();
+            assert_eq!((say(&float, true), say(&float, false)), (text.into(), text.into()));
+        }
+        // What is left of 1 after three floats of 0.2 is a little below 0.4.
+        let spent = (0..3).fold(Exact::ZERO, |sum, _| sum.plus(&Exact::from_f64(0.2).unwrap()));
+        assert_eq!(say(&exact("1").minus(&spent), false), "0.4");
+    }
+    #[test]
+    fn no_amount_is_written_smaller_than_it_is_when_rounded_up() {
+        for part in 1..2000_u32 {
+            let amount = exact(&format!("{part}/1777"));
+            let (up, down) = (exact(&say(&amount, true)), exact(&say(&amount, false)));
+            assert!(down <= amount && amount <= up, "{part}");
+            assert!(up.to_f64_up() <= down.to_f64_down() * 1.0011, "{part}");
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! What a program with one import can do.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")]
+
+mod tables;
