@@ -2,15 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use opendp_core::{
-    Atom, AtomDomain, Error, OptionDomain, Result, Space, SymmetricDistance, VectorDomain,
-};
+use opendp_core::erased::{AnyDistance, AnyMeasurement};
+use opendp_core::{Codec, Error, Result};
 use opendp_ledger::{Ledger, Request};
-use opendp_study::{CellType, Cells, Outcome, Study};
+use opendp_study::{Cells, Outcome, Study};
 use serde_json::{Value as Json, json};
 
 use crate::budget;
-use crate::data::{self, Data, Source};
+use crate::caution::Caution;
+use crate::columns::{self, Columns};
+use crate::data::{self, Source};
+use crate::words;
 
 /// The probability with which an interval may miss the true number, unless stated.
 pub(crate) const ALPHA: f64 = 0.05;
@@ -56,6 +58,7 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
     let document = opendp_registry::json::parse(&text);
     let parsed = document.clone().and_then(|document| Study::parse(&document));
     let study = parsed.map_err(at)?;
+    warn(arguments, &study, as_json).map_err(at)?;
     let mut charge = None;
     let outcome = if *dry_run {
         study.rehearse(*alpha).map_err(at)?
@@ -88,8 +91,29 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
             Ok(json.to_string())
         }
         (false, true) => csv_of(&outcome.rows()),
-        (false, false) => Ok(outcome.to_text()),
+        (false, false) => {
+            let amount = |amount: f64| words::amount(&amount.to_json()).unwrap_or_default();
+            Ok(outcome.to_text_with(amount))
+        }
     }
+}
+/// Warn of a budget that gives little protection, before it is spent.
+fn warn(arguments: &Arguments, study: &Study, as_json: bool) -> Result<()> {
+    let measurement = study.measurement(arguments.alpha)?;
+    let loss = measurement.map(&unit(study, &measurement)?)?.to_json();
+    let in_budget = |place: &budget::Place| {
+        Ledger::open_to_read(&place.file).ok()?.account(&place.name).ok()?.terms.size()
+    };
+    let people = match study.rows() {
+        Some(rows) => u64::try_from(rows).ok(),
+        None => arguments.budget.as_ref().and_then(in_budget),
+    };
+    Caution::new(&loss, people).warn(words::parts(measurement.measure()), as_json);
+    Ok(())
+}
+/// Return the distance of tables that differ in one person.
+fn unit(study: &Study, measurement: &AnyMeasurement) -> Result<AnyDistance> {
+    measurement.input().metric().decode(&json!(study.unit().distance()))
 }
 /// What is asked, and of which file.
 struct Asking<'a> {
@@ -99,22 +123,30 @@ struct Asking<'a> {
     as_json: bool,
 }
 impl Asking<'_> {
-    fn source<'a>(&'a self, column: Option<&'a str>) -> Source<'a> {
-        Source { path: &self.file, column, separator: self.arguments.separator }
+    fn source(&self) -> Source<'_> {
+        Source { path: &self.file, column: None, separator: self.arguments.separator }
     }
     fn ask(&self) -> Result<Outcome> {
-        let read =
-            |name: &str, kind| cells(Table::File(self.source(Some(name)), !self.as_json), kind);
+        // A wrong question is found before the first column is wanted.
+        let mut columns: Option<Columns> = None;
+        let read = |name: &str, _| {
+            let columns = match &mut columns {
+                Some(columns) => columns,
+                None => {
+                    columns.insert(columns::of_file(&self.source(), self.study, !self.as_json)?)
+                }
+            };
+            take(columns, name)
+        };
         self.study.ask(read, self.arguments.alpha)
     }
     /// Charge the budget of the study, and answer. The same id gives the same answers.
     fn charged(&self, place: &budget::Place, document: &Json) -> Result<(Outcome, Json)> {
         let (ledger, name) = (Ledger::open_existing(&place.file)?, &place.name);
         let account = ledger.account(name)?;
-        let (source, digest) = (self.source(None), account.terms.digest());
+        let (source, digest) = (self.source(), account.terms.digest());
         let measurement = self.study.measurement(self.arguments.alpha)?;
-        let d_in = json!(self.study.unit().distance());
-        let d_in = measurement.input().metric().decode(&d_in)?;
+        let d_in = unit(self.study, &measurement)?;
         let id = self.arguments.id.as_deref().unwrap_or_default();
         let request = Request::new(id, &measurement, &d_in)?
             .by(self.arguments.by.as_deref().unwrap_or_default())
@@ -153,47 +185,18 @@ pub(crate) fn of_json(study: &Json, data: Option<&Json>, alpha: f64) -> Result<J
     let study = Study::parse(study).map_err(|error| error.at("study"))?;
     let outcome = match data {
         None => study.rehearse(alpha),
-        Some(data) => study.ask(|name, kind| cells(Table::Json(data, name), kind), alpha),
+        Some(data) => {
+            let mut columns = columns::of_json(data, &study)?;
+            study.ask(|name, _| take(&mut columns, name), alpha)
+        }
     };
     outcome.map(|outcome| outcome.to_json())
 }
+/// Take a column, which a study reads once.
+fn take(columns: &mut Columns, name: &str) -> Result<Cells> {
+    columns.remove(name).ok_or_else(|| Error::argument(name, "the column was not read"))
+}
 
-/// Where a column is read from.
-#[derive(Clone, Copy)]
-enum Table<'a> {
-    File(Source<'a>, bool),
-    Json(&'a Json, &'a str),
-}
-/// Read a column. A cell that is empty or does not read is missing.
-fn cells(table: Table<'_>, kind: CellType) -> Result<Cells> {
-    Ok(match kind {
-        CellType::Integer => Cells::Integer(column(table, AtomDomain::default())?),
-        // The text "NaN" stands for a missing number.
-        CellType::Float => Cells::Float(column(table, AtomDomain::non_nan())?),
-        CellType::Bool => Cells::Bool(column(table, AtomDomain::default())?),
-        CellType::Text => Cells::Text(column(table, AtomDomain::default())?),
-    })
-}
-fn column<T: Atom>(table: Table<'_>, element: AtomDomain<T>) -> Result<Vec<Option<T>>> {
-    let rows = VectorDomain::new(OptionDomain::new(element));
-    let space = Space::new(rows, SymmetricDistance)?.erase();
-    let (data, name) = match table {
-        Table::File(source, progress) => {
-            (data::open(&source, space.domain(), progress)?, source.column)
-        }
-        Table::Json(data, name) => (Data::Json(data.clone()), Some(name)),
-    };
-    match data {
-        Data::Json(json) => data::member(json, name, space.domain())?.downcast(),
-        Data::Rows(chunks) => {
-            let mut rows = Vec::new();
-            for chunk in chunks {
-                rows.append(&mut chunk?.downcast::<Vec<Option<T>>>()?);
-            }
-            Ok(rows)
-        }
-    }
-}
 /// Write rows as CSV.
 fn csv_of(rows: &[[String; 5]]) -> Result<String> {
     let head = ["question", "label", "value", "lower", "upper"].map(str::to_owned);

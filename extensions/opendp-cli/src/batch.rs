@@ -26,7 +26,7 @@ const FIELDS: [(&str, &[&str]); 10] = [
     ("invoke", &["pipeline", "params", "arg", "repeat"]),
     ("delta", &["pipeline", "params", "d_in", "epsilon"]),
     ("epsilon", &["pipeline", "params", "d_in", "delta"]),
-    ("solve", &["pipeline", "param", "d_in", "d_out"]),
+    ("solve", &["pipeline", "params", "param", "d_in", "d_out"]),
     ("list", &["kind"]),
     ("describe", &["name"]),
     ("ask", &["study", "data", "alpha"]),
@@ -124,6 +124,14 @@ fn check_fields(request: &Map<String, Json>, op: &str) -> Result<()> {
         format!("unknown field; {meant}the fields of `{op}` are `{}`", fields.join("`, `"));
     Err(Error::argument(json::short(unknown).trim_matches('`'), reason))
 }
+/// Return the values of parameters that a request states.
+fn values(request: &Map<String, Json>) -> Result<BTreeMap<String, Json>> {
+    match request.get("params") {
+        None | Some(Json::Null) => Ok(BTreeMap::new()),
+        Some(Json::Object(values)) => Ok(values.clone().into_iter().collect()),
+        Some(_) => Err(Error::argument("params", "expected an object of values")),
+    }
+}
 
 struct Server<'a> {
     registry: &'a Registry,
@@ -184,7 +192,7 @@ impl Server<'_> {
                 let profile = operations::profile(&self.build(request)?, field("d_in")?)?;
                 profile.epsilon(number("delta")?).map(|epsilon| epsilon.to_json())
             }
-            "solve" => document(field("pipeline")?)?.solve(
+            "solve" => document(field("pipeline")?)?.set(&values(request)?)?.solve(
                 self.registry,
                 text("param")?,
                 field("d_in")?,
@@ -218,11 +226,7 @@ impl Server<'_> {
     fn build(&mut self, request: &Map<String, Json>) -> Result<Constructed> {
         let missing = || Error::argument("pipeline", "missing from the request");
         let pipeline = request.get("pipeline").ok_or_else(missing)?;
-        let values: BTreeMap<String, Json> = match request.get("params") {
-            None | Some(Json::Null) => BTreeMap::new(),
-            Some(Json::Object(values)) => values.clone().into_iter().collect(),
-            Some(_) => return Err(Error::argument("params", "expected an object of values")),
-        };
+        let values = values(request)?;
         let key = format!("{pipeline} {}", Json::Object(values.clone().into_iter().collect()));
         if let Some(made) = self.kept.get(&key) {
             return Ok(made.clone());
@@ -280,7 +284,7 @@ mod tests {
         for (line, parts) in [
             (r#"{"op": "list", "knid": "measure"}"#, ["`knid`", "did you mean `kind`?"]),
             (r#"{"op": "map", "pipeline": {}, "d_in": 1, "d_out": 1}"#, ["`d_out`", "`d_in`"]),
-            (r#"{"op": "solve", "pipeline": {}, "params": {"s": 1}}"#, ["`params`", "`param`"]),
+            (r#"{"op": "solve", "pipeline": {}, "parms": {"s": 1}}"#, ["`parms`", "`param"]),
         ] {
             let (answers, all) = answers(line.as_bytes(), 1000);
             let message = answers[0]["error"]["message"].as_str().unwrap();

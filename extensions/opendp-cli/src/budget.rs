@@ -121,7 +121,7 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
             let parts: Vec<f64> = total.parts().iter().map(|part| part.to_f64_up()).collect();
             let delta = parts.get(1).copied();
             let caution = Caution { loss: parts.first().copied(), delta, size: terms.size() };
-            caution.warn(total.notion().parts().first().copied().unwrap_or("loss"), as_json);
+            caution.warn(total.notion().parts(), as_json);
             let account = ledger.account(&place.name)?;
             Ok(either(account.to_json(), account_text(&account)))
         }
@@ -214,8 +214,8 @@ fn account_text(account: &Account) -> String {
     format!(
         "{}: {} left of {} ({}), {} releases{}",
         account.name,
-        account.remaining().show(false),
-        account.total.show(false),
+        account.remaining().say(false),
+        account.total.say(false),
         account.total.notion().name(),
         account.releases,
         terms_text(&account.terms),
@@ -229,7 +229,7 @@ fn entry_text(entry: &Entry) -> String {
         "{:>5}  {}  {}  {}  {}  {}{}",
         entry.number,
         date(entry.at),
-        entry.loss.show(true),
+        entry.loss.say(true),
         visible(&entry.id),
         visible(by),
         entry.digest.get(..16).unwrap_or_default(),

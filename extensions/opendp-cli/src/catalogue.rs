@@ -17,8 +17,7 @@ pub(crate) struct Selection<'a> {
 impl Selection<'_> {
     fn has(&self, entry: &Entry) -> bool {
         let about = |word: &str| {
-            let summary = entry.documentation();
-            search::matches(word, entry.names(), summary.lines().next().unwrap_or_default())
+            search::matches(word, entry.names(), &first_sentence(&entry.documentation()))
         };
         self.kind.is_none_or(|kind| kind == entry.kind()) && self.word.is_none_or(about)
     }
@@ -98,6 +97,21 @@ fn proved(first: &Entry, signatures: &[std::sync::Arc<Entry>]) -> bool {
     first.proved() && functions.iter().all(|entry| entry.proved() || undocumented(entry))
 }
 
+/// Return the first sentence of a documentation, which may take several lines.
+fn first_sentence(documentation: &str) -> String {
+    let paragraph = documentation.lines().take_while(|line| !line.trim().is_empty());
+    let paragraph = paragraph.map(str::trim).collect::<Vec<_>>().join(" ");
+    match paragraph.find(". ") {
+        Some(end) => paragraph[..=end].to_owned(),
+        None => paragraph,
+    }
+}
+/// Whether a constructor goes by its recommended name. Older names are registered in modules of
+/// their own.
+fn recommended(entry: &Entry) -> bool {
+    let (_, _, module) = entry.origin();
+    !module.split("::").any(|part| part == "legacy")
+}
 fn summary(first: &Entry, signatures: &[std::sync::Arc<Entry>], shown: Json) -> Json {
     let proved = proved(first, signatures);
     let mut origins: BTreeMap<String, Json> = BTreeMap::new();
@@ -111,7 +125,8 @@ fn summary(first: &Entry, signatures: &[std::sync::Arc<Entry>], shown: Json) -> 
         "names": first.names().collect::<Vec<_>>(),
         "kind": first.kind().name(),
         "proved": proved,
-        "summary": first.documentation().lines().next().unwrap_or_default(),
+        "recommended": recommended(first),
+        "summary": first_sentence(&first.documentation()),
         "origins": origins.into_values().collect::<Vec<_>>(),
         "signatures": shown,
     })
@@ -189,46 +204,55 @@ fn arguments(signatures: &[std::sync::Arc<Entry>], documented: Option<&String>) 
     first.parameters().iter().map(describe).collect()
 }
 
-/// List constructors for people, with the number of signatures of each.
-pub(crate) fn list_text(registry: &Registry, selection: &Selection<'_>) -> String {
+/// List constructors for people, with the number of signatures of each. Older names are counted,
+/// and listed only if `every` name is wanted.
+pub(crate) fn list_text(registry: &Registry, selection: &Selection<'_>, every: bool) -> String {
     let list = list_with(registry, selection, |signatures| signatures.len().into());
+    let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
+    let older = |constructor: &Json| constructor["recommended"] == false;
     let mut lines = Vec::new();
     for kind in Kind::ALL {
-        let of_kind: Vec<&Json> =
-            list.as_array().into_iter().flatten().filter(|c| c["kind"] == kind.name()).collect();
-        if of_kind.is_empty() {
+        let mut of_kind: Vec<&Json> = list.iter().filter(|c| c["kind"] == kind.name()).collect();
+        of_kind.sort_by_key(|constructor| older(constructor));
+        let shown: Vec<&Json> = of_kind.into_iter().filter(|c| every || !older(c)).collect();
+        if shown.is_empty() {
             continue;
         }
         lines.push(format!("{}s", kind.name()));
-        for constructor in of_kind {
-            let count = constructor["signatures"].as_u64().unwrap_or_default();
-            let packages: Vec<&str> = constructor["origins"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(|origin| origin["package"].as_str())
-                .collect();
-            let plural = if count == 1 { "" } else { "s" };
-            lines.push(format!(
-                "  {:<36} {}",
-                constructor["name"].as_str().unwrap_or_default(),
-                constructor["summary"].as_str().unwrap_or_default(),
-            ));
-            let trusted = if constructor["proved"] == false { ", trusted, not proved" } else { "" };
-            let packages = packages.join(", ");
-            lines.push(format!("  {:<36} {count} signature{plural}, {packages}{trusted}", ""));
-        }
+        lines.extend(shown.into_iter().flat_map(entry_lines));
         lines.push(String::new());
     }
-    for broken in list.as_array().into_iter().flatten().filter(|c| c.get("error").is_some()) {
+    for broken in list.iter().filter(|c| c.get("error").is_some()) {
         lines.push(format!("{}: {}", broken["name"], broken["error"]["message"]));
     }
-    if lines.is_empty() {
+    let (program, folded) = (crate::program(), list.iter().filter(|c| older(c)).count());
+    if list.is_empty() {
         let word = selection.word.unwrap_or_default();
-        lines.push(format!("Nothing is about `{word}`; `opendp list` shows all."));
+        lines.push(format!("Nothing is about `{word}`; `{program} list` shows all."));
     }
-    lines.push("`opendp describe NAME` shows documentation and signatures.".to_owned());
+    match (folded, every) {
+        (0, _) => {}
+        (_, true) => lines.push("Names with * are recommended, the others are older.".to_owned()),
+        (1, false) => lines.push("1 older name is left out; `--all` lists it.".to_owned()),
+        (_, false) => lines.push(format!("{folded} older names are left out; `--all` lists them.")),
+    }
+    lines.push(format!("`{program} describe NAME` shows documentation and signatures."));
     lines.join("\n")
+}
+/// Write the lines of one constructor.
+fn entry_lines(constructor: &Json) -> [String; 2] {
+    let text = |name: &str| constructor[name].as_str().unwrap_or_default();
+    let count = constructor["signatures"].as_u64().unwrap_or_default();
+    let origins = constructor["origins"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut packages: Vec<&str> = origins.iter().filter_map(|o| o["package"].as_str()).collect();
+    packages.dedup();
+    let plural = if count == 1 { "" } else { "s" };
+    let trusted = if constructor["proved"] == false { ", without a stated proof" } else { "" };
+    let mark = if constructor["recommended"] == true { '*' } else { ' ' };
+    [
+        format!("{mark} {:<36} {}", text("name"), text("summary")),
+        format!("  {:<36} {count} signature{plural}, {}{trusted}", "", packages.join(", ")),
+    ]
 }
 
 /// Describe a constructor for people, with its types or with every signature.
@@ -241,9 +265,12 @@ pub(crate) fn describe_text(described: &Json, every: bool) -> String {
         let (package, version) = (text(&origin["package"]), text(&origin["version"]));
         lines.push(format!("from {package} {version}, {}", text(&origin["module"])));
     }
-    if described["proved"] == false {
-        lines.push("The claims of what this makes are trusted, not proved.".to_owned());
-    }
+    lines.push(match described["proved"] == true {
+        true => {
+            "Its claims, and their proof if they need one, are stated by its author.".to_owned()
+        }
+        false => "Its claims are stated by its author, without a proof.".to_owned(),
+    });
     lines.extend([String::new(), text(&described["documentation"]), String::new()]);
     let signatures = described["signatures"].as_array().map(Vec::as_slice).unwrap_or_default();
     lines.push("# Signatures".to_owned());
@@ -291,15 +318,15 @@ mod tests {
         registry.add(added).unwrap();
         let mine = describe(&registry, "my_metric").unwrap();
         assert_eq!(mine["proved"], false);
-        assert!(describe_text(&mine, false).contains("trusted, not proved"));
+        assert!(describe_text(&mine, false).contains("without a proof"));
         let house = describe(&registry, "make_laplace").unwrap();
         assert_eq!(house["proved"], true);
-        assert!(!describe_text(&house, false).contains("trusted"));
+        assert!(!describe_text(&house, false).contains("without a proof"));
         let all = list(&registry, &EVERYTHING);
         let trusted: Vec<&Json> =
             all.as_array().unwrap().iter().filter(|c| c["proved"] == false).collect();
         assert!(trusted.iter().any(|c| c["name"] == "my_metric"));
-        let text = list_text(&registry, &EVERYTHING);
-        assert!(text.contains("1 signature, my-app, trusted, not proved"), "{text}");
+        let text = list_text(&registry, &EVERYTHING, false);
+        assert!(text.contains("1 signature, my-app, without a stated proof"), "{text}");
     }
 }

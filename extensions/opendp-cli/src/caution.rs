@@ -1,7 +1,9 @@
 //! Warns about losses that give little or no protection.
 
-use opendp_core::{Error, Result};
+use opendp_core::{Codec, Error, Result};
 use serde_json::{Value as Json, json};
+
+use crate::words;
 
 /// A loss above this value gives a warning: one person may change the probability of an answer by a
 /// factor of `e^10`.
@@ -48,9 +50,9 @@ impl Caution {
         }
         Ok(())
     }
-    /// Warn on standard error.
-    pub(crate) fn warn(&self, name: &str, as_json: bool) {
-        for warning in self.warnings(name) {
+    /// Warn on standard error. The parts are the names of those of the loss.
+    pub(crate) fn warn(&self, parts: &[&str], as_json: bool) {
+        for warning in self.warnings(parts.first().copied().unwrap_or("the loss")) {
             if as_json {
                 eprintln!("{}", json!({"warning": warning}));
             } else {
@@ -60,9 +62,11 @@ impl Caution {
     }
     fn warnings(&self, name: &str) -> Vec<String> {
         let mut warnings = Vec::new();
+        let say = |number: f64| words::amount(&number.to_json()).unwrap_or_default();
         if let Some(loss) = self.loss.filter(|loss| LARGE < *loss) {
             warnings.push(format!(
-                "{name} is {loss}, which is above {LARGE}: it gives little protection"
+                "{name} is {}, which is above {LARGE}: it gives little protection",
+                say(loss)
             ));
         }
         if let (Some(delta), Some(size)) = (self.delta, self.size)
@@ -70,8 +74,9 @@ impl Caution {
             && 1.0 < delta * size as f64
         {
             warnings.push(format!(
-                "delta is {delta}, which is above 1 in {size}: the data of some of \
-                 the {size} people may be released unchanged"
+                "delta is {}, which is above 1 in {size}: the data of some of the {size} people \
+                 may be released unchanged",
+                say(delta)
             ));
         }
         warnings

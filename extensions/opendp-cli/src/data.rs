@@ -103,7 +103,7 @@ impl Source<'_> {
         }
         source
     }
-    /// Refuse data other than those of the budget.
+    /// Refuse data that are not the data of the budget.
     pub(crate) fn check_digest(&self, expected: Option<&str>) -> Result<()> {
         let Some(expected) = expected else { return Ok(()) };
         if self.is_stdin() {

@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, path::PathBuf};
 
-use clap::{CommandFactory, error::ErrorKind};
+use clap::error::ErrorKind;
 use opendp_core::erased::{AnyMeasurement, AnyValue};
 use opendp_core::{Carrier, Codec, Constructed, Domain, Error, Measure, Result};
 use opendp_data::outside;
@@ -10,7 +10,7 @@ use opendp_ledger::{Ledger, Request, Terms};
 use opendp_registry::Registry;
 use serde_json::{Value as Json, json};
 
-use crate::{Cli, budget, caution::Caution, data, operations};
+use crate::{budget, caution::Caution, command, data, operations, words};
 
 /// The printed accuracy holds except with this probability.
 const ALPHA: f64 = 0.05;
@@ -30,8 +30,8 @@ pub(crate) struct Arguments {
     /// An integer may be written as 47.0. A cell that is empty or unreadable becomes 0, `false`
     /// or the empty text. For floats it becomes NaN, or 0 if the domain states `"nan": false`. A
     /// value out of the domain's bounds becomes the nearest bound. With an `option_domain` all such
-    /// cells are missing instead, and the pipeline may drop or impute them. `opendp inspect` counts
-    /// such cells.
+    /// cells are missing instead, and the pipeline may drop or impute them. The command `inspect`
+    /// counts such cells.
     #[arg(long)]
     pub(crate) data: PathBuf,
     /// The column of the data, if the pipeline reads one of several
@@ -60,12 +60,12 @@ pub(crate) struct Arguments {
 }
 
 /// Make a release, and report it with its loss and its accuracy.
-pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) -> Result<Json> {
+pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) -> Result<Report> {
     let Arguments { pipeline, data, column, separator, budget, id, by, .. } = arguments;
     let unit = match (budget, &arguments.d_in) {
         (Some(place), None) => Some(budget::unit(place)?.unwrap_or_else(|| {
             let missing = "the budget states no unit: state the distance of neighbours with --d-in";
-            Cli::command().error(ErrorKind::MissingRequiredArgument, missing).exit()
+            command().error(ErrorKind::MissingRequiredArgument, missing).exit()
         })),
         _ => None,
     };
@@ -109,7 +109,7 @@ struct Charge<'a> {
 }
 impl Run<'_> {
     /// Make a release, and report it with its loss and its accuracy.
-    fn release(&self, made: &Constructed) -> Result<Json> {
+    fn release(&self, made: &Constructed) -> Result<Report> {
         let Constructed::Measurement(measurement) = made else {
             return Err(Error::MakeMeasurement(format!(
                 "pipeline: expected a measurement, found a {}: end the chain with noise, such as \
@@ -138,9 +138,9 @@ impl Run<'_> {
             _ => (self.invoke(measurement).map_err(Failure::told)?, None),
         };
         if let Some(caution) = caution {
-            let rho = measurement.measure().to_json().to_string().contains("zero_concentrated");
-            caution.warn(if rho { "rho" } else { "epsilon" }, self.as_json);
+            caution.warn(words::parts(measurement.measure()), self.as_json);
         }
+        let said = loss.as_ref().map(|loss| words::loss(loss, measurement.measure()));
         let mut report = json!({"release": release});
         if let Some(object) = report.as_object_mut() {
             if let (Some(loss), Some(d_in)) = (loss, self.d_in) {
@@ -157,7 +157,7 @@ impl Run<'_> {
             };
             object.insert("accuracy".into(), json!({"alpha": ALPHA, "value": accuracy}));
         }
-        Ok(report)
+        Ok(Report { json: report, loss: said })
     }
 
     /// Release, charge the budget, and report the charge.
@@ -303,35 +303,48 @@ fn stream(
     measurement.invoke(&whole.unwrap_or_else(AnyValue::buffer))
 }
 
-/// Write a report for people.
-pub(crate) fn text(report: &Json) -> String {
-    let mut lines = vec![format!("release   {}", report["release"])];
-    match (report.get("loss"), report.get("d_in")) {
-        (Some(loss), Some(d_in)) => lines.push(format!(
-            "loss      {loss} in {} when neighbours are at distance {d_in}",
-            report["measure"]
-        )),
-        _ => lines.push("loss      not known: state the distance of neighbours with --d-in".into()),
-    }
-    if let Some(charge) = report.get("budget") {
-        if charge["repeated"] == true {
+/// What is reported of a release.
+pub(crate) struct Report {
+    /// The report for programs.
+    pub(crate) json: Json,
+    /// The loss as people say it, if it is known.
+    loss: Option<String>,
+}
+impl Report {
+    /// Write for people.
+    pub(crate) fn text(&self) -> String {
+        let report = &self.json;
+        let mut lines = vec![format!("release   {}", report["release"])];
+        lines.push(match &self.loss {
+            Some(loss) => {
+                format!("loss      {loss}, when neighbours are at distance {}", report["d_in"])
+            }
+            None => "loss      not known: state the distance of neighbours with --d-in".into(),
+        });
+        if let Some(charge) = report.get("budget") {
+            let text = |name: &str| charge[name].as_str().unwrap_or_default();
+            if charge["repeated"] == true {
+                lines.push(format!(
+                    "repeated  this is the release of an earlier run as `{}`: nothing is drawn or \
+                     charged again",
+                    text("id")
+                ));
+            }
+            let (charged, left) = (&charge["charged"], &charge["remaining"]);
             lines.push(format!(
-                "repeated  this is the release of an earlier run as {}: nothing is drawn or charged again",
-                charge["id"]
+                "budget    {} as `{}`: {} charged, {} left",
+                text("budget"),
+                text("id"),
+                words::amounts(charged, true),
+                words::amounts(left, false)
             ));
         }
-        lines.push(format!(
-            "budget    {} as {}: {} charged, {} left",
-            charge["budget"], charge["id"], charge["charged"], charge["remaining"]
-        ));
+        lines.push(match &report["accuracy"]["value"] {
+            Json::Null => "accuracy  not known for this mechanism".into(),
+            value => format!("accuracy  within {value} of the true answer in 95% of releases"),
+        });
+        lines.join("\n")
     }
-    match &report["accuracy"]["value"] {
-        Json::Null => lines.push("accuracy  not known for this mechanism".into()),
-        value => {
-            lines.push(format!("accuracy  within {value} of the true answer in 95% of releases"))
-        }
-    }
-    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub(crate) struct Type {
     name: &'static str,
     class: Class,
     read: fn(&str) -> Reading,
-    /// The type of this kind that an `option_domain` takes and that holds all its values, if any.
+    /// A type for an `option_domain` that can hold all values of this type, if there is one.
     option: Option<&'static str>,
 }
 fn integer<T: Atom>(cell: &str) -> Reading {

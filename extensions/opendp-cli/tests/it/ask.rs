@@ -26,7 +26,7 @@ fn desk(budget: Json) -> Desk {
             {"name": "people", "count": {}},
             {"name": "with an age", "where": {"age": {"at_least": 0}}, "count": {}},
             {"mean": {"column": "income"}},
-            {"histogram": {"column": "city", "categories": ["Lyon"]}},
+            {"histogram": {"column": "city", "categories": ["Lyon"], "others": true}},
         ],
     });
     desk.file("study.json", study.to_string());
@@ -35,7 +35,7 @@ fn desk(budget: Json) -> Desk {
 
 #[test]
 fn a_study_is_answered_as_text_csv_and_json() {
-    // So much budget that the noise is below 1.
+    // With this large budget the noise is below 1.
     let desk = desk(json!({"epsilon": 1e6}));
     let text = desk.says(&["ask", "study.json"]);
     assert!(text.contains("people") && text.contains("with an age"), "{text}");
@@ -141,4 +141,84 @@ fn a_study_in_a_batch_is_answered_from_columns_or_records_and_rehearsed_without(
     assert_eq!(answers[2]["value"]["answers"][0]["values"], json!([]));
     assert!(answers[3]["error"]["message"].as_str().unwrap().contains("age"));
     assert!(answers[4]["error"]["message"].as_str().unwrap().contains("did you mean `data`"));
+}
+#[test]
+fn a_budget_that_protects_little_is_warned_of_before_it_is_spent() {
+    let warns = |budget: Json, more: &[&str]| {
+        let desk = desk(budget);
+        let create = ["budget", "create", "b.ledger:x", "--epsilon", "100", "--delta", "0.5"];
+        desk.says(&[&create[..], &["--size", "300"]].concat());
+        let output = desk.run(&[&["ask", "study.json"], more].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let large = warns(json!({"epsilon": 11}), &["--dry-run"]);
+    assert!(large.contains("warning: epsilon is 11, which is above 10"), "{large}");
+    assert!(warns(json!({"rho": 10.5}), &["--dry-run"]).contains("warning: rho is 10.5"));
+    let json = warns(json!({"epsilon": 11}), &["--json"]);
+    assert!(json.contains("{\"warning\":\"epsilon is 11"), "{json}");
+    // A budget in a ledger knows the number of people.
+    let charged = ["--budget", "b.ledger:x", "--id", "a"];
+    let delta = warns(json!({"epsilon": 1, "delta": 0.01}), &charged);
+    assert!(delta.contains("warning: delta is 0.01, which is above 1 in 300"), "{delta}");
+    for fine in [json!({"epsilon": 10}), json!({"epsilon": 1, "delta": 1e-3})] {
+        assert!(!warns(fine, &charged).contains("warning"));
+    }
+}
+#[test]
+fn a_study_of_a_public_number_of_rows_is_warned_of_a_large_delta() {
+    let desk = Desk::new();
+    let study = json!({
+        "context": {
+            "unit": {"answers_of_person": 1}, "rows": 1000,
+            "budget": {"epsilon": 1, "delta": 0.002},
+            "columns": {"age": {"T": "i64", "bounds": [0, 100], "missing": 0}},
+        },
+        "questions": [{"sum": {"column": "age"}}],
+    });
+    desk.file("study.json", study.to_string());
+    let output = desk.run(&["ask", "study.json", "--dry-run"]);
+    let warning = String::from_utf8(output.stderr).unwrap();
+    assert!(warning.contains("delta is 0.002, which is above 1 in 1000"), "{warning}");
+}
+#[test]
+fn a_budget_without_a_bound_is_no_study() {
+    for budget in [json!({"epsilon": 0}), json!({"epsilon": 1, "delta": 1})] {
+        let desk = desk(budget);
+        desk.fails(&["ask", "study.json", "--dry-run"], 1);
+    }
+    let desk = desk(json!({"epsilon": 12321}));
+    let text = std::fs::read_to_string(desk.0.path().join("study.json")).unwrap();
+    for infinite in ["1e400", "\"Infinity\"", "Infinity"] {
+        desk.file("study.json", text.replace("12321", infinite));
+        desk.fails(&["ask", "study.json", "--dry-run"], 1);
+    }
+}
+#[test]
+fn a_study_without_columns_counts_no_rows_in_silence() {
+    let desk = Desk::new();
+    desk.file("people.csv", "age\n1\n2\n");
+    let study = json!({
+        "context": {"data": "people.csv", "unit": {"person": 1}, "budget": {"epsilon": 1e6}},
+        "questions": [{"count": {}}],
+    });
+    desk.file("study.json", study.to_string());
+    let error = desk.fails(&["ask", "study.json"], 1);
+    assert!(error.contains("`columns`") && error.contains("at least one column"), "{error}");
+}
+/// A pipe gives its data to the first reader. A second one gets an empty file.
+#[cfg(unix)]
+#[test]
+fn a_table_is_read_once_for_all_columns() {
+    let desk = desk(json!({"epsilon": 1e6}));
+    let table = std::fs::read_to_string(desk.0.path().join("people.csv")).unwrap();
+    let pipe = desk.0.path().join("pipe.csv");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    std::thread::spawn(move || {
+        for text in [table].into_iter().chain(std::iter::repeat(String::new())) {
+            let _ = std::fs::write(&pipe, text);
+        }
+    });
+    let csv = desk.says(&["ask", "study.json", "--data", "pipe.csv", "--csv"]);
+    assert!(csv.contains("people,,300,"), "{csv}");
 }

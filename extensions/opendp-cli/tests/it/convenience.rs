@@ -1,8 +1,8 @@
-//! What saves people an edit or a search.
+//! Conveniences that make an edit or a search unnecessary.
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
-use crate::{Desk, pipeline};
+use crate::{Desk, pipeline, requests};
 
 #[test]
 fn parameters_are_set_on_the_command_line() {
@@ -59,4 +59,68 @@ fn a_description_groups_signatures_by_their_types() {
     assert!(!grouped.contains(one) && grouped.contains("HammingDistance"));
     let full = desk.says(&["describe", "make_clamp", "--signatures"]);
     assert!(full.contains(one) && grouped.lines().count() + 10 < full.lines().count());
+}
+#[test]
+fn older_names_are_folded_away_and_recommended_ones_marked() {
+    let desk = Desk::new();
+    let (few, all) = (desk.says(&["list"]), desk.says(&["list", "--all"]));
+    for older in ["make_sized_bounded_mean ", "make_report_noisy_max_gumbel "] {
+        assert!(!few.contains(older) && all.contains(&format!("\n  {older}")), "{older}");
+    }
+    assert!(few.contains("older names are left out; `--all` lists them"), "{few}");
+    assert!(all.contains("\n* make_mean ") && all.contains("Names with * are recommended"));
+    // Programs get all of them.
+    let json: Json = serde_json::from_str(&desk.says(&["list", "--json"])).unwrap();
+    let of = |name: &str| json.as_array().unwrap().iter().find(|c| c["name"] == name).unwrap();
+    assert_eq!(of("make_sized_bounded_mean")["recommended"], false);
+    assert_eq!(of("make_mean")["recommended"], true);
+    // A word that only older names are about is not answered by nothing.
+    let words = desk.says(&["list", "gumbel", "--kind", "measurement"]);
+    assert!(words.contains("older name is left out"), "{words}");
+}
+#[test]
+fn each_summary_is_a_whole_sentence() {
+    let json: Json = serde_json::from_str(&Desk::new().says(&["list", "--json"])).unwrap();
+    let broken: Vec<String> = json
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|constructor| {
+            let summary = constructor["summary"].as_str().unwrap_or_default();
+            let starts = summary.chars().next().is_some_and(char::is_uppercase);
+            !(starts && summary.ends_with('.') && 2 < summary.split(' ').count())
+        })
+        .map(|constructor| format!("{}: {}", constructor["name"], constructor["summary"]))
+        .collect();
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+#[test]
+fn several_unknowns_are_named_by_solve_and_its_failures_say_why() {
+    let desk = Desk::new();
+    let mut two = json!({
+        "space": {"domain": {"atom_domain": {"T": "i32"}},
+                  "metric": {"absolute_distance": {"T": "i32"}}},
+        "chain": [{"composition": {"measurements": [
+            {"chain": [{"laplace": {"scale": {"param": "a"}}}]},
+            {"chain": [{"laplace": {"scale": {"param": "b"}}}]},
+        ]}}],
+    });
+    desk.file("two.json", two.to_string());
+    let solve = ["solve", "-p", "two.json", "--param", "a", "--d-in", "1", "--d-out", "0.5"];
+    let error = desk.fails(&solve, 1);
+    assert!(error.contains("`b`") && error.contains("--set b=1.5"), "{error}");
+    let set = |b: &'static str| [&solve[..], &["--set", b]].concat();
+    assert_eq!(desk.says(&set("b=4")), "4.0");
+    // The second member alone loses 1, whatever the scale of the first.
+    let error = desk.fails(&set("b=1"), 1);
+    assert!(error.contains("no value of `a` meets 0.5: the least loss that was found"), "{error}");
+    two["chain"][0]["composition"]["measurements"].as_array_mut().unwrap().remove(0);
+    let request = json!({"op": "solve", "pipeline": two, "param": "b", "d_in": 1, "d_out": 0.5});
+    assert_eq!(requests(&[request])[0]["value"], json!(2.0));
+    let both: Json =
+        serde_json::from_str(&std::fs::read_to_string(desk.0.path().join("two.json")).unwrap())
+            .unwrap();
+    let request = json!({"op": "solve", "pipeline": both, "params": {"b": 4}, "param": "a",
+        "d_in": 1, "d_out": 0.5});
+    assert_eq!(requests(&[request])[0]["value"], json!(4.0));
 }

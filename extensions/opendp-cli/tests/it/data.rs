@@ -1,4 +1,4 @@
-//! Data as found in practice: cells, formats, sizes, and the information in a refusal.
+//! Data as found in practice: cells, formats and sizes, and what a refusal tells about the data.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};

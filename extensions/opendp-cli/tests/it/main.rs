@@ -13,9 +13,12 @@ mod convenience;
 mod data;
 mod frames;
 mod inspect;
+mod losses;
 mod mistakes;
+mod pages;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod reference;
 mod terms;
 
 use std::{
@@ -87,7 +90,7 @@ fn batch(lines: &[u8]) -> Vec<Json> {
     writer.join().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let answers: Vec<Json> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    // The exit code tells whether a request failed.
+    // The exit code shows whether a request failed.
     let failed = answers.iter().any(|answer| answer.get("error").is_some());
     assert_eq!(output.status.code(), Some(i32::from(failed)));
     answers
@@ -164,7 +167,7 @@ fn a_release_tells_its_loss_and_its_accuracy() {
     desk.file("sum.json", sum(20.0).to_string());
     desk.file("numbers.csv", "x\n1\n2\n3\n");
     let text = desk.says(&["run", "-p", "sum.json", "--data", "numbers.csv", "--d-in", "1"]);
-    assert!(text.contains("loss      0.5"), "{text}");
+    assert!(text.contains("loss      epsilon 0.5"), "{text}");
     assert!(text.contains("accuracy  within 60"), "{text}");
 }
 #[test]

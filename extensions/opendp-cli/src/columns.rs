@@ -1,0 +1,84 @@
+//! The columns of a study: all are read in one pass over the table.
+
+use std::collections::HashMap;
+
+use opendp_core::{
+    Atom, AtomDomain, ColumnDomain, DataFrame, DataFrameDomain, Error, OptionDomain, Result, Space,
+    SymmetricDistance, VectorDomain,
+};
+use opendp_study::{CellType, Cells, Study};
+use serde_json::Value as Json;
+
+use crate::data::{self, Data, Source};
+
+/// The columns of a study, by their names. A cell that is empty or does not read is missing.
+pub(crate) type Columns = HashMap<String, Cells>;
+
+/// Read the columns of a study from a file.
+pub(crate) fn of_file(source: &Source<'_>, study: &Study, progress: bool) -> Result<Columns> {
+    let schema = study.columns().map(|(name, kind)| (name.to_owned(), domain(kind)));
+    let frame = DataFrameDomain::with_schema(schema)?;
+    let space = Space::new(frame, SymmetricDistance)?.erase();
+    let chunks = match data::open(source, space.domain(), progress)? {
+        Data::Json(json) => return of_json(&json, study),
+        Data::Rows(chunks) => chunks,
+    };
+    let mut columns: Columns =
+        study.columns().map(|(name, kind)| (name.to_owned(), empty(kind))).collect();
+    for chunk in chunks {
+        let chunk: DataFrame<String> = chunk?.downcast()?;
+        for (name, cells) in &mut columns {
+            append(cells, &chunk, name)
+                .ok_or_else(|| Error::argument(name, "the column was not read"))?;
+        }
+    }
+    Ok(columns)
+}
+/// Read the columns of a study from JSON: an object of columns, or an array of records.
+pub(crate) fn of_json(json: &Json, study: &Study) -> Result<Columns> {
+    let column = |(name, kind): (&str, CellType)| {
+        Ok((
+            name.to_owned(),
+            match kind {
+                CellType::Integer => Cells::Integer(cells(json, name, AtomDomain::default())?),
+                CellType::Float => Cells::Float(cells(json, name, AtomDomain::non_nan())?),
+                CellType::Bool => Cells::Bool(cells(json, name, AtomDomain::default())?),
+                CellType::Text => Cells::Text(cells(json, name, AtomDomain::default())?),
+            },
+        ))
+    };
+    study.columns().map(column).collect()
+}
+
+fn domain(kind: CellType) -> ColumnDomain {
+    match kind {
+        CellType::Integer => ColumnDomain::new(OptionDomain::new(AtomDomain::<i64>::default())),
+        // The text "NaN" stands for a missing number.
+        CellType::Float => ColumnDomain::new(OptionDomain::new(AtomDomain::<f64>::non_nan())),
+        CellType::Bool => ColumnDomain::new(OptionDomain::new(AtomDomain::<bool>::default())),
+        CellType::Text => ColumnDomain::new(OptionDomain::new(AtomDomain::<String>::default())),
+    }
+}
+fn empty(kind: CellType) -> Cells {
+    match kind {
+        CellType::Integer => Cells::Integer(Vec::new()),
+        CellType::Float => Cells::Float(Vec::new()),
+        CellType::Bool => Cells::Bool(Vec::new()),
+        CellType::Text => Cells::Text(Vec::new()),
+    }
+}
+/// Append the cells of a column of a frame, if it has them.
+fn append(cells: &mut Cells, frame: &DataFrame<String>, name: &String) -> Option<()> {
+    match cells {
+        Cells::Integer(cells) => cells.extend_from_slice(frame.cells(name)?),
+        Cells::Float(cells) => cells.extend_from_slice(frame.cells(name)?),
+        Cells::Bool(cells) => cells.extend_from_slice(frame.cells(name)?),
+        Cells::Text(cells) => cells.extend_from_slice(frame.cells(name)?),
+    }
+    Some(())
+}
+fn cells<T: Atom>(json: &Json, name: &str, element: AtomDomain<T>) -> Result<Vec<Option<T>>> {
+    let rows = VectorDomain::new(OptionDomain::new(element));
+    let space = Space::new(rows, SymmetricDistance)?.erase();
+    data::member(json.clone(), Some(name), space.domain())?.downcast()
+}

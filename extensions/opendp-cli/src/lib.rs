@@ -1,0 +1,307 @@
+//! The command `opendp`: build pipelines from documents, evaluate their maps, and release.
+//!
+//! It is a library, so the command for your own constructors is a program of three lines. Every
+//! crate that the program names takes part: `list` shows its constructors, and documents use them.
+//!
+//! ```no_run
+//! # use opendp_transformations as my_mechanisms;
+//! use my_mechanisms as _;
+//! fn main() -> std::process::ExitCode {
+//!     opendp_cli::main()
+//! }
+//! ```
+//!
+//! Help, errors and completions call the command by the name of its file. `examples/own-command` is
+//! such a program.
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
+
+mod ask;
+mod batch;
+mod budget;
+mod catalogue;
+mod caution;
+mod columns;
+mod data;
+mod inspect;
+mod operations;
+mod pages;
+mod run;
+mod search;
+mod words;
+
+use std::{collections::BTreeMap, io::Write, path::PathBuf, process::ExitCode};
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use opendp_analysis as _;
+use opendp_core::{Error, Kind, Result};
+use opendp_measurements as _;
+use opendp_registry::{Document, Registry, json};
+use opendp_transformations as _;
+use serde_json::{Value as Json, json};
+
+/// Differential privacy from pipeline documents.
+///
+/// Answers go to standard output, errors to standard error. The exit code is 1 when an operation
+/// fails and 2 when the command line is wrong.
+#[derive(Parser)]
+#[command(name = "opendp", version)]
+struct Cli {
+    /// Answer in JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// List every registered constructor, its origin, and its signatures
+    List {
+        /// Only this kind: domain, metric, measure, transformation, measurement or function
+        #[arg(long, value_parser = parse_kind)]
+        kind: Option<Kind>,
+        /// Only constructors about this: a word of a name, of a summary, or of common usage, such
+        /// as histogram, median or average
+        word: Option<String>,
+        /// Also list older names, each of which has a recommended one
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show the documentation, arguments, formulas, signatures and errors of a constructor
+    Describe {
+        /// The name, with or without `make_`
+        name: String,
+        /// List every signature
+        #[arg(long)]
+        signatures: bool,
+    },
+    /// Print the map of a pipeline at a distance
+    Map {
+        #[command(flatten)]
+        pipeline: Pipeline,
+        /// The distance of neighbouring inputs, as JSON
+        #[arg(long, allow_hyphen_values = true, value_parser = parse_json)]
+        d_in: Json,
+    },
+    /// Print whether a pipeline's map meets a bound
+    Check {
+        #[command(flatten)]
+        pipeline: Pipeline,
+        /// The distance of neighbouring inputs, as JSON
+        #[arg(long, allow_hyphen_values = true, value_parser = parse_json)]
+        d_in: Json,
+        /// The bound on the output distance or the privacy loss, as JSON
+        #[arg(long, allow_hyphen_values = true, value_parser = parse_json)]
+        d_out: Json,
+        /// End with exit code 1 if the map does not meet the bound
+        #[arg(long)]
+        exit_code: bool,
+    },
+    /// Find the value of a parameter, written {"param": NAME}, that meets a bound
+    Solve {
+        #[command(flatten)]
+        pipeline: Pipeline,
+        /// The name of the parameter
+        #[arg(long)]
+        param: String,
+        /// The distance of neighbouring inputs, as JSON
+        #[arg(long, allow_hyphen_values = true, value_parser = parse_json)]
+        d_in: Json,
+        /// The bound on the output distance or the privacy loss, as JSON
+        #[arg(long, allow_hyphen_values = true, value_parser = parse_json)]
+        d_out: Json,
+    },
+    /// Release: run a measurement on data, and print its loss and its accuracy
+    Run(run::Arguments),
+    /// Answer all questions of a study: a budget, and questions about a table, in one document
+    ///
+    /// First ask with --dry-run: it tells how good the answers will be before
+    /// anything is spent. Each run without --dry-run spends the study's budget anew.
+    Ask(ask::Arguments),
+    /// Count the kinds of cells in a table: exact and PRIVATE, only for the curator
+    ///
+    /// For each column: its type, stated or guessed; how many cells are missing, unreadable, or
+    /// out of the range of the type; the minimum and the maximum; and a suitable domain. No
+    /// noise is added: show this only to people who may see the data.
+    Inspect(inspect::Arguments),
+    /// Manage budgets in a file that several processes may share
+    Budget {
+        #[command(subcommand)]
+        command: budget::Command,
+    },
+    /// Answer requests: JSON lines in, JSON lines out. The exit code is 1 when a request failed
+    Batch,
+    /// Print a script that completes this command in a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print a man page: of this command, or of one of its commands
+    Man {
+        /// The command, such as `run` or `budget create`
+        #[arg(value_name = "COMMAND")]
+        path: Vec<String>,
+    },
+}
+
+/// The source of the pipeline.
+#[derive(clap::Args)]
+struct Pipeline {
+    /// The file of the pipeline document, or `-` for standard input
+    #[arg(short, long = "pipeline", value_name = "FILE")]
+    pipeline: PathBuf,
+    /// The value of a parameter, which the document writes {"param": NAME}
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
+    set: Vec<(String, Json)>,
+}
+impl Pipeline {
+    fn read(&self) -> Result<Document> {
+        let mut values = BTreeMap::new();
+        for (name, value) in &self.set {
+            if values.insert(name.clone(), value.clone()).is_some() {
+                return Err(Error::argument(name, "--set gives it two values"));
+            }
+        }
+        let extension = self.pipeline.extension().and_then(|extension| extension.to_str());
+        if matches!(extension, Some("csv" | "tsv" | "parquet" | "gz" | "zst")) {
+            let file = self.pipeline.display();
+            let reason = format!(
+                "{file} looks like a table: the document is stated with -p, the table with --data"
+            );
+            return Err(Error::argument("pipeline", reason));
+        }
+        Document::parse(&data::read_text(&self.pipeline)?)
+            .and_then(|document| document.set(&values))
+            .map_err(|error| error.at(format!("pipeline {}", self.pipeline.display())))
+    }
+}
+
+fn parse_setting(text: &str) -> Result<(String, Json), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, such as scale=1.5")?;
+    Ok((name.to_owned(), parse_json(value)?))
+}
+
+fn parse_json(text: &str) -> Result<Json, String> {
+    json::parse(text).map_err(|_| "expected a number, or a list of numbers, as JSON".to_owned())
+}
+fn parse_kind(text: &str) -> Result<Kind, String> {
+    Kind::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
+        let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+/// Return the name of this program: that of its file.
+fn program() -> String {
+    let path = std::env::args_os().next().map(PathBuf::from);
+    let name = path.as_deref().and_then(|path| path.file_name()?.to_str());
+    let name = name.map(|name| name.strip_suffix(std::env::consts::EXE_SUFFIX).unwrap_or(name));
+    name.filter(|name| !name.is_empty()).unwrap_or("opendp").to_owned()
+}
+/// Describe the arguments of the command, by the name of this program.
+fn command() -> clap::Command {
+    Cli::command().bin_name(program()).display_name(program())
+}
+
+/// Run the command with the arguments of this program, and return its exit code.
+pub fn main() -> ExitCode {
+    let parsed = Cli::from_arg_matches(&command().get_matches());
+    let cli = parsed.unwrap_or_else(|error| error.exit());
+    match answer(&cli) {
+        Ok(text) => match write(&text) {
+            // A bound that is not met is an answer, and with --exit-code also a failure.
+            Ok(())
+                if text == "false"
+                    && matches!(cli.command, Command::Check { exit_code: true, .. }) =>
+            {
+                ExitCode::from(1)
+            }
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&cli, &unwritten(&cli, &error)),
+        },
+        Err(error) => fail(&cli, &error),
+    }
+}
+fn write(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}")?;
+    out.flush()
+}
+/// Report that the answer is lost, and what to do.
+fn unwritten(cli: &Cli, error: &std::io::Error) -> Error {
+    let charged = match &cli.command {
+        Command::Run(run::Arguments { budget: Some(_), .. }) => {
+            ". The release is charged: ask again with the same --id, which costs nothing more"
+        }
+        _ => "",
+    };
+    Error::FailedFunction(format!("standard output cannot be written: {error}{charged}"))
+}
+fn fail(cli: &Cli, error: &Error) -> ExitCode {
+    // If standard error is closed too, only the exit code can report this.
+    let _ = if cli.json {
+        writeln!(std::io::stderr(), "{}", json!({"error": operations::error_json(error)}))
+    } else {
+        // Libraries advise commands by the name `opendp`.
+        let text = error.to_string().replace("`opendp ", &format!("`{} ", program()));
+        writeln!(std::io::stderr(), "error[{}]: {text}", error.kind())
+    };
+    ExitCode::from(1)
+}
+
+/// Run the command, and return the text to print.
+fn answer(cli: &Cli) -> Result<String> {
+    let registry = Registry::global();
+    let value = |json: Json| Ok(json.to_string());
+    match &cli.command {
+        Command::List { kind, word, all } => {
+            let list = catalogue::Selection { kind: *kind, word: word.as_deref() };
+            if cli.json {
+                value(catalogue::list(registry, &list))
+            } else {
+                Ok(catalogue::list_text(registry, &list, *all))
+            }
+        }
+        Command::Describe { name, signatures } => {
+            let description = catalogue::describe(registry, name)?;
+            if cli.json {
+                value(description)
+            } else {
+                Ok(catalogue::describe_text(&description, *signatures))
+            }
+        }
+        Command::Map { pipeline, d_in } => {
+            let made = pipeline.read()?.build(registry)?;
+            let loss = made.map(d_in)?;
+            if let Err(error) = made.check_neighbours(d_in) {
+                eprintln!("warning: {error}");
+            }
+            value(loss)
+        }
+        Command::Check { pipeline, d_in, d_out, .. } => {
+            value(Json::Bool(pipeline.read()?.build(registry)?.check(d_in, d_out)?))
+        }
+        Command::Solve { pipeline, param, d_in, d_out } => {
+            value(pipeline.read()?.solve(registry, param, d_in, d_out)?)
+        }
+        Command::Run(arguments) => {
+            let report = run::answer(arguments, registry, cli.json)?;
+            if cli.json { value(report.json) } else { Ok(report.text()) }
+        }
+        Command::Ask(arguments) => ask::answer(arguments, cli.json),
+        Command::Inspect(arguments) => {
+            let report = inspect::answer(arguments)?;
+            if cli.json { value(report) } else { Ok(inspect::text(&report)) }
+        }
+        Command::Budget { command } => budget::answer(command, cli.json),
+        Command::Batch => {
+            let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
+            let all = batch::serve(registry, input, output, batch::MAX_LINE)
+                .map_err(|error| Error::FailedFunction(format!("batch: {error}")))?;
+            std::process::exit(i32::from(!all));
+        }
+        Command::Completions { shell } => pages::completions(*shell),
+        Command::Man { path } => pages::manual(path),
+    }
+}

@@ -1,0 +1,35 @@
+//! What describes the command to a shell and to `man`.
+
+use opendp_core::{Error, Result};
+
+use crate::{command, program};
+
+/// Write the script that completes the command in a shell.
+pub(crate) fn completions(shell: clap_complete::Shell) -> Result<String> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command(), program(), &mut script);
+    text(script)
+}
+/// Write the man page of the command, or of one of its commands.
+pub(crate) fn manual(path: &[String]) -> Result<String> {
+    let mut page = command();
+    page.build();
+    for name in path {
+        let found = page.find_subcommand(name).cloned();
+        page = found.ok_or_else(|| {
+            let names: Vec<&str> = page.get_subcommands().map(|one| one.get_name()).collect();
+            let reason = format!("there is no such command, there is {}", names.join(", "));
+            Error::argument(name, reason)
+        })?;
+    }
+    let title = [&[program()], path].concat().join("-");
+    let mut written = Vec::new();
+    clap_mangen::Man::new(page.display_name(title.clone()))
+        .title(title)
+        .render(&mut written)
+        .map_err(|error| Error::FailedFunction(format!("man page: {error}")))?;
+    text(written)
+}
+fn text(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| Error::FailedFunction(error.to_string()))
+}

@@ -1,0 +1,109 @@
+//! Losses as people say them.
+
+use opendp_core::arith::Exact;
+use opendp_core::erased::AnyMeasure;
+use opendp_core::{Approximate, Codec, MaxDivergence, Measure, ZeroConcentratedDivergence};
+use opendp_ledger::say;
+use serde_json::Value as Json;
+
+/// The most points of a privacy profile that are written.
+const POINTS: usize = 4;
+
+/// Return the names of the parts of a loss in a measure.
+pub(crate) fn parts(measure: &AnyMeasure) -> &'static [&'static str] {
+    if measure.is::<ZeroConcentratedDivergence>() {
+        &["rho"]
+    } else if measure.is::<Approximate<MaxDivergence>>() {
+        &["epsilon", "delta"]
+    } else if measure.is::<MaxDivergence>() {
+        &["epsilon"]
+    } else {
+        &[]
+    }
+}
+/// Write a loss in the form that maps return, rounded up: `epsilon 0.2, delta 3.1e-7`.
+pub(crate) fn loss(loss: &Json, measure: &AnyMeasure) -> String {
+    let numbers = match loss {
+        Json::Array(numbers) => numbers.iter().map(amount).collect(),
+        number => vec![amount(number)],
+    };
+    let parts = parts(measure);
+    let numbers: Option<Vec<String>> = numbers.into_iter().collect();
+    match (numbers, profile(loss)) {
+        (Some(numbers), _) if numbers.len() == parts.len() => {
+            let named = parts.iter().zip(numbers).map(|(name, number)| format!("{name} {number}"));
+            named.collect::<Vec<_>>().join(", ")
+        }
+        (_, Some(profile)) => profile,
+        // The loss of a measure that is unknown here, with the measure.
+        (Some(numbers), _) => format!("{} in {}", numbers.join(", "), measure.to_json()),
+        _ => format!("{loss} in {}", measure.to_json()),
+    }
+}
+/// Write an amount of a loss, rounded up. A budget writes exact amounts as texts.
+pub(crate) fn amount(json: &Json) -> Option<String> {
+    rounded(json, true)
+}
+fn rounded(json: &Json, up: bool) -> Option<String> {
+    let exact = match json {
+        Json::Number(number) => Exact::from_f64(number.as_f64()?).ok()?,
+        Json::String(text) => match text.parse::<Exact>() {
+            Ok(exact) => exact,
+            Err(_) => Exact::from_f64(f64::from_json(json).ok()?).ok()?,
+        },
+        _ => return None,
+    };
+    Some(if exact.is_finite() { say(&exact, up) } else { "infinity".to_owned() })
+}
+/// Write an object of exact amounts, as charges to a budget have it.
+pub(crate) fn amounts(json: &Json, up: bool) -> String {
+    let parts = json.as_object().into_iter().flatten();
+    let said = |(name, part): (&String, &Json)| {
+        format!("{name} {}", rounded(part, up).unwrap_or_else(|| part.to_string()))
+    };
+    parts.map(said).collect::<Vec<_>>().join(", ")
+}
+/// Write some points of a privacy profile.
+fn profile(loss: &Json) -> Option<String> {
+    let points = loss.get("profile")?.as_array()?;
+    let written = |point: &Json| {
+        Some(format!("epsilon {} at delta {}", amount(point.get(0)?)?, amount(point.get(1)?)?))
+    };
+    let step = points.len().div_ceil(POINTS).max(1);
+    let some: Option<Vec<String>> = points.iter().step_by(step).map(written).collect();
+    some.map(|points| points.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use opendp_core::{SmoothedMaxDivergence, TheMeasure};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn losses_are_written_in_few_digits_with_the_names_of_their_parts() {
+        let pure = AnyMeasure::from(TheMeasure(MaxDivergence));
+        let both = AnyMeasure::from(TheMeasure(Approximate(MaxDivergence)));
+        let rho = AnyMeasure::from(TheMeasure(ZeroConcentratedDivergence));
+        let profile = AnyMeasure::from(TheMeasure(SmoothedMaxDivergence));
+        for (found, text) in [
+            (loss(&json!(0.2), &pure), "epsilon 0.2"),
+            (loss(&json!(0.30000000000000004), &pure), "epsilon 0.3"),
+            (loss(&json!(1.0 / 3.0), &rho), "rho 0.3334"),
+            (loss(&json!([0.2, 3.1e-7]), &both), "epsilon 0.2, delta 3.1e-7"),
+            (loss(&json!("Infinity"), &pure), "epsilon infinity"),
+            (
+                loss(&json!({"profile": [[0.0, 0.25], [1.0, 1e-3]]}), &profile),
+                "epsilon 0 at delta 0.25; epsilon 1 at delta 0.001",
+            ),
+            (
+                amounts(&json!({"epsilon": "2/3", "delta": "0.000001"}), true),
+                "epsilon 0.6667, delta 1e-6",
+            ),
+            (amounts(&json!({"epsilon": "2/3"}), false), "epsilon 0.6666"),
+        ] {
+            assert_eq!(found, text);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Losses and budgets as people say them, and budgets that are spent to the end.
+
+use serde_json::{Value as Json, json};
+
+use crate::{Desk, sum};
+
+/// Chains whose scale is open, each with the part of a budget that pays for it.
+fn chains() -> Vec<(Json, &'static str)> {
+    let open = json!({"param": "scale"});
+    let mean = |upper: f64, noise: &str| {
+        json!({
+            "space": {
+                "domain": {"vector_domain": {
+                    "atom_domain": {"T": "f64", "nan": false}, "size": 7,
+                }},
+                "metric": "change_one_distance",
+            },
+            "chain": [{"clamp": {"bounds": [0.0, upper]}}, "mean", {noise: {"scale": open}}],
+        })
+    };
+    let mut total = sum(1.0);
+    total["chain"][2] = json!({"laplace": {"scale": open}});
+    let concentrated = |upper| (mean(upper, "gaussian"), "--rho");
+    vec![
+        (total, "--epsilon"),
+        (mean(77.7, "laplace"), "--epsilon"),
+        concentrated(100.0),
+        // The float nearest to a fifth is above it, and so were the losses of these.
+        concentrated(1.1),
+        concentrated(123.456),
+    ]
+}
+
+#[test]
+fn five_releases_that_were_solved_for_a_fifth_fit_the_budget() {
+    let desk = Desk::new();
+    desk.file("x.csv", "x\n1\n2\n3\n4\n5\n6\n7\n");
+    for (place, (chain, part)) in chains().into_iter().enumerate() {
+        for fifth in ["0.2", "0.7"] {
+            desk.file("open.json", chain.to_string());
+            let solve = ["solve", "-p", "open.json", "--param", "scale", "--d-in", "1"];
+            let scale = desk.says(&[&solve[..], &["--d-out", fifth]].concat());
+            let total = (5.0 * fifth.parse::<f64>().unwrap() * 10.0).round() / 10.0;
+            let budget = format!("b.ledger:{place} {fifth}");
+            desk.says(&["budget", "create", &budget, part, &total.to_string()]);
+            let set = format!("scale={scale}");
+            let run = |id: &str| {
+                let run = ["run", "-p", "open.json", "--set", &set, "--data", "x.csv", "--json"];
+                desk.run(&[&run[..], &["--d-in", "1", "--budget", &budget, "--id", id]].concat())
+            };
+            for id in ["1", "2", "3", "4", "5"] {
+                let output = run(id);
+                let error = String::from_utf8_lossy(&output.stderr).into_owned();
+                assert!(output.status.success(), "{chain} at {fifth}: {id}: {error}");
+            }
+            // The control: a sixth does not fit.
+            assert!(String::from_utf8_lossy(&run("6").stderr).contains("BudgetExceeded"));
+        }
+    }
+}
+#[test]
+fn losses_and_budgets_are_written_as_people_say_them() {
+    let desk = Desk::new();
+    desk.file("sum.json", sum(30.0).to_string());
+    desk.file("x.csv", "x\n1\n2\n3\n");
+    let created =
+        desk.says(&["budget", "create", "b.ledger:x", "--epsilon", "1", "--delta", "1e-6"]);
+    assert!(created.contains("epsilon 1, delta 1e-6 left of epsilon 1, delta 1e-6"), "{created}");
+    let run = ["run", "-p", "sum.json", "--data", "x.csv", "--d-in", "1"];
+    let charged = [&run[..], &["--budget", "b.ledger:x", "--id", "a"]].concat();
+    let text = desk.says(&charged);
+    // A third is rounded up as a loss, and down as a rest.
+    assert!(text.contains("loss      epsilon 0.3334, when"), "{text}");
+    assert!(text.contains("epsilon 0.3334, delta 0 charged"), "{text}");
+    assert!(text.contains("epsilon 0.6666, delta 1e-6 left"), "{text}");
+    let again = desk.says(&charged);
+    assert!(again.contains("repeated  ") && again.contains("`a`"), "{again}");
+    let shown = desk.says(&["budget", "show", "b.ledger:x"]);
+    assert!(shown.contains("epsilon 0.6666, delta 1e-6 left"), "{shown}");
+    assert!(desk.says(&["budget", "history", "b.ledger:x"]).contains("epsilon 0.3334, delta 0"));
+    // Programs get the exact amounts.
+    let json: Json =
+        serde_json::from_str(&desk.says(&[&charged[..], &["--json"]].concat())).unwrap();
+    assert_eq!(json["budget"]["charged"], json!({"epsilon": "1/3", "delta": "0"}));
+    assert_eq!(json["budget"]["remaining"], json!({"epsilon": "2/3", "delta": "0.000001"}));
+}
+#[test]
+fn a_loss_that_exceeds_the_rest_by_a_little_is_told_in_more_digits() {
+    let desk = Desk::new();
+    desk.file("sum.json", sum(20.0).to_string());
+    desk.file("x.csv", "x\n1\n");
+    desk.says(&["budget", "create", "b.ledger:x", "--epsilon", "0.4999999999999998"]);
+    let run = ["run", "-p", "sum.json", "--data", "x.csv", "--d-in", "1"];
+    let error = desk.fails(&[&run[..], &["--budget", "b.ledger:x", "--id", "a"]].concat(), 1);
+    assert!(error.contains("costs epsilon 0.5, and epsilon 0.4999999999999998 is"), "{error}");
+}
+#[test]
+fn the_budget_of_a_study_is_written_as_people_say_it() {
+    let desk = Desk::new();
+    let study = json!({
+        "context": {
+            "unit": {"person": 1}, "budget": {"epsilon": 1, "delta": 1e-6},
+            "columns": {"x": {"T": "i64", "bounds": [0, 9], "missing": 0}},
+        },
+        "questions": [{"count": {}}, {"sum": {"column": "x"}}],
+    });
+    desk.file("study.json", study.to_string());
+    let text = desk.says(&["ask", "study.json", "--dry-run"]);
+    assert!(text.contains("of epsilon 1, delta 1e-6; protected"), "{text}");
+}
