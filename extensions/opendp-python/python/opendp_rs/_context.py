@@ -1,0 +1,248 @@
+"""A budget, spent by queries: ``Context.compositor(...)``, then ``.query()....release()``."""
+
+from __future__ import annotations
+
+from . import _native, _registry
+from ._errors import OpenDPError, of
+from ._partial import chain
+from ._search import binary_search_param
+from ._spaces import domain_of, loss_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
+    from typing import Any, Callable, Sequence
+
+_make = _native.make
+
+
+class Context:
+    """A data set with a budget, which queries spend.
+
+    Each query is a chain of registered constructors. One parameter of noise may be left open: it is
+    found so that the query spends its share of the budget.
+
+    With ``split_evenly_over``, ``split_by_weights`` or ``d_mids`` the shares are fixed beforehand, and
+    ``make_adaptive_composition`` bounds the loss of all queries. Without them, each query states its
+    share, as in ``query(epsilon=0.5)``, and ``make_privacy_filter`` refuses what exceeds the budget.
+    """
+
+    def __init__(self, session: Any, space: Any, d_in: Any, measure: Any, d_mids: Any) -> None:
+        self._session, self._space, self._d_in = session, space, d_in
+        self._measure, self._d_mids = measure, d_mids
+        self._asked = 0
+
+    @staticmethod
+    def compositor(
+        data: Any,
+        privacy_unit: tuple[Any, Any],
+        privacy_loss: tuple[Any, Any],
+        split_evenly_over: int | None = None,
+        split_by_weights: Sequence[float] | None = None,
+        domain: Any = None,
+        d_mids: Sequence[Any] | None = None,
+    ) -> Context:
+        """Open a context: a data set, the unit of privacy, and the budget with its division.
+
+        Without ``domain``, the domain is that of the Python type of the data: this discloses that
+        type and nothing else.
+        """
+        metric, d_in = privacy_unit
+        measure, loss = privacy_loss
+        space = _native.Space(domain or domain_of(data, infer=True), metric)
+        stated = [split_evenly_over, split_by_weights, d_mids]
+        if sum(option is not None for option in stated) > 1:
+            raise of(
+                "Argument",
+                "argument `split_evenly_over`: expected at most one of split_evenly_over, "
+                "split_by_weights, d_mids",
+            )
+        if all(option is None for option in stated):
+            given = {"input": space, "output_measure": measure}
+            odometer = _make("make_fully_adaptive_composition", given)
+            given = {"odometer": odometer, "d_in": d_in, "d_out": loss}
+            return Context(_make("make_privacy_filter", given)(data), space, d_in, measure, None)
+        if d_mids is None:
+            weights = split_by_weights or [1.0] * int(split_evenly_over or 0)
+            d_mids = _divide(space, measure, d_in, loss, list(weights))
+        composed = _compose(space, measure, d_in, d_mids)
+        if not composed.check(d_in, loss):
+            raise of("BudgetExceeded", "the parts are more than the budget")
+        return Context(composed(data), space, d_in, measure, list(d_mids))
+
+    def query(self, **loss: Any) -> Query:
+        """Begin the next query, on the whole data set. Its share is stated here if it is not fixed."""
+        if self._d_mids is None:
+            d_mid = None
+            if loss:
+                measure, d_mid = loss_of(**loss)
+                if measure != self._measure:
+                    raise of(
+                        "MeasureMismatch", f"expected a loss in {self._measure}, found {measure}"
+                    )
+            return Query(self, self._space, None, d_mid)
+        if loss:
+            raise of(
+                "Argument", "argument `query`: the shares of the budget are fixed; state none here"
+            )
+        return Query(self, self._space)
+
+    def remaining_privacy_loss(self) -> Any:
+        """The budgets of the queries to come, or what is left of the budget."""
+        if self._d_mids is None:
+            return self._session.remaining_budget()
+        return self._d_mids[self._asked :]
+
+    def _share(self, stated: Any) -> Any:
+        """The budget of the next query."""
+        if self._d_mids is None:
+            return stated
+        if self._asked == len(self._d_mids):
+            raise of("BudgetExceeded", f"all {self._asked} queries have been asked")
+        return self._d_mids[self._asked]
+
+    def _release(self, query: Query) -> Any:
+        measurement = query.resolve()
+        try:
+            answer = self._session(measurement)
+        except OpenDPError as error:
+            # A query that is refused keeps its share for the next one. An answer that fails has
+            # used it.
+            self._asked += error.kind not in _REFUSED
+            raise
+        self._asked += 1
+        return answer
+
+
+_REFUSED = {"BudgetExceeded", "DomainMismatch", "MetricMismatch", "MeasureMismatch", "FailedMap"}
+
+
+def _cast(measurement: Any, measure: Any, d_mid: Any) -> Any:
+    """Convert a measurement to the measure of a budget."""
+    if not isinstance(measurement, _native.Measurement) or measurement.output_measure == measure:
+        return measurement
+    have, want = measurement.output_measure.type, measure.type
+    given = {"measurement": measurement}
+    if want == f"Approximate<{have}>":
+        return _make("make_approximate", given)
+    if (have, want) == ("MaxDivergence", "ZeroConcentratedDivergence"):
+        return _make("make_pureDP_to_zCDP", given)
+    if "ZeroConcentratedDivergence" in have and want == "Approximate<MaxDivergence>" and d_mid:
+        curve = _make("make_zCDP_to_approxDP", given)
+        return _make("make_fix_delta", {"measurement": curve, "delta": d_mid[1]})
+    return measurement
+
+
+def _compose(space: Any, measure: Any, d_in: Any, d_mids: Sequence[Any]) -> Any:
+    given = {"input": space, "output_measure": measure, "d_in": d_in, "d_mids": list(d_mids)}
+    return _make("make_adaptive_composition", given)
+
+
+def _divide(space: Any, measure: Any, d_in: Any, loss: Any, weights: list[float]) -> list[Any]:
+    """Divide a loss by weights, so that the parts compose to no more than it."""
+    total = float(sum(weights))
+    if not weights or not all(weight > 0 for weight in weights):
+        raise of("Argument", "argument `split_by_weights`: expected numbers above 0")
+
+    def parts(scale: float) -> list[Any]:
+        shares = [scale * weight / total for weight in weights]
+        if isinstance(loss, tuple):
+            return [tuple(part * share for part in loss) for share in shares]
+        return [loss * share for share in shares]
+
+    def fits(scale: float) -> bool:
+        return bool(_compose(space, measure, d_in, parts(scale)).check(d_in, loss))
+
+    if fits(1.0):
+        return parts(1.0)
+    # The exact sum of the rounded parts is a little above: shrink them by the least that helps.
+    return parts(_native.search_float(fits, (0.5, 1.0)))
+
+
+def _solve(make: Callable[[Any], Any], d_in: Any, d_mid: Any) -> Any:
+    if d_mid is None:
+        raise of("Argument", "argument `query`: state its share, as in `query(epsilon=0.5)`")
+    return binary_search_param(make, d_in, d_mid)
+
+
+class Query:
+    """A chain that grows: ``.clamp(...)`` appends ``then_clamp(...)``."""
+
+    def __init__(
+        self,
+        context: Context,
+        made: Any,
+        make: Callable[[Any], Any] | None = None,
+        d_mid: Any = None,
+    ) -> None:
+        self._context, self._made, self._make, self._d_mid = context, made, make, d_mid
+
+    def __getattr__(self, name: str) -> Callable[..., Query]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        then = _registry.function(f"then_{name}")
+        if then is None:
+            raise AttributeError(_registry.nearest(f"then_{name}", None, "a query"))
+
+        def append(*args: Any, **kwargs: Any) -> Query:
+            open_at = self._open(name, args, kwargs) if self._make is None else None
+            if open_at is None:
+                return self.__rshift__(then(*args, **kwargs))
+            left = self._made
+            return self._with(lambda value: chain(left, then(*args, **{**kwargs, open_at: value})))
+
+        return append
+
+    def _with(self, make: Callable[[Any], Any]) -> Query:
+        return Query(self._context, None, make, self._d_mid)
+
+    def __rshift__(self, other: Any) -> Query:
+        if self._make is not None:
+            inner = self._make
+            return self._with(lambda value: chain(inner(value), other))
+        return Query(self._context, chain(self._made, other), None, self._d_mid)
+
+    def _open(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+        """The one parameter of noise that is not given, if there is one."""
+        family = _registry.describe(_registry.find(f"then_{name}") or "")
+        if family["kind"] != "measurement":
+            return None
+        names = list(_registry.signature(family, True).parameters)
+        missing = [
+            parameter["name"]
+            for parameter in family["parameters"]
+            if parameter["default"] is None
+            and parameter["name"] in names[len(args) :]
+            and kwargs.get(parameter["name"]) is None
+        ]
+        return missing[0] if len(missing) == 1 else None
+
+    def _candidate(self, d_mid: Any) -> Callable[[Any], Any]:
+        make, measure = self._make, self._context._measure
+        assert make is not None
+        return lambda value: _cast(make(value), measure, d_mid)
+
+    def resolve(self) -> Any:
+        """Make the measurement, and do not ask it."""
+        context = self._context
+        d_mid = context._share(self._d_mid)
+        if self._make is not None:
+            make = self._candidate(d_mid)
+            return make(_solve(make, context._d_in, d_mid))
+        if not isinstance(self._made, _native.Measurement):
+            reason = "expected a measurement; append noise, such as `.laplace()`"
+            raise of("Argument", f"argument `query`: {reason}")
+        made = _cast(self._made, context._measure, d_mid)
+        if d_mid is not None and context._d_mids is None and not made.check(context._d_in, d_mid):
+            raise of("BudgetExceeded", "the query loses more than the share that it states")
+        return made
+
+    def param(self) -> Any:
+        """Find the parameter of noise that was left open."""
+        if self._make is None:
+            raise of("Argument", "argument `param`: no parameter of this query is open")
+        d_mid = self._context._share(self._d_mid)
+        return _solve(self._candidate(d_mid), self._context._d_in, d_mid)
+
+    def release(self) -> Any:
+        """Ask the query: spend its part of the budget, and return the release."""
+        return self._context._release(self)

@@ -1,0 +1,46 @@
+"""Exceptions: one class for each kind of error."""
+
+from __future__ import annotations
+
+
+class OpenDPError(Exception):
+    """An error of the library. No message contains data.
+
+    ``kind`` (also ``variant``) names the kind, ``message`` says what is wrong and what to do.
+    """
+
+    kind = "Unknown"
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+
+    @property
+    def variant(self) -> str:
+        """The kind of the error."""
+        return self.kind
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}"
+
+
+KINDS = (
+    "TypeParse FailedFunction FailedMap FailedCast DomainMismatch MetricMismatch MeasureMismatch "
+    "MakeDomain MakeTransformation MakeMeasurement MetricSpace InvalidDistance Search Overflow "
+    "NotImplemented NotFound Ambiguous Argument BudgetExceeded"
+).split()
+
+_CLASSES: dict[str, type[OpenDPError]] = {}
+for _kind in KINDS:
+    _name = f"{_kind}Error"
+    _doc = f"An error of the kind {_kind}."
+    _class = type(
+        _name, (OpenDPError,), {"kind": _kind, "__doc__": _doc, "__module__": "opendp_rs"}
+    )
+    _CLASSES[_kind] = _class
+    globals()[_name] = _class
+
+
+def of(kind: str, message: str) -> OpenDPError:
+    """Make the exception for a kind of error."""
+    return _CLASSES.get(kind, OpenDPError)(message)

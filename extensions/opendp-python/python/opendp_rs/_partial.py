@@ -1,0 +1,83 @@
+"""Chains: ``space >> then_clamp(...) >> then_sum() >> then_laplace(scale=1.0)``."""
+
+from __future__ import annotations
+
+from . import _native
+from ._errors import of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
+    from typing import Any, Callable
+
+
+def as_space(value: Any) -> Any:
+    """Take a space, or a pair of a domain and a metric."""
+    if isinstance(value, _native.Space):
+        return value
+    if (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and isinstance(value[0], _native.Domain)
+        and isinstance(value[1], _native.Metric)
+    ):
+        return _native.Space(*value)
+    return None
+
+
+class Partial:
+    """A constructor that waits for its input space."""
+
+    def __init__(self, name: str, make: Callable[[Any], Any]) -> None:
+        self._name = name
+        self._make = make
+
+    def __call__(self, input_domain: Any, input_metric: Any) -> Any:
+        """Make the object on a space."""
+        return self._make(_native.Space(input_domain, input_metric))
+
+    def __rshift__(self, other: Any) -> Partial:
+        return Partial(f"{self._name} >> ...", lambda space: chain(self._make(space), other))
+
+    def __rrshift__(self, left: Any) -> Any:
+        return chain(left, self)
+
+    def __repr__(self) -> str:
+        return f"{self._name}(...) of a space to come"
+
+
+def chain(left: Any, right: Any) -> Any:
+    """Append an object, or a constructor that waits for its space."""
+    space = as_space(left)
+    if isinstance(right, Partial):
+        if space is not None:
+            return right._make(space)
+        if isinstance(left, _native.Transformation):
+            return chain(left, right._make(left.output_space))
+    elif space is not None:
+        if isinstance(right, (_native.Transformation, _native.Measurement, _native.Odometer)):
+            if right.input_space == space:
+                return right
+            raise of("DomainMismatch", f"the space {space} is not {right.input_space}")
+    elif isinstance(left, (_native.Transformation, _native.Measurement)):
+        if callable(right) and not isinstance(right, _OBJECTS):
+            right = _native.function(right)
+        made = _native.then(left, right)
+        if made is not None:
+            return made
+    raise of("Argument", f"argument `>>`: {_name(right)} cannot follow {_name(left)}")
+
+
+_OBJECTS = (
+    _native.Transformation,
+    _native.Measurement,
+    _native.Function,
+    _native.Odometer,
+    _native.Queryable,
+    _native.OdometerQueryable,
+)
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, Partial):
+        return f"`{value._name}`"
+    return f"a value of type {type(value).__name__}"

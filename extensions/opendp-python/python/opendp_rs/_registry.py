@@ -1,0 +1,291 @@
+"""Python functions for the registered constructors, made when they are first used."""
+
+from __future__ import annotations
+
+from . import _native
+from ._errors import of
+from ._partial import Partial, as_space
+from ._types import is_type, type_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # Importing these takes longer than the library.
+    import inspect
+    from typing import Any, Callable
+
+DESCRIPTIONS = ("domain", "metric", "measure")
+
+_NAMES = _native.names()
+KINDS: dict[str, str] = {name: kind for name, kind, _ in _NAMES}
+"""The kind of object that each name makes."""
+COMBINATORS: set[str] = {name for name, _, combines in _NAMES if combines}
+"""The names that make measurements of measurements, or conversations about any data."""
+
+
+def _last(name: str) -> str:
+    return name.rsplit("::", 1)[-1]
+
+
+def _prefix(name: str) -> str:
+    return name.rsplit("::", 1)[0].replace("::", ".") if "::" in name else ""
+
+
+PREFIXES: set[str] = {_prefix(name) for name in KINDS} - {""}
+"""The prefixes of third parties' names: ``acme::make_count`` is ``dp.acme.make_count``."""
+
+
+def find(attribute: str, prefix: str = "") -> str | None:
+    """Find the registered name of an attribute, such as ``then_clamp``."""
+    start = f"{prefix.replace('.', '::')}::" if prefix else ""
+    for name in (attribute, f"make_{attribute.removeprefix('then_')}"):
+        if f"{start}{name}" in KINDS and (name == attribute or attribute.startswith("then_")):
+            return f"{start}{name}"
+    return None
+
+
+def attributes(accept: Callable[[str], bool], prefix: str = "") -> list[str]:
+    """List the attributes of a module."""
+    found = []
+    for name in KINDS:
+        if _prefix(name) != prefix or not accept(name):
+            continue
+        last = _last(name)
+        found.append(last)
+        if last.startswith("make_"):
+            found.append(f"then_{last[5:]}")
+    return sorted(found)
+
+
+_DESCRIBED: dict[str, dict[str, Any]] = {}
+
+
+def describe(name: str) -> dict[str, Any]:
+    """Describe a constructor: parameters, type parameters, documentation, origin, signatures."""
+    if name not in _DESCRIBED:
+        _DESCRIBED[name] = _native.describe(name)
+    return _DESCRIBED[name]
+
+
+def _spaces(family: dict[str, Any]) -> list[str]:
+    """The parameters that are spaces: a domain and a metric each."""
+    return [
+        parameter["name"]
+        for parameter in family["parameters"]
+        if all(name.startswith("Space<") for name in parameter["types"])
+    ]
+
+
+def signature(family: dict[str, Any], partial: bool = False) -> inspect.Signature:
+    """The Python signature of a constructor."""
+    key = (family["name"], partial)
+    if key not in _SIGNATURES:
+        _SIGNATURES[key] = _signature(family, partial)
+    return _SIGNATURES[key]
+
+
+_SIGNATURES: dict[tuple[str, bool], inspect.Signature] = {}
+
+
+def _signature(family: dict[str, Any], partial: bool) -> inspect.Signature:
+    import inspect
+    import json
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    found: dict[str, Any] = {}
+    spaces = _spaces(family)
+    for parameter in family["parameters"]:
+        name = parameter["name"]
+        if name in spaces:
+            if not (partial and name == "input"):
+                found |= {f"{name}_domain": _REQUIRED, f"{name}_metric": _REQUIRED}
+        elif parameter["default"] is not None:
+            found[name] = json.loads(parameter["default"])
+        else:
+            # In Python, what follows a default has one. The registry says that it is missing.
+            has_default = any(default is not _REQUIRED for default in found.values())
+            found[name] = ... if has_default else _REQUIRED
+    for generic in family["generics"]:
+        erased = all(name.startswith("Any") for name in generic["types"])
+        if not erased and generic["name"] not in found:
+            found[generic["name"]] = None
+    return inspect.Signature(
+        [
+            inspect.Parameter(name, kind)
+            if default is _REQUIRED
+            else inspect.Parameter(name, kind, default=default)
+            for name, default in found.items()
+        ]
+    )
+
+
+_REQUIRED = object()
+
+
+def _argument(parameter: dict[str, Any] | None, value: Any, given: dict[str, Any]) -> Any:
+    """Convert what only Python has: types and functions."""
+    if is_type(value):
+        return type_name(value)
+    if isinstance(value, (list, tuple)) and any(is_type(item) for item in value):
+        return [type_name(item) for item in value]
+    space = as_space(value)
+    if space is not None:
+        return space
+    if parameter is None or not callable(value) or isinstance(value, _native.Function):
+        return value
+    expected = parameter["types"][0]
+    output, measure = given.get("output"), given.get("output_measure")
+    if expected.startswith("StabilityMap"):
+        if not isinstance(output, _native.Space):
+            raise of("Argument", "argument `output_domain`: expected a domain and a metric")
+        return _native.stability_map(value, output.metric)
+    if expected.startswith("PrivacyMap"):
+        if not isinstance(measure, _native.Measure):
+            raise of("Argument", "argument `output_measure`: expected a measure")
+        return _native.privacy_map(value, measure)
+    if expected == "AnyFunction":
+        if isinstance(output, _native.Space):
+            return _native.function(value, output.domain.carrier_type)
+        if parameter["name"] == "member":
+            return _native.function(value, "bool")
+        if parameter["name"] == "transition":
+            pair = "(AnyValue, AnyValue)"
+            return _native.function(lambda both: value(*both), pair)
+        to = given.get("TO")
+        return _native.function(value, None if to is None else type_name(to))
+    return value
+
+
+def _gather(
+    family: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], partial: bool
+) -> dict[str, Any]:
+    """Bring the arguments of a call under the names of the registered parameters."""
+    names = list(signature(family, partial).parameters)
+    if len(args) > len(names):
+        found = f"expected at most {len(names)} arguments, found {len(args)}"
+        raise of("Argument", f"argument `{family['name']}`: {found}")
+    given = dict(zip(names, args))
+    for name, value in kwargs.items():
+        if name in given:
+            raise of("Argument", f"argument `{name}`: given twice")
+        given[name] = value
+    for name in _spaces(family):
+        domain, metric = given.pop(f"{name}_domain", None), given.pop(f"{name}_metric", None)
+        if domain is None and metric is None:
+            continue
+        space = as_space((domain, metric) if metric is not None else domain)
+        if space is None:
+            raise of(
+                "Argument",
+                f"argument `{name}_domain`: expected a domain, and a metric as `{name}_metric`",
+            )
+        given[name] = space
+    parameters = {parameter["name"]: parameter for parameter in family["parameters"]}
+    optional = {name for name, of_it in parameters.items() if of_it["default"] is not None}
+    generics = {generic["name"] for generic in family["generics"]}
+    converted = {}
+    for name, value in given.items():
+        if value is None and (name in optional or name in generics):
+            continue
+        converted[name] = value
+    first = {name: _argument(None, value, {}) for name, value in converted.items()}
+    result = {name: _argument(parameters.get(name), value, first) for name, value in first.items()}
+    # The type of what a Python function returns is no type parameter of the constructor.
+    if "TO" in result and not any(
+        generic["name"] == "TO" and generic["types"] != ["AnyValue"]
+        for generic in family["generics"]
+    ):
+        result.pop("TO")
+    return result
+
+
+def _document(function: Any, attribute: str, name: str, partial: bool) -> Any:
+    family = describe(name)
+    function.__name__ = function.__qualname__ = attribute
+    function.__doc__ = family["documentation"] or None
+    function.__module__ = "opendp_rs"
+    function.__signature__ = signature(family, partial)
+    return function
+
+
+def function(attribute: str, prefix: str = "") -> Any:
+    """Make the Python function for an attribute, or return None."""
+    name = find(attribute, prefix)
+    if name is None:
+        return None
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        return _native.make(name, _gather(describe(name), args, kwargs, False))
+
+    if not attribute.startswith("then_"):
+        return _document(make, attribute, name, False)
+    if "input" not in _spaces(describe(name)):
+        return _document(make, attribute, name, False)
+
+    def then(*args: Any, **kwargs: Any) -> Partial:
+        given = _gather(describe(name), args, kwargs, True)
+        return Partial(attribute, lambda space: _native.make(name, {**given, "input": space}))
+
+    return _document(then, attribute, name, True)
+
+
+def module(accept: Callable[[str], bool], where: str, prefix: str = "") -> tuple[Any, Any]:
+    """The functions ``__getattr__`` and ``__dir__`` of a module of constructors."""
+    made: dict[str, Any] = {}
+
+    def get(attribute: str) -> Any:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        if attribute not in made:
+            name = find(attribute, prefix)
+            if name is None or not accept(name):
+                raise AttributeError(nearest(attribute, name, where))
+            made[attribute] = function(attribute, prefix)
+        return made[attribute]
+
+    def names() -> list[str]:
+        return attributes(accept, prefix)
+
+    return get, names
+
+
+def nearest(attribute: str, name: str | None, where: str) -> str:
+    if name is not None:
+        return f"`{attribute}` is not in {where}: write `dp.{module_of(name)}{attribute}`"
+    import difflib
+
+    known = attributes(lambda _: True)
+    near = difflib.get_close_matches(attribute, known, n=1)
+    hint = f"; did you mean `{near[0]}`?" if near else "; `dir()` lists the names"
+    return f"{where} has no `{attribute}`{hint}"
+
+
+def module_of(name: str) -> str:
+    """The module in which a constructor is: ``t.``, ``m.``, ``c.`` or none."""
+    if _prefix(name):
+        return f"{_prefix(name)}."
+    if in_combinators(name):
+        return "c."
+    if in_measurements(name):
+        return "m."
+    return "t." if in_transformations(name) else ""
+
+
+def in_combinators(name: str) -> bool:
+    """Whether a constructor is in ``dp.c``."""
+    return name in COMBINATORS
+
+
+def in_measurements(name: str) -> bool:
+    """Whether a constructor is in ``dp.m``."""
+    return KINDS[name] == "measurement" and name not in COMBINATORS
+
+
+def in_transformations(name: str) -> bool:
+    """Whether a constructor is in ``dp.t``: transformations, and functions of their outputs."""
+    if KINDS[name] == "function":
+        return _last(name).startswith("make_") and name not in COMBINATORS
+    return KINDS[name] == "transformation" and name not in COMBINATORS
+
+
+def at_top(name: str) -> bool:
+    """Whether a constructor is in the prelude itself: descriptions, and functions of users."""
+    return KINDS[name] in DESCRIPTIONS or not _last(name).startswith("make_")

@@ -1,0 +1,103 @@
+"""Searches for the parameter of a chain that meets a privacy budget."""
+
+from __future__ import annotations
+
+from . import _native
+from ._errors import OpenDPError, of
+from ._types import type_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
+    from typing import Any, Callable
+
+
+def _is_float(predicate: Callable[[Any], Any], bounds: tuple[Any, Any] | None, T: Any) -> bool:
+    """Whether to search among floats: as the type says, as the bounds do, or by trying both."""
+    if T is not None:
+        name = type_name(T)
+        if name in ("f64", "f32"):
+            return True
+        if name[:1] in ("i", "u"):
+            return False
+        raise of("TypeParse", f"cannot search among values of type `{name}`: expected int or float")
+    if bounds is not None:
+        return any(isinstance(bound, float) for bound in bounds)
+    # A parameter that takes only whole numbers takes some of them, and refuses a half.
+    return not (_refuses(predicate, 1.5) and any(not _refuses(predicate, x) for x in (1, 2, 100)))
+
+
+def _both(bounds: tuple[Any, Any] | None) -> tuple[Any, Any] | None:
+    """Bounds without open ends. ``(None, None)`` means that there are none."""
+    if bounds is None or tuple(bounds) == (None, None):
+        return None
+    low, high = bounds
+    known = low if high is None else high
+    most: Any = 1.7976931348623157e308 if isinstance(known, float) else 2**63 - 1
+    return -most if low is None else low, most if high is None else high
+
+
+def _refuses(predicate: Callable[[Any], Any], value: Any) -> bool:
+    try:
+        predicate(value)
+    except (OpenDPError, TypeError) as error:
+        return isinstance(error, TypeError) or error.kind in ("Argument", "FailedCast")
+    return False
+
+
+def binary_search(
+    predicate: Callable[[Any], bool],
+    bounds: tuple[Any, Any] | None = None,
+    T: Any = None,
+    return_sign: bool = False,
+) -> Any:
+    """Find the value nearest to where a condition changes, on the side where it holds.
+
+    Without bounds, the search starts at zero and moves in growing steps. A condition that fails with
+    an :class:`OpenDPError` counts as one that does not hold.
+    """
+    bounds = _both(bounds)
+    if _is_float(predicate, bounds, T):
+        pair = None if bounds is None else (float(bounds[0]), float(bounds[1]))
+        found: Any = _native.search_float(predicate, pair)
+        step = max(abs(found) * 1e-9, 1e-300)
+    else:
+        found, step = _native.search_int(predicate, bounds), 1
+    if not return_sign:
+        return found
+    return found, 1 if _holds(predicate, found + step) else -1
+
+
+def _holds(predicate: Callable[[Any], bool], value: Any) -> bool:
+    try:
+        return bool(predicate(value))
+    except OpenDPError:
+        return False
+
+
+def exponential_bounds_search(predicate: Callable[[Any], bool], T: Any = None) -> Any:
+    """Find two values between which a condition changes."""
+    if _is_float(predicate, None, T):
+        return _native.bounds_float(predicate)
+    return _native.bounds_int(predicate)
+
+
+def binary_search_param(
+    make_chain: Callable[[Any], Any],
+    d_in: Any,
+    d_out: Any,
+    bounds: tuple[Any, Any] | None = None,
+    T: Any = None,
+) -> Any:
+    """Find the parameter at the boundary where ``make_chain(parameter)`` meets ``(d_in, d_out)``."""
+    return binary_search(lambda value: make_chain(value).check(d_in, d_out), bounds, T)
+
+
+def binary_search_chain(
+    make_chain: Callable[[Any], Any],
+    d_in: Any,
+    d_out: Any,
+    bounds: tuple[Any, Any] | None = None,
+    T: Any = None,
+) -> Any:
+    """Make the chain whose parameter :func:`binary_search_param` finds."""
+    return make_chain(binary_search_param(make_chain, d_in, d_out, bounds, T))

@@ -1,0 +1,78 @@
+"""Names of types, as arguments: ``int`` is ``"i32"`` and ``float`` is ``"f64"``."""
+
+from __future__ import annotations
+
+import types
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
+    from typing import Any
+
+_ATOMS: dict[Any, str] = {int: "i32", float: "f64", str: "String", bool: "bool"}
+_HEADS: dict[Any, str] = {list: "Vec", dict: "HashMap", tuple: ""}
+
+
+class TypeHead:
+    """A type that takes arguments: ``L1Distance[int]`` is ``"L1Distance<i32>"``."""
+
+    def __init__(self, head: str) -> None:
+        self.head = head
+
+    def __getitem__(self, args: Any) -> str:
+        args = args if isinstance(args, tuple) else (args,)
+        return f"{self.head}<{', '.join(type_name(arg) for arg in args)}>"
+
+    def __repr__(self) -> str:
+        return self.head
+
+
+def is_type(value: Any) -> bool:
+    """Whether a value is a Python type that has a name here."""
+    if isinstance(value, (type, types.GenericAlias, types.UnionType, TypeHead)):
+        return True
+    return type(value).__module__ == "typing"
+
+
+def type_name(value: Any) -> str:
+    """Name a type: of Python, of ``typing``, of numpy, or a name already."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, TypeHead):
+        return value.head
+    if value in _ATOMS:
+        return _ATOMS[value]
+    import typing
+
+    origin, args = typing.get_origin(value), typing.get_args(value)
+    if origin in _HEADS:
+        inner = ", ".join(type_name(arg) for arg in args)
+        return f"{_HEADS[origin]}<{inner}>" if _HEADS[origin] else f"({inner})"
+    if origin is typing.Union or isinstance(value, types.UnionType):
+        present = [arg for arg in args if arg is not type(None)]
+        if len(present) == 1 and len(args) == 2:
+            return f"Option<{type_name(present[0])}>"
+    name = getattr(value, "__name__", "")
+    if type(value).__module__ == "numpy" or getattr(value, "__module__", "") == "numpy":
+        numpy_names = {"float64": "f64", "float32": "f32", "str_": "String", "bool": "bool"}
+        if name in numpy_names:
+            return numpy_names[name]
+        if name.startswith("uint"):
+            return f"u{name[4:]}"
+        if name.startswith("int"):
+            return f"i{name[3:]}"
+    from ._errors import of
+
+    raise of(
+        "TypeParse", f"cannot read type `{value!r}`: expected int, float, str, bool, or a name"
+    )
+
+
+NAMES = (
+    "i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 String "
+    "SymmetricDistance InsertDeleteDistance ChangeOneDistance HammingDistance DiscreteDistance "
+    "MaxDivergence SmoothedMaxDivergence ZeroConcentratedDivergence RenyiDivergence"
+).split()
+HEADS = (
+    "AbsoluteDistance L1Distance L2Distance LInfDistance RangeDistance Approximate Pairwise "
+    "Sequential AtomDomain VectorDomain OptionDomain MapDomain Vec HashMap"
+).split()

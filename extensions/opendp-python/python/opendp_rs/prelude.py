@@ -1,0 +1,118 @@
+"""All names in one module: ``import opendp_rs.prelude as dp``.
+
+``dp.t`` has transformations, ``dp.m`` measurements and ``dp.c`` combinators. Domains, metrics and
+measures are here, such as ``dp.atom_domain``; names of third parties are in modules of their
+prefixes.
+"""
+
+from __future__ import annotations
+
+from . import _errors, _native, _registry, _types
+from . import combinators, measurements, transformations
+from ._context import Context, Query
+from ._errors import OpenDPError
+from ._native import (
+    Domain,
+    Function,
+    Measure,
+    Measurement,
+    Metric,
+    Odometer,
+    OdometerQueryable,
+    PrivacyProfile,
+    Queryable,
+    Space,
+    Transformation,
+    accuracy_to_discrete_gaussian_scale,
+    accuracy_to_discrete_laplacian_scale,
+    accuracy_to_gaussian_scale,
+    accuracy_to_laplacian_scale,
+    discrete_gaussian_scale_to_accuracy,
+    discrete_laplacian_scale_to_accuracy,
+    gaussian_scale_to_accuracy,
+    laplacian_scale_to_accuracy,
+)
+from ._search import (
+    binary_search,
+    binary_search_chain,
+    binary_search_param,
+    exponential_bounds_search,
+)
+from ._spaces import domain_of, loss_of, measure_of, metric_of, space_of, unit_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # Importing `typing` takes longer than the library.
+    from typing import Any as _Any
+
+t, m, c = transformations, measurements, combinators
+OpenDPException = OpenDPError
+
+globals().update({name: name for name in _types.NAMES})
+globals().update({head: _types.TypeHead(head) for head in _types.HEADS})
+globals().update({error.__name__: error for error in _errors._CLASSES.values()})
+
+
+def enable_features(*features: str) -> None:
+    """Accept names of features, and do nothing: there are none here.
+
+    What needs trust says so in its documentation, under ``Trust``.
+    """
+
+
+def disable_features(*features: str) -> None:
+    """Accept names of features, and do nothing: there are none here."""
+
+
+def assert_features(*features: str) -> None:
+    """Accept names of features, and do nothing: there are none here."""
+
+
+def deserialize(text: str | bytes) -> _Any:
+    """Build what a document describes: of this library, or written by OpenDP 0.16."""
+    return _native.load(text.decode() if isinstance(text, bytes) else text)
+
+
+def describe(name: str) -> dict[str, _Any]:
+    """Describe a constructor: parameters, types, documentation, origin and signatures."""
+    return dict(_registry.describe(_registry.find(name) or name))
+
+
+def names() -> list[str]:
+    """List the names of all registered constructors."""
+    return list(_registry.KINDS)
+
+
+_get, _names = _registry.module(_registry.at_top, "`opendp_rs.prelude`")
+
+
+def __getattr__(attribute: str) -> _Any:
+    if attribute in _registry.PREFIXES:
+        return _of_prefix(attribute)
+    return _get(attribute)
+
+
+def _of_prefix(prefix: str) -> _Any:
+    """The constructors of a third party, whose names begin with a prefix."""
+
+    class Prefixed:
+        def __getattr__(self, attribute: str) -> _Any:
+            return get(attribute)
+
+        def __dir__(self) -> list[str]:
+            return listed()
+
+    get, listed = _registry.module(lambda _: True, f"`dp.{prefix}`", prefix)
+    namespace = Prefixed()
+    globals()[prefix] = namespace
+    return namespace
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_names(), *_registry.PREFIXES})
+
+
+__all__ = [
+    name
+    for name in [*globals(), *_names()]
+    if not name.startswith("_") and name not in ("annotations", "TYPE_CHECKING")
+]

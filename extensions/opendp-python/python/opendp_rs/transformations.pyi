@@ -1,0 +1,377 @@
+# Written by stubs.py from the registry. Do not edit.
+from typing import Any, Callable, Sequence
+
+from ._native import Domain as Domain, Function as Function, Measure as Measure, Measurement as Measurement, Metric as Metric, Odometer as Odometer, Transformation as Transformation
+from ._partial import Partial
+
+def make_b_ary_tree(input_domain: Domain, input_metric: Metric, leaf_count: int, branching_factor: int, T: Any = ..., M: Any = ...) -> Transformation:
+    """Compute the nodes of a tree from the counts of its leaves: each node is the sum of its children."""
+
+def make_bounded_float_checked_sum(size_limit: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
+    """Add up an unknown number of bounded floats, as [`make_sum`] does."""
+
+def make_bounded_float_ordered_sum(size_limit: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
+    """Add up an unknown number of bounded floats in order, as [`make_sum`] does."""
+
+def make_bounded_int_monotonic_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
+    """Add up an unknown number of bounded integers of one sign, as [`make_sum`] does."""
+
+def make_bounded_int_ordered_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
+    """Add up an unknown number of bounded integers in order, as [`make_sum`] does."""
+
+def make_bounded_int_split_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
+    """Add up an unknown number of bounded integers of either sign, as [`make_sum`] does."""
+
+def make_bounded_sum(input_domain: Domain, input_metric: Metric, bounds: tuple[float, float] | None | tuple[int, int] | None = ..., T: Any = ..., M: Any = ...) -> Transformation:
+    """Add up an unknown number of bounded records, as [`make_sum`] does."""
+
+def make_cast(input_domain: Domain, input_metric: Metric, TIA: Any = ..., M: Any = ..., TOA: Any = ...) -> Transformation:
+    """Cast each record to another type, or to null when the cast has no result."""
+
+def make_cast_default(input_domain: Domain, input_metric: Metric, TIA: Any = ..., M: Any = ..., TOA: Any = ...) -> Transformation:
+    """Cast each record to another type, or to the default value of that type."""
+
+def make_cast_inherent(input_domain: Domain, input_metric: Metric, TIA: Any = ..., M: Any = ..., TOA: Any = ...) -> Transformation:
+    """Cast each record to a float type, or to its inherent null, NaN."""
+
+def make_cdf(TA: Any = ...) -> Function:
+    """Compute the cumulative distribution function of noisy counts of adjacent bins."""
+
+def make_clamp(input_domain: Domain, input_metric: Metric, bounds: tuple[float, float] | tuple[int, int], T: Any = ..., M: Any = ...) -> Transformation:
+    """Move each record that lies out of bounds to the nearest bound."""
+
+def make_consistent_b_ary_tree(branching_factor: int, TIA: Any = ..., TOA: Any = ...) -> Function:
+    """Estimate the leaves of a noisy tree of counts by least squares."""
+
+def make_count(input_domain: Domain, input_metric: Metric, T: Any = ..., M: Any = ..., TO: Any = ...) -> Transformation:
+    """Count the records."""
+
+def make_count_by(input_domain: Domain, input_metric: Metric, T: Any = ..., M: Any = ..., TV: Any = ...) -> Transformation:
+    """Count the records with each value that occurs."""
+
+def make_count_by_categories(input_domain: Domain, input_metric: Metric, categories: Sequence[bool] | Sequence[int] | Sequence[str], null_category: bool = ..., T: Any = ..., M: Any = ..., MO: Any = ..., TOA: Any = ...) -> Transformation:
+    """Count the records in each of some categories."""
+
+def make_count_distinct(input_domain: Domain, input_metric: Metric, T: Any = ..., M: Any = ..., TO: Any = ...) -> Transformation:
+    """Count the distinct values among the records."""
+
+def make_covariance(input_domain: Domain, input_metric: Metric, ddof: int = ..., T: Any = ..., M: Any = ..., S: Any = ...) -> Transformation:
+    """Compute the covariance of a known number of bounded pairs."""
+
+def make_create_dataframe(input_domain: Domain, input_metric: Metric, col_names: Sequence[str], K: Any = ..., M: Any = ...) -> Transformation:
+    """Make a frame from the fields of each record."""
+
+def make_df_cast_default(input_domain: Domain, input_metric: Metric, column_name: str, K: Any = ..., M: Any = ..., TIA: Any = ..., TOA: Any = ...) -> Transformation:
+    """Cast a column of a frame to another type, or to the default value of that type."""
+
+def make_df_is_equal(input_domain: Domain, input_metric: Metric, column_name: str, value: bool | float | str, K: Any = ..., M: Any = ..., TIA: Any = ...) -> Transformation:
+    """Test whether each cell of a column equals a value."""
+
+def make_drop_null(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
+    """Drop each record that is null or NaN."""
+
+def make_filter_bounds(input_domain: Domain, input_metric: Metric, bounds: tuple[float, float] | tuple[int, int], T: Any = ..., M: Any = ...) -> Transformation:
+    """Keep the records that lie within bounds."""
+
+def make_filter_values(input_domain: Domain, input_metric: Metric, values: Sequence[bool] | Sequence[int] | Sequence[str], T: Any = ..., M: Any = ...) -> Transformation:
+    """Keep the records that are in a list of values."""
+
+def make_find(input_domain: Domain, input_metric: Metric, categories: Sequence[bool] | Sequence[int] | Sequence[str], T: Any = ..., M: Any = ...) -> Transformation:
+    """Find the index of each record in a list of categories."""
+
+def make_find_bin(input_domain: Domain, input_metric: Metric, edges: Sequence[float] | Sequence[int], T: Any = ..., M: Any = ...) -> Transformation:
+    """Find the bin of each record among bins separated by edges."""
+
+def make_identity(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
+    """Pass the data on unchanged."""
+
+def make_impute_constant(input_domain: Domain, input_metric: Metric, constant: bool | float | str, D: Any = ..., M: Any = ...) -> Transformation:
+    """Replace each record that is null or NaN by a constant."""
+
+def make_impute_uniform_float(input_domain: Domain, input_metric: Metric, bounds: tuple[float, float], T: Any = ..., M: Any = ...) -> Transformation:
+    """Replace each NaN by a number drawn uniformly from an interval."""
+
+def make_index(input_domain: Domain, input_metric: Metric, categories: Sequence[bool] | Sequence[float] | Sequence[int] | Sequence[str], null: bool | float | str, M: Any = ..., TOA: Any = ...) -> Transformation:
+    """Look up the category at each index."""
+
+def make_is_equal(input_domain: Domain, input_metric: Metric, value: bool | float | str, T: Any = ..., M: Any = ...) -> Transformation:
+    """Test whether each record equals a value."""
+
+def make_is_null(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
+    """Test whether each record is null or NaN."""
+
+def make_lipschitz_float_mul(input_domain: Domain, input_metric: Metric, constant: float, bounds: tuple[float, float], T: Any = ...) -> Transformation:
+    """Clamp a number to bounds and multiply it by a constant."""
+
+def make_mean(input_domain: Domain, input_metric: Metric, T: Any = ..., M: Any = ...) -> Transformation:
+    """Average a known number of bounded records."""
+
+def make_metric_bounded(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
+    """Count one record removed and one added as one replaced."""
+
+def make_metric_unbounded(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
+    """Count a replaced record as one removed and one added."""
+
+def make_ordered_random(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
+    """Put the records in a random order, so that later steps may use the order."""
+
+def make_quantile_score_candidates(input_domain: Domain, input_metric: Metric, candidates: Sequence[float] | Sequence[int], alpha: float, T: Any = ..., M: Any = ..., MO: Any = ...) -> Transformation:
+    """Score each candidate by its distance from a quantile of the records."""
+
+def make_quantiles_from_counts(bin_edges: Sequence[float] | Sequence[int], alphas: Sequence[float], interpolation: Any = ..., TA: Any = ..., F: Any = ...) -> Function:
+    """Compute quantiles from noisy counts of the records between edges."""
+
+def make_resize(input_domain: Domain, input_metric: Metric, size: int, constant: bool | float | str, T: Any = ..., M: Any = ..., MO: Any = ...) -> Transformation:
+    """Resize data to a known size: add copies of a constant, or drop records."""
+
+def make_select_column(input_domain: Domain, input_metric: Metric, key: str, K: Any = ..., TOA: Any = ..., M: Any = ...) -> Transformation:
+    """Keep one column of a frame."""
+
+def make_sized_bounded_covariance(size: int, bounds_0: tuple[float, float], bounds_1: tuple[float, float], ddof: int = ..., S: Any = ...) -> Transformation:
+    """Compute the covariance of a known number of bounded pairs, as [`make_covariance`] does."""
+
+def make_sized_bounded_float_checked_sum(size: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
+    """Add up a known number of bounded floats, as [`make_sum`] does."""
+
+def make_sized_bounded_float_ordered_sum(size: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
+    """Add up a known number of bounded floats in order, as [`make_sum`] does."""
+
+def make_sized_bounded_int_checked_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
+    """Add up a known number of bounded integers whose sum cannot overflow, as [`make_sum`] does."""
+
+def make_sized_bounded_int_monotonic_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
+    """Add up a known number of bounded integers of one sign, as [`make_sum`] does."""
+
+def make_sized_bounded_int_ordered_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
+    """Add up a known number of bounded integers in order, as [`make_sum`] does."""
+
+def make_sized_bounded_int_split_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
+    """Add up a known number of bounded integers of either sign, as [`make_sum`] does."""
+
+def make_sized_bounded_mean(input_domain: Domain, input_metric: Metric, size: int | None = ..., bounds: tuple[float, float] | None = ..., T: Any = ..., M: Any = ...) -> Transformation:
+    """Average a known number of bounded records, as [`make_mean`] does."""
+
+def make_sized_bounded_sum(input_domain: Domain, input_metric: Metric, size: int | None = ..., bounds: tuple[float, float] | None | tuple[int, int] | None = ..., T: Any = ..., M: Any = ...) -> Transformation:
+    """Add up a known number of bounded records, as [`make_sum`] does."""
+
+def make_sized_bounded_variance(input_domain: Domain, input_metric: Metric, size: int | None = ..., bounds: tuple[float, float] | None = ..., ddof: int = ..., T: Any = ..., M: Any = ...) -> Transformation:
+    """Compute the variance of a known number of bounded records, as [`make_variance`] does."""
+
+def make_sized_quantile_score_candidates(input_domain: Domain, input_metric: Metric, size: int | None = ..., candidates: Sequence[float] | Sequence[int] = ..., alpha: float = ..., T: Any = ..., M: Any = ..., MO: Any = ...) -> Transformation:
+    """Score the candidates for a quantile, as [`make_quantile_score_candidates`] does."""
+
+def make_split_dataframe(input_domain: Domain, input_metric: Metric, separator: str = ..., col_names: Sequence[str] = ..., K: Any = ...) -> Transformation:
+    """Split a text into lines and fields, and make a frame from them."""
+
+def make_split_lines(input_domain: Domain, input_metric: Metric) -> Transformation:
+    """Split a text into its lines."""
+
+def make_split_records(input_domain: Domain, input_metric: Metric, separator: str = ..., M: Any = ...) -> Transformation:
+    """Split each text into fields."""
+
+def make_subset_by(input_domain: Domain, input_metric: Metric, indicator_column: str, keep_columns: Sequence[str], TK: Any = ..., M: Any = ...) -> Transformation:
+    """Keep the rows that a column of truth values marks."""
+
+def make_sum(input_domain: Domain, input_metric: Metric, T: Any = ..., M: Any = ...) -> Transformation:
+    """Add up the records."""
+
+def make_sum_of_squared_deviations(input_domain: Domain, input_metric: Metric, T: Any = ..., M: Any = ..., S: Any = ...) -> Transformation:
+    """Add up the squared deviations of the records from their mean."""
+
+def make_unordered(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
+    """Forget the order of the records."""
+
+def make_user_postprocessor(function: Callable[..., Any]) -> Function:
+    """Use a function as the post-processing of a release."""
+
+def make_user_transformation(input_domain: Domain, input_metric: Metric, output_domain: Domain, output_metric: Metric, function: Callable[..., Any], stability_map: Callable[..., Any]) -> Transformation:
+    """Make a transformation from a function and a stability map that the user guarantees."""
+
+def make_variance(input_domain: Domain, input_metric: Metric, ddof: int = ..., T: Any = ..., M: Any = ..., S: Any = ...) -> Transformation:
+    """Compute the variance of a known number of bounded records."""
+
+def then_b_ary_tree(leaf_count: int, branching_factor: int, T: Any = ..., M: Any = ...) -> Partial:
+    """Compute the nodes of a tree from the counts of its leaves: each node is the sum of its children."""
+
+def then_bounded_float_checked_sum(size_limit: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
+    """Add up an unknown number of bounded floats, as [`make_sum`] does."""
+
+def then_bounded_float_ordered_sum(size_limit: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
+    """Add up an unknown number of bounded floats in order, as [`make_sum`] does."""
+
+def then_bounded_int_monotonic_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
+    """Add up an unknown number of bounded integers of one sign, as [`make_sum`] does."""
+
+def then_bounded_int_ordered_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
+    """Add up an unknown number of bounded integers in order, as [`make_sum`] does."""
+
+def then_bounded_int_split_sum(bounds: tuple[int, int], T: Any = ...) -> Transformation:
+    """Add up an unknown number of bounded integers of either sign, as [`make_sum`] does."""
+
+def then_bounded_sum(bounds: tuple[float, float] | None | tuple[int, int] | None = ..., T: Any = ..., M: Any = ...) -> Partial:
+    """Add up an unknown number of bounded records, as [`make_sum`] does."""
+
+def then_cast(TIA: Any = ..., M: Any = ..., TOA: Any = ...) -> Partial:
+    """Cast each record to another type, or to null when the cast has no result."""
+
+def then_cast_default(TIA: Any = ..., M: Any = ..., TOA: Any = ...) -> Partial:
+    """Cast each record to another type, or to the default value of that type."""
+
+def then_cast_inherent(TIA: Any = ..., M: Any = ..., TOA: Any = ...) -> Partial:
+    """Cast each record to a float type, or to its inherent null, NaN."""
+
+def then_cdf(TA: Any = ...) -> Function:
+    """Compute the cumulative distribution function of noisy counts of adjacent bins."""
+
+def then_clamp(bounds: tuple[float, float] | tuple[int, int], T: Any = ..., M: Any = ...) -> Partial:
+    """Move each record that lies out of bounds to the nearest bound."""
+
+def then_consistent_b_ary_tree(branching_factor: int, TIA: Any = ..., TOA: Any = ...) -> Function:
+    """Estimate the leaves of a noisy tree of counts by least squares."""
+
+def then_count(T: Any = ..., M: Any = ..., TO: Any = ...) -> Partial:
+    """Count the records."""
+
+def then_count_by(T: Any = ..., M: Any = ..., TV: Any = ...) -> Partial:
+    """Count the records with each value that occurs."""
+
+def then_count_by_categories(categories: Sequence[bool] | Sequence[int] | Sequence[str], null_category: bool = ..., T: Any = ..., M: Any = ..., MO: Any = ..., TOA: Any = ...) -> Partial:
+    """Count the records in each of some categories."""
+
+def then_count_distinct(T: Any = ..., M: Any = ..., TO: Any = ...) -> Partial:
+    """Count the distinct values among the records."""
+
+def then_covariance(ddof: int = ..., T: Any = ..., M: Any = ..., S: Any = ...) -> Partial:
+    """Compute the covariance of a known number of bounded pairs."""
+
+def then_create_dataframe(col_names: Sequence[str], K: Any = ..., M: Any = ...) -> Partial:
+    """Make a frame from the fields of each record."""
+
+def then_df_cast_default(column_name: str, K: Any = ..., M: Any = ..., TIA: Any = ..., TOA: Any = ...) -> Partial:
+    """Cast a column of a frame to another type, or to the default value of that type."""
+
+def then_df_is_equal(column_name: str, value: bool | float | str, K: Any = ..., M: Any = ..., TIA: Any = ...) -> Partial:
+    """Test whether each cell of a column equals a value."""
+
+def then_drop_null(D: Any = ..., M: Any = ...) -> Partial:
+    """Drop each record that is null or NaN."""
+
+def then_filter_bounds(bounds: tuple[float, float] | tuple[int, int], T: Any = ..., M: Any = ...) -> Partial:
+    """Keep the records that lie within bounds."""
+
+def then_filter_values(values: Sequence[bool] | Sequence[int] | Sequence[str], T: Any = ..., M: Any = ...) -> Partial:
+    """Keep the records that are in a list of values."""
+
+def then_find(categories: Sequence[bool] | Sequence[int] | Sequence[str], T: Any = ..., M: Any = ...) -> Partial:
+    """Find the index of each record in a list of categories."""
+
+def then_find_bin(edges: Sequence[float] | Sequence[int], T: Any = ..., M: Any = ...) -> Partial:
+    """Find the bin of each record among bins separated by edges."""
+
+def then_identity(D: Any = ..., M: Any = ...) -> Partial:
+    """Pass the data on unchanged."""
+
+def then_impute_constant(constant: bool | float | str, D: Any = ..., M: Any = ...) -> Partial:
+    """Replace each record that is null or NaN by a constant."""
+
+def then_impute_uniform_float(bounds: tuple[float, float], T: Any = ..., M: Any = ...) -> Partial:
+    """Replace each NaN by a number drawn uniformly from an interval."""
+
+def then_index(categories: Sequence[bool] | Sequence[float] | Sequence[int] | Sequence[str], null: bool | float | str, M: Any = ..., TOA: Any = ...) -> Partial:
+    """Look up the category at each index."""
+
+def then_is_equal(value: bool | float | str, T: Any = ..., M: Any = ...) -> Partial:
+    """Test whether each record equals a value."""
+
+def then_is_null(D: Any = ..., M: Any = ...) -> Partial:
+    """Test whether each record is null or NaN."""
+
+def then_lipschitz_float_mul(constant: float, bounds: tuple[float, float], T: Any = ...) -> Partial:
+    """Clamp a number to bounds and multiply it by a constant."""
+
+def then_mean(T: Any = ..., M: Any = ...) -> Partial:
+    """Average a known number of bounded records."""
+
+def then_metric_bounded(D: Any = ..., M: Any = ...) -> Partial:
+    """Count one record removed and one added as one replaced."""
+
+def then_metric_unbounded(D: Any = ..., M: Any = ...) -> Partial:
+    """Count a replaced record as one removed and one added."""
+
+def then_ordered_random(D: Any = ..., M: Any = ...) -> Partial:
+    """Put the records in a random order, so that later steps may use the order."""
+
+def then_quantile_score_candidates(candidates: Sequence[float] | Sequence[int], alpha: float, T: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+    """Score each candidate by its distance from a quantile of the records."""
+
+def then_quantiles_from_counts(bin_edges: Sequence[float] | Sequence[int], alphas: Sequence[float], interpolation: Any = ..., TA: Any = ..., F: Any = ...) -> Function:
+    """Compute quantiles from noisy counts of the records between edges."""
+
+def then_resize(size: int, constant: bool | float | str, T: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+    """Resize data to a known size: add copies of a constant, or drop records."""
+
+def then_select_column(key: str, K: Any = ..., TOA: Any = ..., M: Any = ...) -> Partial:
+    """Keep one column of a frame."""
+
+def then_sized_bounded_covariance(size: int, bounds_0: tuple[float, float], bounds_1: tuple[float, float], ddof: int = ..., S: Any = ...) -> Transformation:
+    """Compute the covariance of a known number of bounded pairs, as [`make_covariance`] does."""
+
+def then_sized_bounded_float_checked_sum(size: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
+    """Add up a known number of bounded floats, as [`make_sum`] does."""
+
+def then_sized_bounded_float_ordered_sum(size: int, bounds: tuple[float, float], S: Any = ...) -> Transformation:
+    """Add up a known number of bounded floats in order, as [`make_sum`] does."""
+
+def then_sized_bounded_int_checked_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
+    """Add up a known number of bounded integers whose sum cannot overflow, as [`make_sum`] does."""
+
+def then_sized_bounded_int_monotonic_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
+    """Add up a known number of bounded integers of one sign, as [`make_sum`] does."""
+
+def then_sized_bounded_int_ordered_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
+    """Add up a known number of bounded integers in order, as [`make_sum`] does."""
+
+def then_sized_bounded_int_split_sum(size: int, bounds: tuple[int, int], T: Any = ...) -> Transformation:
+    """Add up a known number of bounded integers of either sign, as [`make_sum`] does."""
+
+def then_sized_bounded_mean(size: int | None = ..., bounds: tuple[float, float] | None = ..., T: Any = ..., M: Any = ...) -> Partial:
+    """Average a known number of bounded records, as [`make_mean`] does."""
+
+def then_sized_bounded_sum(size: int | None = ..., bounds: tuple[float, float] | None | tuple[int, int] | None = ..., T: Any = ..., M: Any = ...) -> Partial:
+    """Add up a known number of bounded records, as [`make_sum`] does."""
+
+def then_sized_bounded_variance(size: int | None = ..., bounds: tuple[float, float] | None = ..., ddof: int = ..., T: Any = ..., M: Any = ...) -> Partial:
+    """Compute the variance of a known number of bounded records, as [`make_variance`] does."""
+
+def then_sized_quantile_score_candidates(size: int | None = ..., candidates: Sequence[float] | Sequence[int] = ..., alpha: float = ..., T: Any = ..., M: Any = ..., MO: Any = ...) -> Partial:
+    """Score the candidates for a quantile, as [`make_quantile_score_candidates`] does."""
+
+def then_split_dataframe(separator: str = ..., col_names: Sequence[str] = ..., K: Any = ...) -> Partial:
+    """Split a text into lines and fields, and make a frame from them."""
+
+def then_split_lines() -> Partial:
+    """Split a text into its lines."""
+
+def then_split_records(separator: str = ..., M: Any = ...) -> Partial:
+    """Split each text into fields."""
+
+def then_subset_by(indicator_column: str, keep_columns: Sequence[str], TK: Any = ..., M: Any = ...) -> Partial:
+    """Keep the rows that a column of truth values marks."""
+
+def then_sum(T: Any = ..., M: Any = ...) -> Partial:
+    """Add up the records."""
+
+def then_sum_of_squared_deviations(T: Any = ..., M: Any = ..., S: Any = ...) -> Partial:
+    """Add up the squared deviations of the records from their mean."""
+
+def then_unordered(D: Any = ..., M: Any = ...) -> Partial:
+    """Forget the order of the records."""
+
+def then_user_postprocessor(function: Callable[..., Any]) -> Function:
+    """Use a function as the post-processing of a release."""
+
+def then_user_transformation(output_domain: Domain, output_metric: Metric, function: Callable[..., Any], stability_map: Callable[..., Any]) -> Partial:
+    """Make a transformation from a function and a stability map that the user guarantees."""
+
+def then_variance(ddof: int = ..., T: Any = ..., M: Any = ..., S: Any = ...) -> Partial:
+    """Compute the variance of a known number of bounded records."""

@@ -1,0 +1,95 @@
+//! Python values as arguments of constructors.
+
+use opendp_core::{Arg, Args, Constructed, Error, Result};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+use crate::callbacks::Callback;
+use crate::json;
+use crate::objects::{
+    Domain, Function, Measure, Measurement, Metric, Odometer, PySpace, Transformation,
+};
+
+/// The largest number of constructors on a path through an object. Each adds a frame to the stack
+/// of a run and of a map.
+const MAX_LINKS: usize = 256;
+
+/// Arguments, and the number of constructors on the longest path through them.
+pub(crate) struct Given {
+    pub(crate) args: Args,
+    pub(crate) links: usize,
+}
+/// Read the arguments of a call by their names.
+pub(crate) fn read(given: &Bound<'_, PyDict>) -> Result<Given> {
+    let (mut args, mut links) = (Args::new(), 1_usize);
+    for (name, value) in given.iter() {
+        let name: String =
+            name.extract().map_err(|_| Error::argument("?", "expected names of arguments"))?;
+        let (arg, inner) = argument(&value).map_err(|error| match error {
+            Error::FailedCast(reason) => Error::argument(&name, reason),
+            other => other.at(format!("argument `{name}`")),
+        })?;
+        args = args.with(&name, arg);
+        links = links.saturating_add(inner);
+    }
+    check_links(links)?;
+    Ok(Given { args, links })
+}
+/// Check that a path through an object is not too long.
+pub(crate) fn check_links(links: usize) -> Result<usize> {
+    if links <= MAX_LINKS {
+        return Ok(links);
+    }
+    Err(Error::argument("chain", format!("expected at most {MAX_LINKS} links, with those inside")))
+}
+fn argument(value: &Bound<'_, PyAny>) -> Result<(Arg, usize)> {
+    macro_rules! objects {
+        ($($class:ident)*) => {$(
+            if let Ok(object) = value.cast::<$class>() {
+                let object = object.get();
+                return Ok((Arg::Made(Constructed::from(object.made.clone())), object.links()));
+            }
+        )*};
+    }
+    objects!(Domain Metric Measure Transformation Measurement Function Odometer);
+    if let Ok(space) = value.cast::<PySpace>() {
+        return Ok((space.get().arg.clone(), 0));
+    }
+    if let Ok(callback) = value.cast::<Callback>() {
+        return Ok((callback.get().argument(), 0));
+    }
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        return list(value);
+    }
+    Ok((Arg::Json(json::from_python(value)?), 0))
+}
+fn list(value: &Bound<'_, PyAny>) -> Result<(Arg, usize)> {
+    let unread = |_| Error::FailedCast("a list that cannot be read".into());
+    let mut first = value.try_iter().map_err(unread)?;
+    let objects = first.any(|item| item.is_ok_and(|item| is_object(&item)));
+    if !objects {
+        return Ok((Arg::Json(json::from_python(value)?), 0));
+    }
+    let (mut items, mut links) = (Vec::new(), 0);
+    for item in value.try_iter().map_err(unread)? {
+        let (arg, inner) = argument(&item.map_err(unread)?)?;
+        items.push(arg);
+        links = links.max(inner);
+    }
+    // A pair of a domain and a metric is a space. The parameter that takes it checks it.
+    let pair = match items.as_slice() {
+        [Arg::Made(Constructed::Domain(domain)), Arg::Made(Constructed::Metric(metric))] => {
+            Some(Arg::Pair(domain.clone(), metric.clone()))
+        }
+        _ => None,
+    };
+    Ok((pair.unwrap_or(Arg::List(items)), links))
+}
+fn is_object(item: &Bound<'_, PyAny>) -> bool {
+    item.is_instance_of::<Measurement>()
+        || item.is_instance_of::<Transformation>()
+        || item.is_instance_of::<Domain>()
+        || item.is_instance_of::<Metric>()
+        || item.is_instance_of::<Measure>()
+        || item.is_instance_of::<Function>()
+}

@@ -1,0 +1,46 @@
+//! Errors as Python exceptions.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use opendp_core::{Error, Result};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+use crate::forked;
+
+/// Convert an error to an exception of the class for its kind.
+pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
+    static OF: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let made = OF
+        .import(py, "opendp_rs._errors", "of")
+        .and_then(|of| of.call1((error.kind(), error.to_string())));
+    match made {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(other) => other,
+    }
+}
+
+/// Results whose errors become exceptions.
+pub(crate) trait OrRaise<T> {
+    /// Convert the error to an exception.
+    fn or_raise(self, py: Python<'_>) -> PyResult<T>;
+}
+impl<T> OrRaise<T> for Result<T> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| exception(py, &error))
+    }
+}
+
+/// Run without the lock of the interpreter, once. A panic becomes an error. A child process has
+/// threads of its own.
+pub(crate) fn detached<T: Send>(
+    py: Python<'_>,
+    run: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    let result = py.detach(|| catch_unwind(AssertUnwindSafe(|| forked::run(run))));
+    result.unwrap_or_else(|_| Err(panicked())).or_raise(py)
+}
+#[cold]
+pub(crate) fn panicked() -> Error {
+    Error::FailedFunction("the library stopped in the middle of a call; please report this".into())
+}

@@ -1,0 +1,36 @@
+//! Python objects as values, for functions that a user writes.
+
+use std::sync::Arc;
+
+use opendp_core::erased::AnyValue;
+use opendp_core::{Codec, Error, Result, carrier, named};
+use pyo3::prelude::*;
+use serde_json::{Value as Json, json};
+
+/// A Python object that passes through the library unchanged.
+#[derive(Clone, Default)]
+pub(crate) struct Extrinsic(Option<Arc<Py<PyAny>>>);
+impl Extrinsic {
+    /// Hold a Python object, as an erased value.
+    pub(crate) fn value(object: &Bound<'_, PyAny>) -> AnyValue {
+        AnyValue::new(Extrinsic(Some(Arc::new(object.clone().unbind()))))
+    }
+    /// Return the object.
+    pub(crate) fn get<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        match &self.0 {
+            Some(object) => object.bind(py).clone(),
+            None => py.None().into_bound(py),
+        }
+    }
+}
+/// An object is written as its type, and cannot be read.
+impl Codec for Extrinsic {
+    fn to_json(&self) -> Json {
+        json!({"extrinsic": "Python object"})
+    }
+    fn from_json(_: &Json) -> Result<Self> {
+        Err(Error::FailedCast("a Python object cannot be read from JSON".into()))
+    }
+}
+named!(Extrinsic as "ExtrinsicObject");
+carrier!(Extrinsic);

@@ -1,0 +1,155 @@
+//! Conversations: sessions whose questions are measurements, and queryables.
+
+use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
+use opendp_core::{
+    AbsoluteDistance, AtomDomain, Codec, Error, Queryable, Result, Session, Space, Transformation,
+};
+use pyo3::prelude::*;
+
+use crate::errors::{OrRaise, detached};
+use crate::objects::{Measurement, Transformation as PyTransformation};
+use crate::values::{self, Cell};
+use crate::{extrinsic::Extrinsic, json};
+
+/// A session on an erased space.
+pub(crate) type AnySession = Session<AnyDomain, AnyMetric, AnyMeasure>;
+/// A question of the sparse vector technique.
+type Sparse<T, Q> = Transformation<AnyDomain, AnyMetric, AtomDomain<T>, AbsoluteDistance<Q>>;
+
+/// A conversation about one data set, in which each question is a measurement.
+#[pyclass(frozen, module = "opendp_rs")]
+pub(crate) struct OdometerQueryable {
+    session: AnySession,
+    /// Where the distances of data sets come from.
+    space: Option<Space<AnyDomain, AnyMetric>>,
+}
+impl OdometerQueryable {
+    pub(crate) fn new(session: AnySession, space: Option<Space<AnyDomain, AnyMetric>>) -> Self {
+        OdometerQueryable { session, space }
+    }
+}
+#[pymethods]
+impl OdometerQueryable {
+    /// Ask a question: charge the loss of the measurement, and then release its answer.
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        query: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Ok(question) = query.cast::<Measurement>() else {
+            return Err(crate::errors::exception(py, &not_a("measurement")));
+        };
+        let (session, question) = (self.session.clone(), question.get().made.clone());
+        let answer = detached(py, move || session.ask_erased(&question))?;
+        values::to_python(py, &answer)
+    }
+    /// Ask a question.
+    fn invoke<'py>(
+        &self,
+        py: Python<'py>,
+        query: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.__call__(py, query)
+    }
+    /// Bound the loss of all questions so far between data sets at a distance.
+    fn privacy_loss<'py>(
+        &self,
+        py: Python<'py>,
+        d_in: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let d_in = json::from_python(d_in).or_raise(py)?;
+        let Some(space) = &self.space else {
+            let error = Error::NotImplemented(
+                "this conversation has a loss fixed beforehand: ask the map of its measurement"
+                    .into(),
+            );
+            return Err(crate::errors::exception(py, &error));
+        };
+        let d_in = space.metric().decode(&d_in).or_raise(py)?;
+        let session = self.session.clone();
+        let loss = detached(py, move || session.loss(&d_in))?;
+        json::distance(py, &loss.to_json())
+    }
+    /// Return the remaining budget, rounded down.
+    fn remaining_budget<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let session = self.session.clone();
+        let left = detached(py, move || session.left())?;
+        json::distance(py, &left.to_json())
+    }
+    fn __repr__(&self) -> &'static str {
+        "OdometerQueryable"
+    }
+}
+/// A conversation whose loss is fixed beforehand.
+#[pyclass(frozen, name = "Queryable", module = "opendp_rs")]
+pub(crate) struct PyQueryable {
+    inner: AnyValue,
+}
+#[pymethods]
+impl PyQueryable {
+    /// Ask a question.
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        query: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let answer = ask(py, &self.inner, query)?;
+        values::to_python(py, &answer)
+    }
+    /// Ask a question.
+    fn eval<'py>(&self, py: Python<'py>, query: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.__call__(py, query)
+    }
+    fn __repr__(&self) -> String {
+        self.inner.inner_type().to_string()
+    }
+}
+pub(crate) fn session<'py>(py: Python<'py>, session: AnySession) -> PyResult<Bound<'py, PyAny>> {
+    Ok(Bound::new(py, OdometerQueryable::new(session, None))?.into_any())
+}
+pub(crate) fn queryable<'py>(py: Python<'py>, value: &AnyValue) -> PyResult<Bound<'py, PyAny>> {
+    Ok(Bound::new(py, PyQueryable { inner: value.clone() })?.into_any())
+}
+#[cold]
+fn not_a(expected: &str) -> Error {
+    Error::argument("query", format!("expected a {expected}"))
+}
+
+/// Ask a queryable whose type is known only at run time.
+fn ask(py: Python<'_>, inner: &AnyValue, query: &Bound<'_, PyAny>) -> PyResult<AnyValue> {
+    if let Ok(own) = inner.downcast_ref::<Queryable<AnyValue, AnyValue>>() {
+        let (own, query) = (own.clone(), Extrinsic::value(query));
+        return detached(py, move || own.ask(&query));
+    }
+    macro_rules! keys {
+        ($($k:ident)*) => {$(
+            if let Ok(table) = inner.downcast_ref::<Queryable<$k, f64>>() {
+                let expected = || not_a(concat!("key of type ", stringify!($k)));
+                let key = <$k>::from_python(query).ok_or_else(expected).or_raise(py)?;
+                let table = table.clone();
+                return detached(py, move || table.ask(&key).map(AnyValue::new));
+            }
+        )*};
+    }
+    keys!(String bool i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+    macro_rules! sparse {
+        ($($t:ident: $($q:ident)*;)*) => {$($(
+            if let Ok(sparse) = inner.downcast_ref::<Queryable<Sparse<$t, $q>, bool>>() {
+                let Ok(question) = query.cast::<PyTransformation>() else {
+                    return Err(crate::errors::exception(py, &not_a("transformation")));
+                };
+                let (sparse, question) = (sparse.clone(), question.get().made.clone());
+                return detached(py, move || {
+                    let question: Sparse<$t, $q> = question.typed()?;
+                    sparse.ask(&question).map(AnyValue::new)
+                });
+            }
+        )*)*};
+    }
+    sparse! {
+        i32: i32 f64; i64: i64 f64; u32: u32 f64; u64: u64 f64; usize: usize f64; f32: f32 f64; f64: f64;
+    }
+    let unknown: Result<AnyValue> =
+        Err(Error::NotImplemented(format!("a {} cannot be asked from Python", inner.inner_type())));
+    unknown.or_raise(py)
+}

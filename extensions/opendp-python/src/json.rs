@@ -1,0 +1,173 @@
+//! Python values as JSON, and back.
+
+use opendp_core::{Error, Result, TypeName};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use serde_json::{Map, Number, Value as Json};
+
+/// The deepest nesting of a Python value.
+const MAX_DEPTH: usize = 64;
+
+/// Convert a Python value to JSON. Its errors name types, and show no value.
+pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> Result<Json> {
+    convert(value, 0)
+}
+fn convert(value: &Bound<'_, PyAny>, depth: usize) -> Result<Json> {
+    if MAX_DEPTH < depth {
+        return Err(Error::FailedCast(format!("nested more than {MAX_DEPTH} levels deep")));
+    }
+    if value.is_none() {
+        return Ok(Json::Null);
+    }
+    if let Ok(flag) = value.cast::<PyBool>() {
+        return Ok(Json::Bool(flag.is_true()));
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(Json::String(text.to_str().map_err(|_| unknown(value))?.to_owned()));
+    }
+    if let Ok(number) = value.cast::<PyFloat>() {
+        return Ok(float(number.value()));
+    }
+    if value.is_instance_of::<PyInt>() {
+        return integer(value);
+    }
+    if let Ok(dict) = value.cast::<PyDict>() {
+        return object(dict, depth);
+    }
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        return array(value, depth);
+    }
+    // Arrays and scalars of numpy, columns, and other iterables.
+    for method in ["tolist", "to_list", "to_pylist"] {
+        if let Ok(list) = value.call_method0(method) {
+            return convert(&list, depth + 1);
+        }
+    }
+    array(value, depth)
+}
+fn array(value: &Bound<'_, PyAny>, depth: usize) -> Result<Json> {
+    let items = value.try_iter().map_err(|_| unknown(value))?;
+    items.map(|item| convert(&item.map_err(|_| unknown(value))?, depth + 1)).collect()
+}
+/// An object if all keys are strings, and otherwise an array of pairs.
+fn object(dict: &Bound<'_, PyDict>, depth: usize) -> Result<Json> {
+    let mut pairs = Vec::with_capacity(dict.len());
+    for (key, value) in dict.iter() {
+        pairs.push((convert(&key, depth + 1)?, convert(&value, depth + 1)?));
+    }
+    if pairs.iter().all(|(key, _)| key.is_string()) {
+        let pairs = pairs.into_iter().filter_map(|(key, value)| match key {
+            Json::String(key) => Some((key, value)),
+            _ => None,
+        });
+        return Ok(Json::Object(pairs.collect::<Map<_, _>>()));
+    }
+    Ok(pairs.into_iter().map(|(key, value)| Json::Array(vec![key, value])).collect())
+}
+/// The shortest text that reads back as the same float. It has a point or an exponent.
+pub(crate) fn float(value: f64) -> Json {
+    if value.is_nan() {
+        return "NaN".into();
+    }
+    if value.is_infinite() {
+        return if 0.0 < value { "Infinity" } else { "-Infinity" }.into();
+    }
+    format!("{value:?}").parse::<Number>().map_or(Json::Null, Json::Number)
+}
+fn integer(value: &Bound<'_, PyAny>) -> Result<Json> {
+    // A subclass may print itself otherwise, so its value is taken.
+    if let Ok(number) = value.extract::<i64>() {
+        return Ok(number.into());
+    }
+    let text = value.py().get_type::<PyInt>().call_method1("__repr__", (value,));
+    let number = text.ok().and_then(|text| text.extract::<String>().ok()?.parse().ok());
+    number.map(Json::Number).ok_or_else(|| unknown(value))
+}
+#[cold]
+fn unknown(value: &Bound<'_, PyAny>) -> Error {
+    let name = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+    Error::FailedCast(format!(
+        "expected a number, text, a list, a dictionary or an object of this library, found a value \
+         of the Python type {name}"
+    ))
+}
+
+/// Convert JSON to a Python value. If the type is known, it decides whether an array of pairs is a
+/// map or a list, whether an array is a tuple or a list, and whether a text is a number that is not
+/// finite.
+pub(crate) fn to_python<'py>(
+    py: Python<'py>,
+    json: &Json,
+    type_name: Option<&TypeName>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let head = type_name.map_or("", TypeName::head);
+    let args = type_name.map_or(&[][..], TypeName::args);
+    let tuple = type_name.is_some() && head.is_empty();
+    Ok(match json {
+        Json::Null => py.None().into_bound(py),
+        Json::Bool(flag) => flag.into_pyobject(py)?.to_owned().into_any(),
+        Json::Number(number) => self::number(py, number)?,
+        Json::String(text) => match (head, text.as_str()) {
+            ("String", text) => PyString::new(py, text).into_any(),
+            ("Option", _) => return to_python(py, json, args.first()),
+            ("f64" | "f32", "NaN") => PyFloat::new(py, f64::NAN).into_any(),
+            ("f64" | "f32", "Infinity") => PyFloat::new(py, f64::INFINITY).into_any(),
+            ("f64" | "f32", "-Infinity") => PyFloat::new(py, f64::NEG_INFINITY).into_any(),
+            (_, text) => PyString::new(py, text).into_any(),
+        },
+        Json::Array(items) if head == "HashMap" => {
+            let dict = PyDict::new(py);
+            for item in items {
+                if let Some([key, value]) = item.as_array().map(Vec::as_slice) {
+                    let key = to_python(py, key, args.first())?;
+                    dict.set_item(key, to_python(py, value, args.get(1))?)?;
+                }
+            }
+            dict.into_any()
+        }
+        Json::Array(_) if head == "Option" => return to_python(py, json, args.first()),
+        Json::Array(items) => {
+            let of = |i: usize| if tuple { args.get(i) } else { args.first() };
+            let items: Vec<_> = items
+                .iter()
+                .enumerate()
+                .map(|(i, item)| to_python(py, item, of(i)))
+                .collect::<PyResult<_>>()?;
+            if tuple {
+                PyTuple::new(py, items)?.into_any()
+            } else {
+                PyList::new(py, items)?.into_any()
+            }
+        }
+        Json::Object(_) if head == "Option" => return to_python(py, json, args.first()),
+        Json::Object(object) => {
+            let of = args.get(1).filter(|_| head == "HashMap");
+            let dict = PyDict::new(py);
+            for (key, value) in object {
+                dict.set_item(key, to_python(py, value, of)?)?;
+            }
+            dict.into_any()
+        }
+    })
+}
+/// Convert a distance: a number, or a tuple of its parts.
+pub(crate) fn distance<'py>(py: Python<'py>, json: &Json) -> PyResult<Bound<'py, PyAny>> {
+    match json {
+        Json::Array(items) => {
+            let items = items.iter().map(|item| distance(py, item));
+            Ok(PyTuple::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any())
+        }
+        other => to_python(py, other, Some(&TypeName::plain("f64"))),
+    }
+}
+fn number<'py>(py: Python<'py>, number: &Number) -> PyResult<Bound<'py, PyAny>> {
+    let text = number.as_str();
+    if text.contains(['.', 'e', 'E']) {
+        let value: f64 = text.parse().unwrap_or(f64::NAN);
+        return Ok(PyFloat::new(py, value).into_any());
+    }
+    match text.parse::<i64>() {
+        Ok(value) => Ok(value.into_pyobject(py)?.into_any()),
+        Err(_) => py.get_type::<PyInt>().call1((text,)),
+    }
+}

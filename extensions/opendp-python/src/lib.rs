@@ -1,0 +1,93 @@
+//! Every registered constructor in Python: the package `opendp_rs`.
+//!
+//! The binding has no code for any constructor. [`Registry`] lists the constructors and their
+//! parameters, from which the package makes Python functions, and resolves each call.
+#![forbid(unsafe_code)]
+
+mod accuracy;
+mod arguments;
+mod callbacks;
+mod columns;
+mod errors;
+mod extrinsic;
+mod forked;
+mod interactive;
+mod json;
+mod listing;
+mod objects;
+mod profile;
+mod search;
+mod values;
+
+use opendp_core::TypeName;
+use opendp_registry::{Document, Registry};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+// The catalogues, whose constructors are found only if code names the crates.
+#[cfg(feature = "example")]
+use custom_mechanism as _;
+use opendp_analysis as _;
+use opendp_measurements as _;
+use opendp_transformations as _;
+
+use errors::{OrRaise, detached};
+
+/// Call a constructor by its name, with arguments by their names.
+#[pyfunction]
+fn make(py: Python<'_>, name: &str, given: &Bound<'_, PyDict>) -> PyResult<Py<PyAny>> {
+    let arguments::Given { args, links } = arguments::read(given).or_raise(py)?;
+    let input = given.get_item("input")?;
+    let scores = input.is_some_and(|input| {
+        input.cast::<objects::PySpace>().is_ok_and(|space| space.get().losses())
+    });
+    let registry = Registry::global();
+    let (made, output) = detached(py, || {
+        if scores {
+            registry.check_losses(name, &args)?;
+        }
+        let entry = registry.resolve(name, &args)?;
+        Ok((entry.construct(&args)?, entry.output().clone()))
+    })?;
+    objects::to_python(py, made, &output, links, registry.makes_losses(name))
+}
+/// The links of a loaded object. Its document has a limit of its own, and its number of links is
+/// not known here: this number lets one or two loaded objects become part of another, not many.
+const LOADED_LINKS: usize = 100;
+
+/// Build what a document describes: a pipeline in JSON, of this library or of OpenDP 0.16.
+#[pyfunction]
+fn load(py: Python<'_>, text: &str) -> PyResult<Py<PyAny>> {
+    let made = detached(py, || Document::parse(text)?.build(Registry::global()))?;
+    objects::to_python(py, made, &TypeName::plain("Function"), LOADED_LINKS, false)
+}
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::{
+        accuracy::{
+            accuracy_to_discrete_gaussian_scale, accuracy_to_discrete_laplacian_scale,
+            accuracy_to_gaussian_scale, accuracy_to_laplacian_scale,
+            discrete_gaussian_scale_to_accuracy, discrete_laplacian_scale_to_accuracy,
+            gaussian_scale_to_accuracy, laplacian_scale_to_accuracy,
+        },
+        callbacks::{Callback, function, privacy_map, stability_map},
+        interactive::{OdometerQueryable, PyQueryable},
+        listing::{describe, names},
+        load, make,
+        objects::chain::then,
+        objects::{
+            Domain, Function, Measure, Measurement, Metric, Odometer, PySpace, Transformation,
+        },
+        profile::Profile,
+        search::{bounds_float, bounds_int, search_float, search_int},
+    };
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::forked::remember();
+        Ok(())
+    }
+}

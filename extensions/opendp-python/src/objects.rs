@@ -1,0 +1,128 @@
+//! Domains, metrics, measures, spaces, transformations, measurements, functions and odometers.
+
+pub(crate) mod chain;
+mod describe;
+mod run;
+
+use opendp_core::erased::{
+    AnyDomain, AnyFunction, AnyMeasure, AnyMeasurement, AnyMetric, AnyOdometer, AnyTransformation,
+    AnyValue,
+};
+use opendp_core::{Arg, Constructed, Named, TypeName};
+use pyo3::prelude::*;
+
+macro_rules! classes {
+    ($($(#[$doc:meta])* $class:ident $any:ident;)*) => {$(
+        $(#[$doc])*
+        #[pyclass(frozen, module = "opendp_rs")]
+        pub(crate) struct $class {
+            pub(crate) made: $any,
+        }
+        impl $class {
+            /// A description does not count as a constructor.
+            pub(crate) fn links(&self) -> usize {
+                0
+            }
+        }
+    )*};
+}
+classes! {
+    /// A set of values.
+    Domain AnyDomain;
+    /// A distance of two members of a domain.
+    Metric AnyMetric;
+    /// A distance of the distributions of two releases.
+    Measure AnyMeasure;
+}
+/// A stable function from a data set to an aggregate or another data set.
+#[pyclass(frozen, module = "opendp_rs")]
+pub(crate) struct Transformation {
+    pub(crate) made: AnyTransformation,
+    links: usize,
+    /// Whether the members of the output are scores, and the lowest score is best.
+    losses: bool,
+}
+impl Transformation {
+    /// The number of constructors on the longest path through it.
+    pub(crate) fn links(&self) -> usize {
+        self.links
+    }
+}
+macro_rules! linked {
+    ($($(#[$doc:meta])* $class:ident $any:ident;)*) => {$(
+        $(#[$doc])*
+        #[pyclass(frozen, module = "opendp_rs")]
+        pub(crate) struct $class {
+            pub(crate) made: $any,
+            links: usize,
+        }
+        impl $class {
+            /// The number of constructors on the longest path through it.
+            pub(crate) fn links(&self) -> usize {
+                self.links
+            }
+        }
+    )*};
+}
+linked! {
+    /// A private function from a data set to a release.
+    Measurement AnyMeasurement;
+    /// A conversation without a bound on its loss, which reports the loss so far.
+    Odometer AnyOdometer;
+}
+/// A function of a release: post-processing.
+#[pyclass(frozen, module = "opendp_rs")]
+pub(crate) struct Function {
+    pub(crate) made: AnyFunction,
+    links: usize,
+    /// The type of the input.
+    input: TypeName,
+}
+impl Function {
+    pub(crate) fn new(made: AnyFunction, links: usize, input: TypeName) -> Self {
+        Function { made, links, input }
+    }
+    /// The number of constructors on the longest path through it.
+    pub(crate) fn links(&self) -> usize {
+        self.links
+    }
+}
+
+/// A domain and a metric.
+#[pyclass(frozen, name = "Space", module = "opendp_rs")]
+pub(crate) struct PySpace {
+    pub(crate) arg: Arg,
+    /// Whether the members are scores, and the lowest score is best.
+    losses: bool,
+}
+
+/// Return an object that a constructor made, whose type has this name.
+pub(crate) fn to_python(
+    py: Python<'_>,
+    made: Constructed,
+    output: &TypeName,
+    links: usize,
+    losses: bool,
+) -> PyResult<Py<PyAny>> {
+    Ok(match made {
+        Constructed::Domain(made) => Py::new(py, Domain { made })?.into_any(),
+        Constructed::Metric(made) => Py::new(py, Metric { made })?.into_any(),
+        Constructed::Measure(made) => Py::new(py, Measure { made })?.into_any(),
+        Constructed::Transformation(made) => {
+            Py::new(py, Transformation { made, links, losses })?.into_any()
+        }
+        Constructed::Measurement(made) => Py::new(py, Measurement { made, links })?.into_any(),
+        Constructed::Function(made) => {
+            let input = output.args().first().cloned().unwrap_or_else(AnyValue::type_name);
+            Py::new(py, Function::new(made, links, input))?.into_any()
+        }
+        Constructed::Odometer(made) => Py::new(py, Odometer { made, links })?.into_any(),
+        other => {
+            let error = opendp_core::Error::NotImplemented(format!(
+                "{} is not known in Python",
+                other.kind().with_article()
+            ));
+            return Err(crate::errors::exception(py, &error));
+        }
+    })
+}

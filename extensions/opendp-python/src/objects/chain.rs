@@ -1,0 +1,87 @@
+//! Chains.
+
+use opendp_core::Space;
+use opendp_core::erased::{AnyDomain, AnyMetric};
+use pyo3::prelude::*;
+
+use super::{Domain, Function, Measurement, Metric, Odometer, PySpace, Transformation};
+use crate::arguments::check_links;
+use crate::errors::OrRaise;
+
+macro_rules! inputs {
+    ($($class:ident)*) => {$(
+        #[pymethods]
+        impl $class {
+            /// The domain of the input.
+            #[getter]
+            fn input_domain(&self) -> Domain {
+                Domain { made: self.made.input().domain().clone() }
+            }
+            /// The metric of the input.
+            #[getter]
+            fn input_metric(&self) -> Metric {
+                Metric { made: self.made.input().metric().clone() }
+            }
+            /// The space of the input.
+            #[getter]
+            fn input_space(&self) -> PySpace {
+                let space: &Space<AnyDomain, AnyMetric> = self.made.input();
+                PySpace::of(space, false)
+            }
+            /// The name of the type of the input.
+            #[getter]
+            fn input_carrier_type(&self) -> String {
+                self.made.input().domain().carrier().to_string()
+            }
+        }
+    )*};
+}
+inputs!(Transformation Measurement Odometer);
+
+macro_rules! shifts {
+    ($($class:ident)*) => {$(
+        #[pymethods]
+        impl $class {
+            fn __rshift__<'py>(
+                this: &Bound<'py, Self>,
+                next: &Bound<'py, PyAny>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                let chain = this.py().import("opendp_rs._partial")?.getattr("chain")?;
+                chain.call1((this, next))
+            }
+        }
+    )*};
+}
+shifts!(Transformation Measurement);
+
+/// Append an object to a transformation or a measurement. `None` means that it cannot follow.
+#[pyfunction]
+pub(crate) fn then(
+    py: Python<'_>,
+    first: &Bound<'_, PyAny>,
+    next: &Bound<'_, PyAny>,
+) -> PyResult<Option<Py<PyAny>>> {
+    if let (Ok(first), Ok(next)) = (first.cast::<Transformation>(), next.cast::<Transformation>()) {
+        let (first, next) = (first.get(), next.get());
+        let links = check_links(first.links + next.links).or_raise(py)?;
+        let made = first.made.then(|_| Ok(next.made.clone())).or_raise(py)?;
+        let chained = Transformation { made, links, losses: next.losses };
+        return Ok(Some(Py::new(py, chained)?.into_any()));
+    }
+    let made = if let (Ok(first), Ok(next)) =
+        (first.cast::<Transformation>(), next.cast::<Measurement>())
+    {
+        let (first, next) = (first.get(), next.get());
+        let made = first.made.then(|_| Ok(next.made.clone()));
+        made.map(|made| (made, first.links + next.links))
+    } else if let (Ok(first), Ok(next)) = (first.cast::<Measurement>(), next.cast::<Function>()) {
+        let (first, next) = (first.get(), next.get());
+        let made = first.made.then(|| Ok(next.made.clone()));
+        made.map(|made| (made, first.links + next.links))
+    } else {
+        return Ok(None);
+    };
+    let (made, links) = made.or_raise(py)?;
+    let links = check_links(links).or_raise(py)?;
+    Ok(Some(Py::new(py, Measurement { made, links })?.into_any()))
+}

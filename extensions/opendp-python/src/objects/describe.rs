@@ -1,0 +1,157 @@
+//! What objects say about themselves.
+
+use opendp_core::erased::{AnyDomain, AnyMetric};
+use opendp_core::{Arg, Domain as _, Measure as _, Metric as _, Space};
+use opendp_registry::Registry;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use serde_json::{Value as Json, json};
+
+use super::{Domain, Measure, Metric, PySpace};
+use crate::values;
+
+macro_rules! described {
+    ($($class:ident { $($more:tt)* })*) => {$(
+        #[pymethods]
+        impl $class {
+            /// The name of the type.
+            #[getter]
+            fn r#type(&self) -> String {
+                self.made.inner_type().to_string()
+            }
+            /// The description as JSON: a call that makes the object.
+            fn to_json(&self) -> String {
+                self.made.to_json().to_string()
+            }
+            fn __repr__(&self) -> String {
+                self.call()
+            }
+            fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+                other.cast::<$class>().is_ok_and(|other| other.get().made == self.made)
+            }
+            fn __hash__(&self) -> u64 {
+                use std::hash::{DefaultHasher, Hash, Hasher};
+                let mut hasher = DefaultHasher::new();
+                self.made.to_json().to_string().hash(&mut hasher);
+                hasher.finish()
+            }
+            $($more)*
+        }
+        impl $class {
+            /// Write the call that makes the object.
+            pub(super) fn call(&self) -> String {
+                call_of(&self.made.to_json())
+            }
+        }
+    )*};
+}
+described! {
+    Domain {
+        /// The name of the type of its members.
+        #[getter]
+        fn carrier_type(&self) -> String {
+            self.made.carrier().to_string()
+        }
+        /// The number of records of each member, if it is known.
+        #[getter]
+        fn size(&self) -> Option<usize> {
+            self.made.records()
+        }
+        /// Whether a value is a member.
+        fn member(&self, value: &Bound<'_, PyAny>) -> bool {
+            values::of_domain(value, &self.made).is_ok_and(|value| self.made.member(&value))
+        }
+    }
+    Metric {}
+    Measure {}
+}
+
+#[pymethods]
+impl PySpace {
+    #[new]
+    fn new(domain: &Bound<'_, Domain>, metric: &Bound<'_, Metric>) -> Self {
+        let arg = Arg::Pair(domain.get().made.clone(), metric.get().made.clone());
+        PySpace { arg, losses: false }
+    }
+    /// The domain.
+    #[getter]
+    fn domain(&self, py: Python<'_>) -> PyResult<Py<Domain>> {
+        Ok(self.parts(py)?.0)
+    }
+    /// The metric.
+    #[getter]
+    fn metric(&self, py: Python<'_>) -> PyResult<Py<Metric>> {
+        Ok(self.parts(py)?.1)
+    }
+    /// Whether the members are scores, and the lowest score is best.
+    #[getter]
+    pub(crate) fn losses(&self) -> bool {
+        self.losses
+    }
+    fn __len__(&self) -> usize {
+        2
+    }
+    fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyAny>> {
+        self.pair(py)?.as_any().get_item(index)
+    }
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.pair(py)?.try_iter()?.into_any())
+    }
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let (domain, metric) = self.parts(py)?;
+        Ok(format!("({}, {})", domain.get().call(), metric.get().call()))
+    }
+    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Ok(other) = other.cast::<PySpace>() else { return Ok(false) };
+        let ((a, b), (c, d)) = (self.parts(py)?, other.get().parts(py)?);
+        Ok(a.get().made == c.get().made && b.get().made == d.get().made)
+    }
+}
+impl PySpace {
+    pub(super) fn of(space: &Space<AnyDomain, AnyMetric>, losses: bool) -> Self {
+        PySpace { arg: Arg::Space(space.clone()), losses }
+    }
+    fn pair<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let (domain, metric) = self.parts(py)?;
+        PyTuple::new(py, [domain.into_any(), metric.into_any()])
+    }
+    fn parts(&self, py: Python<'_>) -> PyResult<(Py<Domain>, Py<Metric>)> {
+        let (domain, metric) = match &self.arg {
+            Arg::Space(space) => (space.domain().clone(), space.metric().clone()),
+            Arg::Pair(domain, metric) => (domain.clone(), metric.clone()),
+            _ => {
+                let error = opendp_core::Error::FailedCast("not a space".into());
+                return Err(crate::errors::exception(py, &error));
+            }
+        };
+        Ok((Py::new(py, Domain { made: domain })?, Py::new(py, Metric { made: metric })?))
+    }
+}
+
+/// Write a description as a call: `vector_domain(atom_domain(T="i32"), size=10)`.
+fn call_of(json: &Json) -> String {
+    let registered = |name: &str| Registry::global().signatures(name).is_ok();
+    match json {
+        Json::String(name) if registered(name) => format!("{name}()"),
+        Json::Object(object) if object.len() == 1 => {
+            let (name, args) = match object.iter().next() {
+                Some((name, Json::Object(args))) => (name, args),
+                _ => return json.to_string(),
+            };
+            let args = args.iter().map(|(key, value)| match value {
+                // Documents write an inner description under the name of its function.
+                Json::Object(_) if registered(key) => call_of(&json!({ key.as_str(): value })),
+                Json::Object(_) | Json::String(_) => format!("{key}={}", call_of(value)),
+                Json::Array(items) => {
+                    let items: Vec<String> = items.iter().map(call_of).collect();
+                    format!("{key}=({})", items.join(", "))
+                }
+                Json::Bool(true) => format!("{key}=True"),
+                Json::Bool(false) => format!("{key}=False"),
+                other => format!("{key}={other}"),
+            });
+            format!("{name}({})", args.collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,211 @@
+//! Releases, maps and checks.
+
+use opendp_core::erased::{AnyDomain, AnyFunction, AnyMetric, AnyValue};
+use opendp_core::{Codec, Constructed, Domain as _, PrivacyProfile, Space};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString};
+
+use super::{Domain, Function, Measure, Measurement, Metric, Odometer, PySpace, Transformation};
+use crate::errors::{OrRaise, detached, exception};
+use crate::interactive::OdometerQueryable;
+use crate::profile::Profile;
+use crate::{columns, json, values};
+
+/// Run a function once on a value from Python.
+fn run(arg: &Bound<'_, PyAny>, domain: &AnyDomain, function: &AnyFunction) -> PyResult<AnyValue> {
+    let py = arg.py();
+    let arg = &column(arg, domain)?;
+    if is_array(arg)
+        && let Some(result) = columns::run(arg, function, domain)
+    {
+        return result;
+    }
+    let value = values::of_domain(arg, domain).or_raise(py)?;
+    detached(py, || {
+        if !domain.member(&value) {
+            return Err(values::outside(domain));
+        }
+        function.eval(&value)
+    })
+}
+/// Convert a column of another library, or anything with a buffer, to an array or a list.
+fn column<'py>(arg: &Bound<'py, PyAny>, domain: &AnyDomain) -> PyResult<Bound<'py, PyAny>> {
+    let plain = arg.is_instance_of::<PyFloat>()
+        || arg.is_instance_of::<PyInt>()
+        || arg.is_instance_of::<PyList>()
+        || arg.is_instance_of::<PyString>()
+        || arg.is_instance_of::<PyDict>();
+    if plain || is_array(arg) || domain.carrier().head() != "Vec" {
+        return Ok(arg.clone());
+    }
+    let as_array = arg.py().import("opendp_rs._columns")?.getattr("as_array")?;
+    // Another library's exception may show data.
+    as_array.call1((arg,)).map_err(|_| exception(arg.py(), &values::outside(domain)))
+}
+/// Whether a value is an array of numpy. Asking so does not load numpy.
+fn is_array(arg: &Bound<'_, PyAny>) -> bool {
+    arg.get_type().name().is_ok_and(|name| name.to_string_lossy() == "ndarray")
+        && arg.get_type().module().is_ok_and(|module| module.to_string_lossy() == "numpy")
+}
+
+#[pymethods]
+impl Transformation {
+    /// Run on data.
+    fn __call__<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let value = run(arg, self.made.input().domain(), self.made.function())?;
+        values::to_python(arg.py(), &value)
+    }
+    /// Run on data.
+    fn invoke<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.__call__(arg)
+    }
+    /// Bound the distance of outputs, given the distance of inputs.
+    fn map<'py>(&self, d_in: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = d_in.py();
+        let d_in = json::from_python(d_in).or_raise(py)?;
+        let made = Constructed::from(self.made.clone());
+        let d_out = detached(py, move || made.map(&d_in))?;
+        json::distance(py, &d_out)
+    }
+    /// Whether the map meets a bound.
+    fn check(&self, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -> PyResult<bool> {
+        check(Constructed::from(self.made.clone()), d_in, d_out)
+    }
+    /// The function alone.
+    #[getter]
+    fn function(&self) -> Function {
+        Function::new(
+            self.made.function().clone(),
+            self.links,
+            self.made.input().domain().carrier(),
+        )
+    }
+    /// The domain of the output.
+    #[getter]
+    fn output_domain(&self) -> Domain {
+        Domain { made: self.made.output().domain().clone() }
+    }
+    /// The metric of the output.
+    #[getter]
+    fn output_metric(&self) -> Metric {
+        Metric { made: self.made.output().metric().clone() }
+    }
+    /// The space of the output.
+    #[getter]
+    fn output_space(&self) -> PySpace {
+        PySpace::of(self.made.output(), self.losses)
+    }
+    fn __repr__(&self) -> String {
+        let (input, output) = (self.made.input(), self.made.output());
+        format!("Transformation({} -> {})", shown(input), shown(output))
+    }
+}
+#[pymethods]
+impl Measurement {
+    /// Release: run once on data.
+    fn __call__<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let value = run(arg, self.made.input().domain(), self.made.function())?;
+        values::to_python(arg.py(), &value)
+    }
+    /// Release: run once on data.
+    fn invoke<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.__call__(arg)
+    }
+    /// Bound the privacy loss, given the distance of data sets.
+    fn map<'py>(&self, d_in: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = d_in.py();
+        let d_in = json::from_python(d_in).or_raise(py)?;
+        let made = self.made.clone();
+        let d_out = detached(py, move || {
+            let d_in = made.input().metric().decode(&d_in).map_err(|error| error.at("d_in"))?;
+            made.map(&d_in)
+        })?;
+        match d_out.downcast_ref::<PrivacyProfile>() {
+            Ok(profile) => Ok(Bound::new(py, Profile::new(profile.clone()))?.into_any()),
+            Err(_) => json::distance(py, &d_out.to_json()),
+        }
+    }
+    /// Whether the map meets a bound.
+    fn check(&self, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -> PyResult<bool> {
+        check(Constructed::from(self.made.clone()), d_in, d_out)
+    }
+    /// Bound the error of each number of a release, except with probability `alpha`.
+    fn accuracy(&self, py: Python<'_>, alpha: f64) -> PyResult<Vec<Option<f64>>> {
+        self.made.accuracy(alpha).or_raise(py)
+    }
+    /// The function alone.
+    #[getter]
+    fn function(&self) -> Function {
+        Function::new(
+            self.made.function().clone(),
+            self.links,
+            self.made.input().domain().carrier(),
+        )
+    }
+    /// The privacy measure.
+    #[getter]
+    fn output_measure(&self) -> Measure {
+        Measure { made: self.made.measure().clone() }
+    }
+    fn __repr__(&self) -> String {
+        format!("Measurement({} -> {})", shown(self.made.input()), measure(self.made.measure()))
+    }
+}
+#[pymethods]
+impl Function {
+    /// Run on a value.
+    fn __call__<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = arg.py();
+        let value = values::of_type(arg, &self.input).or_raise(py)?;
+        let value = detached(py, || self.made.eval(&value))?;
+        values::to_python(py, &value)
+    }
+    fn __repr__(&self) -> &'static str {
+        "Function"
+    }
+}
+#[pymethods]
+impl Odometer {
+    /// Open a conversation about data.
+    fn __call__(&self, arg: &Bound<'_, PyAny>) -> PyResult<OdometerQueryable> {
+        let py = arg.py();
+        let domain = self.made.input().domain();
+        let value = values::of_domain(&column(arg, domain)?, domain).or_raise(py)?;
+        let session = detached(py, || {
+            if domain.member(&value) {
+                self.made.invoke(&value)
+            } else {
+                Err(values::outside(domain))
+            }
+        })?;
+        Ok(OdometerQueryable::new(session, Some(self.made.input().clone())))
+    }
+    /// Open a conversation about data.
+    fn invoke(&self, arg: &Bound<'_, PyAny>) -> PyResult<OdometerQueryable> {
+        self.__call__(arg)
+    }
+    /// The privacy measure.
+    #[getter]
+    fn output_measure(&self) -> Measure {
+        Measure { made: self.made.measure().clone() }
+    }
+    fn __repr__(&self) -> String {
+        format!("Odometer({} -> {})", shown(self.made.input()), measure(self.made.measure()))
+    }
+}
+fn check(made: Constructed, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = d_in.py();
+    let d_in = json::from_python(d_in).or_raise(py)?;
+    let d_out = json::from_python(d_out).or_raise(py)?;
+    detached(py, move || made.check(&d_in, &d_out))
+}
+fn shown(space: &Space<AnyDomain, AnyMetric>) -> String {
+    format!(
+        "{}, {}",
+        Domain { made: space.domain().clone() }.call(),
+        Metric { made: space.metric().clone() }.call()
+    )
+}
+fn measure(measure: &opendp_core::erased::AnyMeasure) -> String {
+    Measure { made: measure.clone() }.call()
+}

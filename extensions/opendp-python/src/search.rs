@@ -1,0 +1,94 @@
+//! Searches for a value at which a condition changes.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use opendp_core::search::{Bisect, binary_search, exponential_bounds_search};
+use opendp_core::{Error, Result};
+use pyo3::prelude::*;
+
+use crate::errors::exception;
+
+/// A condition in Python. An error of this library counts as a condition that does not hold; any
+/// other exception is a mistake in the condition, and is raised.
+struct Condition<'py> {
+    py: Python<'py>,
+    callable: Bound<'py, PyAny>,
+    library_error: Bound<'py, PyAny>,
+    mistake: Mutex<Option<PyErr>>,
+    last: Mutex<Option<PyErr>>,
+}
+impl<'py> Condition<'py> {
+    fn new(callable: Bound<'py, PyAny>) -> PyResult<Self> {
+        let py = callable.py();
+        let library_error = py.import("opendp_rs._errors")?.getattr("OpenDPError")?;
+        let (mistake, last) = (Mutex::new(None), Mutex::new(None));
+        Ok(Condition { py, callable, library_error, mistake, last })
+    }
+    fn holds<T: IntoPyObject<'py>>(&self, value: T) -> Result<bool> {
+        let stopped = || Error::FailedFunction("the condition failed".into());
+        if held(&self.mistake).is_some() {
+            return Err(stopped());
+        }
+        let answer = self.callable.call1((value,)).and_then(|answer| answer.is_truthy());
+        answer.map_err(|error| {
+            let known = error.is_instance(self.py, &self.library_error);
+            let slot = if known { &self.last } else { &self.mistake };
+            *held(slot) = Some(error);
+            stopped()
+        })
+    }
+    fn result<T>(self, found: Result<T>) -> PyResult<T> {
+        if let Some(mistake) = held(&self.mistake).take() {
+            return Err(mistake);
+        }
+        found.map_err(|error| match (error, held(&self.last).take()) {
+            (Error::FailedFunction(_), Some(own)) => own,
+            (error, _) => exception(self.py, &error),
+        })
+    }
+}
+/// A panic leaves nothing half done here.
+fn held<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
+}
+fn search<'py, T>(condition: Bound<'py, PyAny>, bounds: Option<(T, T)>) -> PyResult<T>
+where
+    T: Bisect + IntoPyObject<'py>,
+{
+    let condition = Condition::new(condition)?;
+    let found = binary_search(|value: T| condition.holds(value), bounds);
+    condition.result(found)
+}
+fn bracket<'py, T>(condition: Bound<'py, PyAny>) -> PyResult<(T, T)>
+where
+    T: Bisect + IntoPyObject<'py>,
+{
+    let condition = Condition::new(condition)?;
+    let found = exponential_bounds_search(|value: T| condition.holds(value));
+    condition.result(found)
+}
+/// Find the float nearest to where a condition changes, on the side where it holds.
+#[pyfunction]
+#[pyo3(signature = (condition, bounds = None))]
+pub(crate) fn search_float(
+    condition: Bound<'_, PyAny>,
+    bounds: Option<(f64, f64)>,
+) -> PyResult<f64> {
+    search(condition, bounds)
+}
+/// Find the whole number nearest to where a condition changes, on the side where it holds.
+#[pyfunction]
+#[pyo3(signature = (condition, bounds = None))]
+pub(crate) fn search_int(condition: Bound<'_, PyAny>, bounds: Option<(i64, i64)>) -> PyResult<i64> {
+    search(condition, bounds)
+}
+/// Find two floats between which a condition changes.
+#[pyfunction]
+pub(crate) fn bounds_float(condition: Bound<'_, PyAny>) -> PyResult<(f64, f64)> {
+    bracket(condition)
+}
+/// Find two whole numbers between which a condition changes.
+#[pyfunction]
+pub(crate) fn bounds_int(condition: Bound<'_, PyAny>) -> PyResult<(i64, i64)> {
+    bracket(condition)
+}

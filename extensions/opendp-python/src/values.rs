@@ -1,0 +1,236 @@
+//! Values of carriers: from Python, and to Python.
+
+use std::{collections::HashMap, sync::LazyLock};
+
+use opendp_core::erased::{AnyDomain, AnyValue};
+use opendp_core::{Carrier, Codec, Domain, Error, Named, Result, TypeName};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
+
+use crate::extrinsic::Extrinsic;
+use crate::interactive::{self, AnySession};
+use crate::json;
+
+/// A cell of a column, or a scalar.
+pub(crate) trait Cell: Sized {
+    /// Convert a Python value. `None` means that it is not a value of this type.
+    fn from_python(value: &Bound<'_, PyAny>) -> Option<Self>;
+    /// Convert to a Python value.
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
+}
+macro_rules! integers {
+    ($($t:ident)*) => {$(
+        impl Cell for $t {
+            fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
+                if value.is_instance_of::<PyBool>() { None } else { value.extract().ok() }
+            }
+            fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                Ok(self.into_pyobject(py)?.into_any())
+            }
+        }
+    )*};
+}
+integers!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+impl Cell for f64 {
+    /// An integer must be one that a float holds exactly, as in JSON.
+    fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
+        if let Ok(float) = value.cast::<PyFloat>() {
+            return Some(float.value());
+        }
+        if value.is_instance_of::<PyBool>() || value.is_instance_of::<PyString>() {
+            return None;
+        }
+        match value.extract::<i64>() {
+            Ok(whole) => (whole.unsigned_abs() <= 1 << 53).then_some(whole as f64),
+            // A scalar of numpy.
+            Err(_) => {
+                let dimensions: usize = value.getattr("ndim").ok()?.extract().ok()?;
+                let kind: String =
+                    value.getattr("dtype").ok()?.getattr("kind").ok()?.extract().ok()?;
+                if dimensions == 0 && kind == "f" { value.extract().ok() } else { None }
+            }
+        }
+    }
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(PyFloat::new(py, *self).into_any())
+    }
+}
+impl Cell for f32 {
+    /// The nearest float. A finite number beyond the type is none of its values.
+    fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
+        let wide = f64::from_python(value)?;
+        let near = wide as f32;
+        (near.is_finite() || !wide.is_finite()).then_some(near)
+    }
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(PyFloat::new(py, f64::from(*self)).into_any())
+    }
+}
+impl Cell for bool {
+    fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
+        value.extract().ok()
+    }
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(PyBool::new(py, *self).to_owned().into_any())
+    }
+}
+impl Cell for String {
+    fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
+        Some(value.cast::<PyString>().ok()?.to_str().ok()?.to_owned())
+    }
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(PyString::new(py, self).into_any())
+    }
+}
+impl<T: Cell> Cell for Option<T> {
+    fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
+        if value.is_none() { Some(None) } else { T::from_python(value).map(Some) }
+    }
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            None => Ok(py.None().into_bound(py)),
+            Some(value) => value.to_python(py),
+        }
+    }
+}
+impl<T: Cell> Cell for Vec<T> {
+    fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
+        if value.is_instance_of::<PyString>() || value.is_instance_of::<PyDict>() {
+            return None;
+        }
+        let mut rows = Vec::with_capacity(value.len().unwrap_or(0));
+        for row in value.try_iter().ok()? {
+            rows.push(T::from_python(&row.ok()?)?);
+        }
+        Some(rows)
+    }
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let rows = self.iter().map(|row| row.to_python(py)).collect::<PyResult<Vec<_>>>()?;
+        Ok(PyList::new(py, rows)?.into_any())
+    }
+}
+impl<A: Cell, B: Cell> Cell for (A, B) {
+    fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
+        if value.is_instance_of::<PyString>() || value.len().ok()? != 2 {
+            return None;
+        }
+        let (first, second) = (value.get_item(0).ok()?, value.get_item(1).ok()?);
+        Some((A::from_python(&first)?, B::from_python(&second)?))
+    }
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(PyTuple::new(py, [self.0.to_python(py)?, self.1.to_python(py)?])?.into_any())
+    }
+}
+impl Cell for AnyValue {
+    fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
+        Some(Extrinsic::value(value))
+    }
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, self)
+    }
+}
+
+/// How values of one carrier are converted.
+#[derive(Clone, Copy)]
+struct Codecs {
+    from: fn(&Bound<'_, PyAny>) -> Option<AnyValue>,
+    to: for<'py> fn(Python<'py>, &AnyValue) -> PyResult<Bound<'py, PyAny>>,
+}
+impl Codecs {
+    fn of<T: Carrier + Cell>() -> (String, Codecs) {
+        let codecs = Codecs {
+            from: |value| T::from_python(value).map(AnyValue::new),
+            to: |py, value| match value.downcast_ref::<T>() {
+                Ok(value) => value.to_python(py),
+                Err(error) => Err(crate::errors::exception(py, &error)),
+            },
+        };
+        (T::type_name().to_string(), codecs)
+    }
+}
+/// The carriers that are converted without JSON between. All others are converted through it.
+static CODECS: LazyLock<HashMap<String, Codecs>> = LazyLock::new(|| {
+    let mut all = HashMap::new();
+    macro_rules! atoms {
+        ($($t:ident)*) => {$(
+            all.extend([
+                Codecs::of::<$t>(),
+                Codecs::of::<Option<$t>>(),
+                Codecs::of::<Vec<$t>>(),
+                Codecs::of::<Vec<Option<$t>>>(),
+            ]);
+        )*};
+    }
+    atoms!(bool String f32 f64 i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+    all.extend([
+        Codecs::of::<Vec<(f32, f32)>>(),
+        Codecs::of::<Vec<(f64, f64)>>(),
+        Codecs::of::<Vec<Vec<String>>>(),
+        Codecs::of::<Vec<AnyValue>>(),
+        Codecs::of::<(AnyValue, AnyValue)>(),
+    ]);
+    all
+});
+
+/// Convert a Python value to a value of the carrier of a domain. It need not be a member.
+///
+/// # Errors
+/// `Argument` when the carrier has no such value: one error for all such data, which shows nothing
+/// of the data.
+pub(crate) fn of_domain(value: &Bound<'_, PyAny>, domain: &AnyDomain) -> Result<AnyValue> {
+    let carrier = domain.carrier();
+    if carrier == AnyValue::type_name() {
+        return Ok(Extrinsic::value(value));
+    }
+    let converted = match CODECS.get(&carrier.to_string()) {
+        Some(codecs) => (codecs.from)(value),
+        None => json::from_python(value).and_then(|json| domain.decode(&json)).ok(),
+    };
+    converted.ok_or_else(|| outside(domain))
+}
+/// Convert a Python value to a value of a type.
+///
+/// # Errors
+/// `FailedCast` when it is not one, or the type is not one that this code knows.
+pub(crate) fn of_type(value: &Bound<'_, PyAny>, type_name: &TypeName) -> Result<AnyValue> {
+    if matches!(type_name.head(), "AnyValue" | "ExtrinsicObject") {
+        return Ok(Extrinsic::value(value));
+    }
+    let unknown = || Error::TypeParse {
+        text: type_name.to_string(),
+        reason: "Python values are not converted to this type here".into(),
+    };
+    let codecs = CODECS.get(&type_name.to_string()).ok_or_else(unknown)?;
+    (codecs.from)(value)
+        .ok_or_else(|| Error::FailedCast(format!("expected a value of type {type_name}")))
+}
+/// The error for data that are not a member of the input domain, the same for all such data.
+#[cold]
+pub(crate) fn outside(domain: &AnyDomain) -> Error {
+    Error::argument("arg", format!("expected a member of {}", domain.to_json()))
+}
+
+/// Convert a value to Python.
+pub(crate) fn to_python<'py>(py: Python<'py>, value: &AnyValue) -> PyResult<Bound<'py, PyAny>> {
+    // The releases of most scalars.
+    if let Ok(float) = value.downcast_ref::<f64>() {
+        return float.to_python(py);
+    }
+    if let Ok(whole) = value.downcast_ref::<i32>() {
+        return whole.to_python(py);
+    }
+    let type_name = value.inner_type();
+    if let Some(codecs) = CODECS.get(&type_name.to_string()) {
+        return (codecs.to)(py, value);
+    }
+    if let Ok(object) = value.downcast_ref::<Extrinsic>() {
+        return Ok(object.get(py));
+    }
+    if let Ok(session) = value.downcast_ref::<AnySession>() {
+        return interactive::session(py, session.clone());
+    }
+    if type_name.head() == "Queryable" {
+        return interactive::queryable(py, value);
+    }
+    json::to_python(py, &value.to_json(), Some(&type_name))
+}

@@ -1,0 +1,163 @@
+"""Write the type stubs of the package from the registry: ``python stubs.py``.
+
+A test compares the stubs with what this writes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+from opendp_rs import _registry, _types, prelude
+
+FOLDER = Path(__file__).parent / "python" / "opendp_rs"
+CLASSES = {
+    "domain": "Domain",
+    "metric": "Metric",
+    "measure": "Measure",
+    "transformation": "Transformation",
+    "measurement": "Measurement",
+    "function": "Function",
+    "odometer": "Odometer",
+}
+OBJECTS = ", ".join(f"{name} as {name}" for name in sorted(CLASSES.values()))
+HEAD = """# Written by stubs.py from the registry. Do not edit.
+from typing import Any, Callable, Sequence
+
+from ._native import {objects}
+from ._partial import Partial
+
+"""
+EXACT = {
+    "bool": "bool",
+    "String": "str",
+    "AnyMeasurement": "Measurement",
+    "AnyTransformation": "Transformation",
+    "AnyMeasure": "Measure",
+}
+
+
+def python_type(name: str) -> str:
+    """The Python type of an argument whose type has this name in the registry."""
+    head, _, rest = name.partition("<")
+    inside = rest[:-1]
+    if name in EXACT:
+        return EXACT[name]
+    if re.fullmatch(r"[iu](8|16|32|64|128|size)|IBig", name):
+        return "int"
+    if name in ("f32", "f64", "Scale", "Alpha", "Temperature", "Probability"):
+        return "float"
+    if head == "Option":
+        return f"{python_type(inside)} | None"
+    if head == "Vec":
+        return f"Sequence[{python_type(inside)}]"
+    if head == "Bounds":
+        inner = python_type(inside)
+        return f"tuple[{inner}, {inner}]"
+    for kind in ("Measurement", "Odometer"):
+        if head == kind:
+            return kind
+    for kind, ends in {"Domain": "Domain", "Metric": "Distance", "Measure": "Divergence"}.items():
+        if head.endswith(ends) and name != "AnyDistance":
+            return kind
+    if head in ("AnyFunction", "StabilityMap", "PrivacyMap"):
+        return "Callable[..., Any]"
+    return "Any"
+
+
+def annotation(family: dict[str, Any], name: str) -> str:
+    """The Python type of an argument."""
+    for parameter in family["parameters"]:
+        if parameter["name"] == name:
+            types = sorted({python_type(of) for of in parameter["types"]})
+            # A whole number is accepted where a float is.
+            types = [of for of in types if not (of == "int" and "float" in types)]
+            return "Any" if "Any" in types else " | ".join(types)
+    if name.endswith("_domain"):
+        return "Domain"
+    if name.endswith("_metric"):
+        return "Metric"
+    return "Any"
+
+
+def declaration(attribute: str, name: str) -> str:
+    """The declaration of a function."""
+    family = _registry.describe(name)
+    partial = attribute.startswith("then_") and any(
+        parameter["name"] == "input" for parameter in family["parameters"]
+    )
+    arguments = []
+    for parameter in _registry.signature(family, partial).parameters.values():
+        text = f"{parameter.name}: {annotation(family, parameter.name)}"
+        if parameter.default is not inspect.Parameter.empty:
+            if parameter.default is None and "None" not in text and not text.endswith(": Any"):
+                text += " | None"
+            text += " = ..."
+        arguments.append(text)
+    result = "Partial" if partial else CLASSES[family["kind"]]
+    head = next(iter(family["documentation"].splitlines()), "")
+    doc = f'    """{head}"""' if head else "    ..."
+    return f"def {attribute}({', '.join(arguments)}) -> {result}:\n{doc}\n"
+
+
+def module(accept: Any) -> str:
+    """The stub of a module of constructors."""
+    found = [(attribute, _registry.find(attribute)) for attribute in _registry.attributes(accept)]
+    return HEAD.format(objects=OBJECTS) + "\n".join(
+        declaration(attribute, name) for attribute, name in found if name is not None
+    )
+
+
+def top() -> str:
+    """The stub of the prelude."""
+    source = (FOLDER / "prelude.py").read_text()
+    imports = source[source.index("from . import _errors") : source.index("TYPE_CHECKING")]
+    public = re.sub(r"^from \. import _.*\n", "", imports)
+    public = re.sub(r"\n    (\w+),", r"\n    \1 as \1,", public)
+    public = re.sub(r"import (\w+(?:, \w+)*)$", _again, public, flags=re.M)
+    lines = [
+        module(_registry.at_top),
+        public,
+        "t = transformations",
+        "m = measurements",
+        "c = combinators",
+        "OpenDPException = OpenDPError",
+        "from ._types import TypeHead",
+        "",
+        *(f"{name}: str" for name in _types.NAMES),
+        *(f"{head}: TypeHead" for head in _types.HEADS),
+        *(
+            f"class {error.__name__}(OpenDPError): ..."
+            for error in prelude._errors._CLASSES.values()
+        ),
+        "",
+        "def enable_features(*features: str) -> None: ...",
+        "def disable_features(*features: str) -> None: ...",
+        "def assert_features(*features: str) -> None: ...",
+        "def deserialize(text: str | bytes) -> Any: ...",
+        "def describe(name: str) -> dict[str, Any]: ...",
+        "def names() -> list[str]: ...",
+        "def __getattr__(attribute: str) -> Any: ...",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _again(found: re.Match[str]) -> str:
+    return "import " + ", ".join(f"{name} as {name}" for name in found[1].split(", "))
+
+
+def stubs() -> dict[str, str]:
+    """All stubs by the names of their files."""
+    return {
+        "transformations.pyi": module(_registry.in_transformations),
+        "measurements.pyi": module(_registry.in_measurements),
+        "combinators.pyi": module(_registry.in_combinators),
+        "prelude.pyi": top(),
+    }
+
+
+if __name__ == "__main__":
+    for name, text in stubs().items():
+        (FOLDER / name).write_text(text)

@@ -1,0 +1,77 @@
+"""A budget, spent by queries."""
+
+import pytest
+
+import opendp_rs.prelude as dp
+
+
+def context(loss, **options):
+    return dp.Context.compositor(
+        data=[1, 2, 3, 4],
+        privacy_unit=dp.unit_of(contributions=1),
+        privacy_loss=loss,
+        **options,
+    )
+
+
+def test_a_scale_is_found_for_each_part_of_the_budget():
+    ours = context(dp.loss_of(epsilon=1.0), split_evenly_over=4)
+    query = ours.query().clamp((0, 10)).sum().laplace()
+    assert query.param() == pytest.approx(40.0)
+    assert isinstance(query.release(), int)
+    assert len(ours.remaining_privacy_loss()) == 3
+
+
+def test_weights_divide_the_budget():
+    ours = context(dp.loss_of(epsilon=3.0), split_by_weights=[1.0, 2.0])
+    assert ours.query().count().laplace().param() == pytest.approx(1.0)
+    ours.query().count().laplace().release()
+    assert ours.query().count().laplace().param() == pytest.approx(0.5)
+
+
+def test_no_query_follows_the_last():
+    ours = context(dp.loss_of(epsilon=1.0), split_evenly_over=1)
+    ours.query().count().laplace().release()
+    with pytest.raises(dp.BudgetExceededError):
+        ours.query().count().laplace().release()
+
+
+def test_a_query_that_is_refused_keeps_its_share():
+    ours = context(dp.loss_of(epsilon=1.0), split_evenly_over=2)
+    with pytest.raises(dp.BudgetExceededError):
+        ours.query().count().laplace(0.1).release()
+    assert ours.query().count().laplace().param() == pytest.approx(2.0)
+    ours.query().count().laplace().release()
+    ours.query().count().laplace().release()
+
+
+def test_a_part_with_delta_is_met_by_both_kinds_of_noise():
+    ours = context(dp.loss_of(epsilon=1.0, delta=1e-6), split_evenly_over=2)
+    laplace = ours.query().count().laplace()
+    assert laplace.param() == pytest.approx(2.0)
+    gaussian = ours.query().count().gaussian()
+    measurement = gaussian.resolve()
+    assert measurement.output_measure == dp.approximate(dp.max_divergence())
+    assert measurement.check(1, (0.5, 5e-7))
+    laplace.release()
+    ours.query().count().gaussian().release()
+
+
+def test_a_filter_takes_shares_as_they_come():
+    ours = context(dp.loss_of(epsilon=1.0))
+    ours.query(epsilon=0.75).count().laplace().release()
+    assert ours.remaining_privacy_loss() == pytest.approx(0.25)
+    with pytest.raises(dp.BudgetExceededError):
+        ours.query(epsilon=0.5).count().laplace().release()
+    with pytest.raises(dp.ArgumentError, match="state its share"):
+        ours.query().count().laplace().release()
+    with pytest.raises(dp.MeasureMismatchError):
+        ours.query(rho=0.1)
+
+
+def test_a_query_without_noise_is_not_released():
+    ours = context(dp.loss_of(epsilon=1.0), split_evenly_over=1)
+    with pytest.raises(dp.ArgumentError, match="expected a measurement"):
+        ours.query().count().release()
+    with pytest.raises(AttributeError, match="then_laplace"):
+        ours.query().count().laplac()

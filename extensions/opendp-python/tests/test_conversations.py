@@ -1,0 +1,115 @@
+"""Interactive measurements: sessions, filters, odometers, sparse vector."""
+
+import pytest
+
+import opendp_rs.prelude as dp
+
+SPACE = dp.atom_domain(T=int), dp.absolute_distance(T=int)
+ROWS = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+
+
+def laplace(scale):
+    return dp.m.make_laplace(*SPACE, scale)
+
+
+def test_an_adaptive_composition_answers_within_its_parts():
+    composed = dp.c.make_adaptive_composition(
+        *SPACE, dp.max_divergence(), d_in=1, d_mids=[1.0, 2.0]
+    )
+    assert composed.map(1) == 3.0
+    session = composed(100)
+    with pytest.raises(dp.BudgetExceededError):
+        session(laplace(0.9))
+    assert isinstance(session(laplace(1.0)), int)
+    assert isinstance(session(laplace(0.5)), int)
+    with pytest.raises(dp.BudgetExceededError):
+        session(laplace(100.0))
+    # Another release is another conversation.
+    assert isinstance(composed(100)(laplace(1.0)), int)
+
+
+def test_an_odometer_reports_the_loss():
+    odometer = dp.c.make_fully_adaptive_composition(*SPACE, dp.max_divergence())
+    session = odometer(100)
+    for _ in range(10):
+        session.invoke(laplace(10.0))
+    assert session.privacy_loss(1) == 1.0 and session.privacy_loss(2) == 2.0
+    with pytest.raises(dp.MeasureMismatchError):
+        session(dp.m.make_gaussian(*SPACE, 1.0))
+    assert session.privacy_loss(1) == 1.0
+
+
+def test_a_filter_refuses_what_exceeds_its_budget():
+    odometer = dp.c.make_fully_adaptive_composition(*SPACE, dp.zero_concentrated_divergence())
+    filtered = dp.c.make_privacy_filter(odometer, d_in=1, d_out=1.0)
+    assert filtered.map(1) == 1.0
+    session = filtered(7)
+    session(dp.m.make_gaussian(*SPACE, 1.0))
+    assert session.remaining_budget() == 0.5
+    with pytest.raises(dp.BudgetExceededError):
+        session(dp.m.make_gaussian(*SPACE, 0.9))
+    session(dp.m.make_gaussian(*SPACE, 1.0))
+    assert session.remaining_budget() == 0.0
+
+
+def test_conversations_nest():
+    composed = dp.c.make_adaptive_composition(*SPACE, dp.max_divergence(), d_in=1, d_mids=[2.0])
+    outer = dp.c.make_adaptive_composition(*SPACE, dp.max_divergence(), d_in=1, d_mids=[2.0, 1.0])
+    session = outer(100)
+    inner = session(composed)
+    assert isinstance(inner(laplace(0.5)), int)
+    assert isinstance(session(laplace(1.0)), int)
+
+
+def test_the_sparse_vector_technique_stops_after_its_limit():
+    sparse = dp.m.make_sparse_vector(
+        *ROWS, d_in=1, sensitivity=1, threshold=100, limit=1, scales=(4.0, 8.0), T=int, Q=int
+    )
+    assert sparse.map(1) == 0.5
+    ask = sparse(list(range(1000)))
+
+    def small():
+        return (
+            dp.t.make_is_equal(*ROWS, 5)
+            >> dp.t.then_cast_default(TOA=int)
+            >> dp.t.then_clamp((0, 1))
+            >> dp.t.then_sum()
+        )
+
+    assert ask(small()) is False
+    assert ask(dp.t.make_count(*ROWS)) is True
+    with pytest.raises(dp.BudgetExceededError):
+        ask(small())
+    with pytest.raises(dp.ArgumentError):
+        ask(5)
+
+
+def test_a_noisy_map_answers_for_any_key():
+    counts = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
+    space = (counts >> dp.t.then_count_by()).output_space
+    assert space.domain.carrier_type == "HashMap<String, i32>"
+    noisy = (
+        counts
+        >> dp.t.then_count_by()
+        >> dp.m.then_alp_queryable(scale=1.0, total_limit=1000, value_limit=500)
+    )
+    ask = noisy(["a"] * 300)
+    assert abs(ask("a") - 300) < 100 and ask("a") == ask("a")
+    with pytest.raises(dp.ArgumentError):
+        ask(7)
+
+
+def test_a_user_writes_a_conversation():
+    start = dp.new_queryable(lambda state, query: (state + query, state * query))
+    noisy = laplace(1.0) >> start
+    ask = noisy(10)
+    first = ask(0)
+    assert first == 0
+    state = ask(1)
+    assert ask(1) == state + 1
+
+
+def test_parallel_and_repeated_measurements_compose():
+    both = dp.c.make_composition([laplace(1.0), laplace(2.0)])
+    assert both.map(1) == 1.5
+    assert len(both(5)) == 2

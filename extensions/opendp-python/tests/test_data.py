@@ -1,0 +1,208 @@
+"""Data go in from lists, arrays and columns, and give the same results."""
+
+import array
+
+import pytest
+
+import opendp_rs.prelude as dp
+
+numpy = pytest.importorskip("numpy")
+
+
+def clamped_sum(T, bounds, **domain):
+    space = dp.vector_domain(
+        dp.atom_domain(T=T, nan=False if T in (float, "f32") else None), **domain
+    )
+    return dp.t.make_clamp(space, dp.symmetric_distance(), bounds) >> dp.t.then_sum()
+
+
+@pytest.mark.parametrize("rows", [0, 1, 4096, 20_000, 300_000])
+def test_an_array_gives_what_its_list_gives(rows):
+    data = numpy.random.default_rng(rows).normal(5.0, 9.0, rows)
+    total = clamped_sum(float, (0.0, 10.0))
+    assert total(data) == total(data.tolist())
+
+
+@pytest.mark.parametrize(
+    "dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+)
+@pytest.mark.parametrize("T", [int, "i64", "u8", float, "f32", "i128", "usize"])
+def test_whole_numbers_convert_where_every_value_fits(dtype, T):
+    data = numpy.arange(100, dtype=dtype)
+    bounds = (0.0, 50.0) if T in (float, "f32") else (0, 50)
+    total = clamped_sum(T, bounds)
+    most = {"u8": 255}.get(T, 10**9)  # A sum that is too large for its type is the largest number.
+    assert total(data) == total(data.tolist()) == min(most, sum(min(x, 50) for x in range(100)))
+
+
+def test_a_view_with_gaps_and_a_read_only_array_are_read():
+    data = numpy.arange(1000.0)
+    data.setflags(write=False)
+    total = clamped_sum(float, (0.0, 500.0))
+    assert total(data[::3]) == total(data[::3].tolist())
+    assert total(data[::-1]) == total(data)
+    swapped = data.astype(">f8")
+    assert total(swapped) == total(data)
+
+
+def test_booleans_and_text():
+    booleans = dp.t.make_count(dp.vector_domain(dp.atom_domain(T=bool)), dp.symmetric_distance())
+    assert booleans(numpy.array([True, False])) == 2
+    words = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
+    count = dp.t.make_count_by_categories(*words, categories=["a", "b"])
+    assert count(["a", "b", "a", "c"]) == count(numpy.array(["a", "b", "a", "c"])) == [2, 1, 1]
+
+
+def test_memory_that_others_own_is_read():
+    total = clamped_sum(float, (0.0, 10.0))
+    assert total(array.array("d", [1.0, 2.0, 30.0])) == 13.0
+    assert total(memoryview(array.array("d", [1.0, 2.0]))) == 3.0
+    assert total((1.0, 2.0)) == 3.0
+    assert total(x for x in (1.0, 2.0)) == 3.0
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas", "pyarrow"])
+def test_columns_are_read(library):
+    package = pytest.importorskip(library)
+    make = {"polars": "Series", "pandas": "Series", "pyarrow": "array"}[library]
+
+    def column(values):
+        return getattr(package, make)(values)
+
+    assert clamped_sum(float, (0.0, 10.0))(column([1.5, 2.0, 30.0])) == 13.5
+    assert clamped_sum("i64", (0, 10))(column([1, 2, 30])) == 13
+    assert clamped_sum(int, (0, 10))(column([1, 2, 30])) == 13
+    words = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
+    assert dp.t.make_count_distinct(*words)(column(["a", "b", "a"])) == 2
+    flags = dp.vector_domain(dp.atom_domain(T=bool)), dp.symmetric_distance()
+    assert dp.t.make_count(*flags)(column([True, False])) == 2
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_a_null_is_no_number(library):
+    """An array in between would turn nulls into NaN, and whole numbers into floats."""
+    package = pytest.importorskip(library)
+    make = {"polars": "Series", "pyarrow": "array"}[library]
+    nulls = getattr(package, make)([1, None, 3])
+    with pytest.raises(dp.ArgumentError):
+        clamped_sum("i64", (0, 10))(nulls)
+    with pytest.raises(dp.ArgumentError):
+        dp.t.make_count(dp.vector_domain(dp.atom_domain(T=float)), dp.symmetric_distance())(nulls)
+    options = dp.vector_domain(dp.option_domain(dp.atom_domain(T="i64"))), dp.symmetric_distance()
+    assert dp.t.make_impute_constant(*options, constant=7)(nulls) == [1, 7, 3]
+
+
+def test_a_masked_number_is_a_null():
+    """The memory of a masked array has numbers under the mask."""
+    masked = numpy.ma.array([1.0, 99.0, 3.0], mask=[False, True, False])
+    with pytest.raises(dp.ArgumentError):
+        clamped_sum(float, (0.0, 10.0))(masked)
+    options = dp.vector_domain(dp.option_domain(dp.atom_domain(T=float))), dp.symmetric_distance()
+    assert dp.t.make_impute_constant(*options, constant=7.0)(masked) == [1.0, 7.0, 3.0]
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas", "pyarrow"])
+def test_a_table_is_no_column(library):
+    """A table of pandas iterates over the names of its columns, which are text."""
+    package = pytest.importorskip(library)
+    make = package.table if library == "pyarrow" else package.DataFrame
+    words = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
+    for run in (dp.t.make_count(*words), dp.t.make_count_distinct(*words)):
+        with pytest.raises(dp.ArgumentError):
+            run(make({"name": ["Ada", "Bob"], "town": ["x", "y"]}))
+
+
+def test_chunks_of_arrow_are_read():
+    pyarrow = pytest.importorskip("pyarrow")
+    chunks = pyarrow.chunked_array([[1.0, 2.0], [30.0]])
+    assert clamped_sum(float, (0.0, 10.0))(chunks) == 13.0
+
+
+def test_data_beyond_the_domain_are_refused_with_one_message():
+    total = clamped_sum(float, (0.0, 10.0))
+    messages = set()
+    for data in (
+        [1.0, "x"],
+        [None],
+        ["x"],
+        5.0,
+        "text",
+        {"a": 1},
+        [float("nan")],
+        [[1.0]],
+        [True],
+        numpy.array([1.0, numpy.nan]),
+        numpy.array([[1.0]]),
+        numpy.array(["x"]),
+        numpy.array([2**60]),
+        [2**60],
+        [object()],
+        numpy.array([True]),
+    ):
+        with pytest.raises(dp.ArgumentError) as caught:
+            total(data)
+        messages.add(str(caught.value))
+    assert len(messages) == 1 and "nan" in messages.pop()
+
+
+def test_a_number_outside_the_type_is_refused_and_not_wrapped():
+    total = clamped_sum("i8", (0, 10))
+    for data in (numpy.array([300]), [300], numpy.array([-129]), numpy.array([1.0]), [1.5]):
+        with pytest.raises(dp.ArgumentError):
+            total(data)
+
+
+@pytest.mark.parametrize("rows", [9, 11, 16384, 40_000])
+def test_a_wrong_size_is_refused(rows):
+    total = clamped_sum(float, (0.0, 10.0), size=10)
+    for data in (numpy.zeros(rows), [0.0] * rows):
+        with pytest.raises(dp.ArgumentError):
+            total(data)
+    assert total(numpy.ones(10)) == 10.0
+
+
+def test_a_nan_is_found_wherever_it_is():
+    """Rows are checked chunk by chunk: also in the last chunk of a domain of known size."""
+    for rows in (16384, 40_000, 300_000):
+        for place in (0, 16383, rows - 1):
+            data = numpy.zeros(rows)
+            data[place] = numpy.nan
+            for total in (
+                clamped_sum(float, (0.0, 1.0)),
+                clamped_sum(float, (0.0, 1.0), size=rows),
+            ):
+                with pytest.raises(dp.ArgumentError):
+                    total(data)
+
+
+def test_rows_in_order_and_whole_data_sets_are_run():
+    floats = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
+    data = numpy.arange(50_000.0)
+    clamped = dp.t.make_clamp(*floats, (0.0, 9.0))(data)
+    assert clamped == numpy.minimum(data, 9.0).tolist()
+    resized = dp.t.make_resize(*floats, size=60_000, constant=1.0)(data)
+    assert len(resized) == 60_000
+
+
+def test_maps_go_in_and_come_out():
+    words = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
+    counts = words >> dp.t.then_count_by(TV=float)
+    assert counts(["a", "b", "a"]) == {"a": 2.0, "b": 1.0}
+    numbers = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+    assert (numbers >> dp.t.then_count_by())([7, 7, 8]) == {7: 2, 8: 1}
+    noisy = (
+        words
+        >> dp.t.then_count_by(TV=float)
+        >> dp.m.then_laplace_threshold(scale=1.0, threshold=10.0)
+    )
+    release = noisy(["a"] * 1000)
+    assert set(release) == {"a"} and abs(release["a"] - 1000) < 100
+
+
+def test_floats_that_are_not_finite_go_in_and_come_out():
+    floats = dp.vector_domain(dp.atom_domain(T=float)), dp.symmetric_distance()
+    same = dp.t.make_identity(*floats)
+    values = same([float("inf"), float("-inf"), float("nan")])
+    assert values[:2] == [float("inf"), float("-inf")] and values[2] != values[2]
+    infinite = dp.m.make_laplace(dp.atom_domain(T=int), dp.absolute_distance(T=int), 0.0)
+    assert infinite.map(1) == float("inf")

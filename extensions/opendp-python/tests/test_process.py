@@ -1,0 +1,161 @@
+"""Threads, child processes, and releases that happen once."""
+
+import multiprocessing
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import opendp_rs.prelude as dp
+
+numpy = pytest.importorskip("numpy")
+
+FLOATS = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
+ROWS = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+
+
+def noisy_sum():
+    return FLOATS >> dp.t.then_clamp((0.0, 10.0)) >> dp.t.then_sum() >> dp.m.then_laplace(1.0)
+
+
+def test_another_thread_runs_while_a_release_does():
+    """A release that held the lock of the interpreter would wait forever for the other thread."""
+    ready, start, turns = threading.Event(), threading.Event(), []
+
+    def other():
+        ready.set()
+        start.wait()
+        turns.append(None)
+
+    data, release = numpy.zeros(3_000_000), noisy_sum()
+    thread = threading.Thread(target=other)
+    thread.start()
+    ready.wait()
+    interval = sys.getswitchinterval()
+    # With this interval, the other thread gets a turn only when this one gives up the lock.
+    sys.setswitchinterval(1000.0)
+    try:
+        start.set()
+        waiting = len(turns)
+        release(data)
+        during = len(turns)
+    finally:
+        sys.setswitchinterval(interval)
+        thread.join()
+    assert (waiting, during) == (0, 1)
+
+
+def test_many_threads_release_at_the_same_time():
+    release, results = noisy_sum(), []
+    data = numpy.ones(200_000)
+    threads = [threading.Thread(target=lambda: results.append(release(data))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(results)) == 8 and all(abs(x - 200_000) < 100 for x in results)
+
+
+def test_a_release_runs_its_function_once():
+    calls = []
+    counted = dp.m.make_user_measurement(
+        *ROWS, dp.max_divergence(), lambda rows: calls.append(len(rows)), lambda d_in: 1.0
+    )
+    counted([1, 2, 3])
+    counted(numpy.arange(200_000))
+    assert calls == [3, 200_000]
+    chained = dp.t.make_count(*ROWS) >> dp.m.make_user_measurement(
+        *dp.t.make_count(*ROWS).output_space,
+        dp.max_divergence(),
+        lambda count: calls.append(count),
+        lambda d_in: 1.0,
+    )
+    chained(numpy.arange(300_000))
+    assert calls == [3, 200_000, 300_000]
+
+
+def sessions():
+    """A conversation about many rows, which its questions divide among threads."""
+    spaces = noisy_sum().input_space
+    odometer = dp.c.make_fully_adaptive_composition(*spaces, dp.max_divergence())
+    return odometer([1.0] * 300_000)
+
+
+def _child(pipe, session):
+    session(noisy_sum())
+    data = numpy.ones(300_000)
+    whole = dp.c.make_composition([noisy_sum(), noisy_sum()])
+    pipe.send(
+        [noisy_sum()(data), noisy_sum()([1.0] * 300_000), *whole(data), *whole([1.0] * 300_000)]
+    )
+    pipe.close()
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork")
+def test_a_forked_child_has_noise_of_its_own_and_does_not_wait_for_threads_of_its_parent():
+    # Start the parent's threads, and use its source of randomness.
+    whole = dp.c.make_composition([noisy_sum(), noisy_sum()])
+    data = numpy.ones(300_000)
+    mine = [noisy_sum()(data), *whole([1.0] * 300_000)]
+    session = sessions()
+    session(noisy_sum())
+    fork = multiprocessing.get_context("fork")
+    answers = [mine]
+    for _ in range(2):
+        ours, theirs = fork.Pipe(duplex=False)
+        child = fork.Process(target=_child, args=(theirs, session))
+        child.start()
+        theirs.close()
+        assert ours.poll(60), "the child waits for threads that it does not have"
+        answers.append(ours.recv())
+        child.join()
+    flat = [value for values in answers for value in values]
+    assert len(set(flat)) == len(flat)
+
+
+def test_the_import_loads_neither_numpy_nor_others():
+    code = (
+        "import sys, opendp_rs.prelude as dp; dp.t.make_count;"
+        "found = {'numpy', 'pandas', 'polars', 'pyarrow'} & set(sys.modules);"
+        "sys.exit(str(found) if found else 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_lists_work_without_numpy():
+    code = (
+        "import sys; sys.modules['numpy'] = None\n"
+        "import array, opendp_rs.prelude as dp\n"
+        "total = dp.space_of(list[int]) >> dp.t.then_clamp((0, 5)) >> dp.t.then_sum()\n"
+        "assert total([1, 2, 9]) == 8\n"
+        "assert total(array.array('i', [1, 2, 9])) == 8\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("library", ["numpy", "polars", "pandas", "pyarrow"])
+def test_a_column_is_not_copied_as_a_whole(library):
+    """The peak of memory grows by less than a quarter of the column."""
+    pytest.importorskip("resource")
+    pytest.importorskip(library)
+    make = {"numpy": "data", "polars": "l.Series(data)", "pandas": "l.Series(data)"}
+    code = f"""
+import resource, numpy, {library} as l, opendp_rs.prelude as dp
+space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
+total = space >> dp.t.then_clamp((0.0, 2.0)) >> dp.t.then_sum()
+def peak():
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+column = lambda data: {make.get(library, "l.array(data)")}
+total(column(numpy.ones(300_000)))
+data = column(numpy.ones(12_000_000))
+before = peak()
+assert total(data) == 12_000_000
+grown = peak() - before
+assert grown < 24_000_000, grown
+if {library == "numpy"}:
+    # The control: a copy is seen.
+    copy = data.copy()
+    assert peak() - before > 24_000_000
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,46 @@
+"""Constructors of a crate that this package does not know."""
+
+import os
+
+import pytest
+
+import opendp_rs.prelude as dp
+
+LINKED = "acme::make_edge_count" in dp.names()
+if not LINKED and os.environ.get("OPENDP_RS_EXAMPLE"):
+    raise RuntimeError("build with `--features example`")
+pytestmark = pytest.mark.skipif(not LINKED, reason="built without `--features example`")
+
+
+def graphs():
+    return dp.acme.graph_domain(nodes=60), dp.acme.edge_distance()
+
+
+def test_its_chain_counts_edges_with_noise_of_the_house():
+    count = dp.acme.make_edge_count(*graphs())
+    ring = [[i, i + 1] for i in range(59)]
+    assert count(ring) == 59
+    noisy = graphs() >> dp.acme.then_edge_count() >> dp.m.then_laplace(scale=4.0)
+    assert noisy.map(1) == 0.25
+    assert isinstance(noisy(ring), int)
+
+
+def test_its_combinator_and_its_measure():
+    noisy = graphs() >> dp.acme.then_edge_count() >> dp.m.then_laplace(scale=20.0)
+    accounted = dp.acme.make_gaussian_accounting(noisy)
+    assert accounted.output_measure == dp.acme.gaussian_tradeoff()
+    hundred = dp.acme.make_repeat(accounted, times=100)
+    assert hundred.map(1) > accounted.map(1) > 0
+    assert len(hundred([[0, 1]])) == 100
+
+
+def test_it_is_listed_with_its_origin():
+    family = dp.describe("acme::make_edge_count")
+    assert family["package"] == "custom-mechanism"
+    assert "make_edge_count" in dir(dp.acme)
+    assert dp.acme.make_edge_count.__doc__
+
+
+def test_a_graph_beyond_the_domain_is_refused():
+    with pytest.raises(dp.ArgumentError):
+        dp.acme.make_edge_count(*graphs())([[0, 1000]])
