@@ -1,0 +1,141 @@
+//! Answers: released tables with intervals, losses and provenance.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray,
+};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::arrow::error::ArrowError;
+use datafusion::arrow::util::pretty::pretty_format_batches;
+use opendp_core::{Error, Result};
+use serde_json::Value as Json;
+
+use crate::columns::ReleasedColumn;
+use crate::ir::Plan;
+use crate::released::Noisy;
+use crate::{Type, Value};
+
+/// The answer to a query.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The table that the query asks for, after HAVING, ORDER BY and LIMIT.
+    pub table: RecordBatch,
+    /// Every released number: its keys, the aggregate, the value, the scale of the noise, the 95 %
+    /// interval, and the loss.
+    pub values: RecordBatch,
+    /// The release document: query, plan, digest, losses, versions and values.
+    pub document: Json,
+}
+impl std::fmt::Display for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let print = |batch: &RecordBatch| pretty_format_batches(std::slice::from_ref(batch));
+        let table = print(&self.table).map_err(|_| std::fmt::Error)?;
+        let values = print(&self.values).map_err(|_| std::fmt::Error)?;
+        write!(f, "{table}\n\n{values}")
+    }
+}
+
+fn arrow(error: ArrowError) -> Error {
+    Error::FailedFunction(format!("the answer cannot be written as a table: {error}"))
+}
+/// The column of a key.
+fn key_column(plan: &Plan, noisy: &Noisy, place: usize) -> ArrayRef {
+    let kind = plan.keys.get(place).map_or(Type::Text, |key| key.kind);
+    let texts = noisy.groups.iter().map(|group| group.get(place).map_or("", String::as_str));
+    let values = texts.map(|text| Value::read(text, kind));
+    match kind {
+        Type::Boolean => Arc::new(BooleanArray::from_iter(values.map(|value| match value {
+            Some(Value::Boolean(value)) => Some(value),
+            _ => None,
+        }))),
+        Type::Integer => Arc::new(Int64Array::from_iter(values.map(|value| match value {
+            Some(Value::Integer(value)) => Some(value),
+            _ => None,
+        }))),
+        _ => Arc::new(StringArray::from_iter(values.map(|value| match value {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }))),
+    }
+}
+/// The released table in the place of the aggregate: keys and values, in the types that the
+/// aggregate has. A value that its type cannot hold becomes the nearest one.
+pub(crate) fn aggregate_table(
+    plan: &Plan,
+    noisy: &Noisy,
+    columns: &[ReleasedColumn],
+    types: &[DataType],
+) -> Result<RecordBatch> {
+    let keys = (0..plan.keys.len()).map(|place| key_column(plan, noisy, place));
+    let values = columns.iter().map(|column| {
+        Arc::new(Float64Array::from_iter_values(column.cells.iter().map(|cell| cell.value)))
+            as ArrayRef
+    });
+    let mut fields = Vec::new();
+    let mut arrays = Vec::new();
+    for (k, (array, to)) in keys.chain(values).zip(types).enumerate() {
+        let array = match (array.data_type(), to) {
+            (DataType::Float64, DataType::Int64) => whole(&array),
+            _ => cast(&array, to).map_err(arrow)?,
+        };
+        fields.push(Field::new(format!("c{k}"), array.data_type().clone(), true));
+        arrays.push(array);
+    }
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(arrow)
+}
+fn whole(array: &ArrayRef) -> ArrayRef {
+    use datafusion::arrow::array::AsArray;
+    use datafusion::arrow::datatypes::Float64Type;
+    // The cast of a float to an integer saturates.
+    let floats = array.as_primitive::<Float64Type>().iter();
+    Arc::new(Int64Array::from_iter(floats.map(|x| x.map(|x| x.round() as i64))))
+}
+/// The name of an aggregate, its cells, and its loss, part by part.
+pub(crate) type Named = (String, ReleasedColumn, Vec<f64>);
+
+/// Every released number in a row of its own.
+pub(crate) fn value_table(
+    plan: &Plan,
+    noisy: &Noisy,
+    columns: &[Named],
+    parts: &[&str],
+) -> Result<RecordBatch> {
+    let times = columns.len().max(1);
+    let long = Noisy {
+        groups: std::iter::repeat_n(noisy.groups.clone(), times).flatten().collect(),
+        ..noisy.clone()
+    };
+    let cells = || columns.iter().flat_map(|(_, column, _)| column.cells.iter());
+    let each = |of: &dyn Fn(&Named) -> Option<f64>| {
+        let repeated =
+            columns.iter().flat_map(|column| std::iter::repeat_n(of(column), column.1.cells.len()));
+        Arc::new(Float64Array::from_iter(repeated)) as ArrayRef
+    };
+    let names = columns
+        .iter()
+        .flat_map(|(name, column, _)| std::iter::repeat_n(Some(name.as_str()), column.cells.len()));
+    let mut named: Vec<(String, ArrayRef)> = Vec::new();
+    for (place, key) in plan.keys.iter().enumerate() {
+        named.push((key.name.clone(), key_column(plan, &long, place)));
+    }
+    let floats = |values: Vec<Option<f64>>| Arc::new(Float64Array::from_iter(values)) as ArrayRef;
+    named.push(("aggregate".into(), Arc::new(StringArray::from_iter(names))));
+    named.push(("value".into(), floats(cells().map(|cell| Some(cell.value)).collect())));
+    named.push(("scale".into(), each(&|(_, column, _)| Some(column.scale))));
+    let lower = cells().map(|cell| cell.interval.map(|(low, _)| low)).collect();
+    let upper = cells().map(|cell| cell.interval.map(|(_, high)| high)).collect();
+    named.push(("lower".into(), floats(lower)));
+    named.push(("upper".into(), floats(upper)));
+    for (k, part) in parts.iter().enumerate() {
+        let loss = |(_, _, losses): &Named| losses.get(k).copied();
+        named.push(((*part).to_owned(), each(&loss)));
+    }
+    let fields: Vec<Field> = named
+        .iter()
+        .map(|(name, array)| Field::new(name, array.data_type().clone(), true))
+        .collect();
+    let arrays = named.into_iter().map(|(_, array)| array).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(arrow)
+}

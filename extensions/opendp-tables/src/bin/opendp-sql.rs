@@ -1,0 +1,147 @@
+//! The command `opendp-sql`: private queries on tables, by a metadata file and SQL.
+#![forbid(unsafe_code)]
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use indicatif::ProgressBar;
+use opendp_core::{Error, Result};
+use opendp_tables::{Budget, Dialect, Question, Session};
+
+/// Ask private tables in SQL.
+#[derive(Parser)]
+#[command(version, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    ask: Option<Ask>,
+}
+#[derive(Subcommand)]
+enum Command {
+    /// Spend, and release the answer.
+    Query(Ask),
+    /// Tell what a query costs and how accurate it will be. Nothing is read or spent.
+    Explain(Ask),
+    /// Print the exact plan as PostgreSQL. Its results are private.
+    Plan(Ask),
+    /// Tell what is left of the budget.
+    Budget {
+        /// The metadata file.
+        #[arg(long)]
+        config: PathBuf,
+    },
+}
+#[derive(Args)]
+struct Ask {
+    /// The metadata file: tables, bounds, keys, privacy unit and budget, in TOML or JSON.
+    #[arg(long)]
+    config: PathBuf,
+    /// The query.
+    sql: String,
+    /// What the query may cost.
+    #[arg(long)]
+    epsilon: Option<f64>,
+    /// The delta that it may cost besides epsilon.
+    #[arg(long, requires = "epsilon")]
+    delta: Option<f64>,
+    /// What the query may cost, as a rho.
+    #[arg(long, conflicts_with = "epsilon")]
+    rho: Option<f64>,
+    /// A constructor of the registry for the noise of sums.
+    #[arg(long)]
+    mechanism: Option<String>,
+    /// The id of the release. With a ledger, the same id gives the same release.
+    #[arg(long)]
+    id: Option<String>,
+    /// Who asks, for the ledger.
+    #[arg(long, default_value = "")]
+    by: String,
+    /// Print the release document as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Write the release document to a file.
+    #[arg(long)]
+    document: Option<PathBuf>,
+}
+impl Ask {
+    fn question<'a>(&self, session: &'a Session) -> Result<Question<'a>> {
+        let mut question = session.query(&self.sql)?.by(&self.by);
+        let spending = match (self.epsilon, self.delta, self.rho) {
+            (Some(epsilon), None, _) => Some(Budget::epsilon(epsilon)?),
+            (Some(epsilon), Some(delta), _) => Some(Budget::epsilon_delta(epsilon, delta)?),
+            (_, _, Some(rho)) => Some(Budget::rho(rho)?),
+            _ => None,
+        };
+        if let Some(spending) = spending {
+            question = question.spending(spending);
+        }
+        if let Some(mechanism) = &self.mechanism {
+            question = question.mechanism(mechanism);
+        }
+        Ok(match &self.id {
+            Some(id) => question.id(id),
+            None => question,
+        })
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match (cli.command, cli.ask) {
+        (Some(Command::Query(ask)), _) | (None, Some(ask)) => query(&ask),
+        (Some(Command::Explain(ask)), _) => explain(&ask),
+        (Some(Command::Plan(ask)), _) => plan(&ask),
+        (Some(Command::Budget { config }), _) => budget(&config),
+        (None, None) => {
+            eprintln!("expected --config FILE and a query; see --help");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(text) => match writeln!(std::io::stdout(), "{text}") {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::from(1),
+        },
+        Err(error) => {
+            eprintln!("error: {}: {error}", error.kind());
+            ExitCode::from(1)
+        }
+    }
+}
+fn query(ask: &Ask) -> Result<String> {
+    let session = Session::open(&ask.config)?;
+    let question = ask.question(&session)?;
+    // A spinner: how far a scan is could depend on the data.
+    let progress = match std::io::stderr().is_terminal() {
+        true => ProgressBar::new_spinner().with_message("running the exact plan"),
+        false => ProgressBar::hidden(),
+    };
+    progress.enable_steady_tick(Duration::from_millis(100));
+    let answer = question.release();
+    progress.finish_and_clear();
+    let answer = answer?;
+    let document = format!("{:#}", answer.document);
+    if let Some(path) = &ask.document {
+        std::fs::write(path, &document).map_err(|error| {
+            Error::FailedFunction(format!("the release document cannot be written: {error}"))
+        })?;
+    }
+    Ok(if ask.json { document } else { answer.to_string() })
+}
+fn explain(ask: &Ask) -> Result<String> {
+    let session = Session::open(&ask.config)?;
+    let explanation = ask.question(&session)?.explain()?;
+    Ok(if ask.json { format!("{:#}", explanation.to_json()) } else { explanation.to_string() })
+}
+fn plan(ask: &Ask) -> Result<String> {
+    let statements = Session::open(&ask.config)?.statements(&ask.sql, Dialect::PostgreSql)?;
+    let all: Vec<String> = statements.sums.into_iter().chain(statements.buckets).collect();
+    Ok(all.join(";\n\n"))
+}
+fn budget(config: &PathBuf) -> Result<String> {
+    Ok(format!("{} is left", Session::open(config)?.remaining()?.show(false)))
+}

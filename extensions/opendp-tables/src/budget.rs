@@ -1,0 +1,156 @@
+//! Budgets, and the account of what is spent.
+
+use std::sync::{Mutex, PoisonError};
+
+use opendp_core::arith::Exact;
+use opendp_core::{Error, Result};
+use opendp_ledger::{Ledger, Loss, Notion, Request};
+
+use crate::metadata::BudgetText;
+
+/// An amount of privacy loss: the budget of a session, or what one query may cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Budget(Loss);
+
+impl Budget {
+    /// Pure differential privacy.
+    ///
+    /// # Errors
+    /// `Argument` when epsilon is not positive and finite.
+    pub fn epsilon(epsilon: f64) -> Result<Self> {
+        Budget::of(Notion::Pure, &[("epsilon", epsilon)])
+    }
+    /// Approximate differential privacy. The delta pays for keys that are not public.
+    ///
+    /// # Errors
+    /// `Argument` when epsilon is not positive and finite, or delta is not between 0 and 1.
+    pub fn epsilon_delta(epsilon: f64, delta: f64) -> Result<Self> {
+        if !(delta < 1.0) {
+            return Err(Error::argument("delta", "expected a number between 0 and 1"));
+        }
+        Budget::of(Notion::Approximate, &[("epsilon", epsilon), ("delta", delta)])
+    }
+    /// Zero-concentrated differential privacy.
+    ///
+    /// # Errors
+    /// `Argument` when rho is not positive and finite.
+    pub fn rho(rho: f64) -> Result<Self> {
+        Budget::of(Notion::Concentrated, &[("rho", rho)])
+    }
+    fn of(notion: Notion, parts: &[(&str, f64)]) -> Result<Self> {
+        let part = |(name, amount): &(&str, f64)| match 0.0 < *amount && amount.is_finite() {
+            true => Exact::written(*amount),
+            false => {
+                Err(Error::argument(*name, format!("expected a positive number, found {amount}")))
+            }
+        };
+        Ok(Budget(Loss::exact(notion, parts.iter().map(part).collect::<Result<_>>()?)?))
+    }
+    /// Read the budget of metadata.
+    pub(crate) fn read(text: &BudgetText) -> Result<Self> {
+        match (text.epsilon, text.delta, text.rho) {
+            (Some(epsilon), None, None) => Budget::epsilon(epsilon),
+            (Some(epsilon), Some(delta), None) => Budget::epsilon_delta(epsilon, delta),
+            (None, None, Some(rho)) => Budget::rho(rho),
+            _ => {
+                let reason = "expected `epsilon`, or `epsilon` and `delta`, or `rho`";
+                Err(Error::argument("budget", reason))
+            }
+        }
+    }
+    /// Return the amount.
+    pub fn amount(&self) -> &Loss {
+        &self.0
+    }
+}
+
+/// What is left and what is spent, in memory or in a ledger.
+pub(crate) enum Account {
+    Memory { budget: Loss, spent: Mutex<Vec<Exact>> },
+    Durable { ledger: Ledger, name: String, notion: Notion },
+}
+impl Account {
+    pub(crate) fn memory(budget: &Budget) -> Self {
+        let spent = vec![Exact::ZERO; budget.0.parts().len()];
+        Account::Memory { budget: budget.0.clone(), spent: Mutex::new(spent) }
+    }
+    /// Use a budget of a ledger; create it if the ledger has none of this name.
+    pub(crate) fn durable(ledger: Ledger, name: &str, budget: &Budget) -> Result<Self> {
+        match ledger.account(name) {
+            Ok(account) if account.total == budget.0 => {}
+            Ok(account) => {
+                let total = account.total;
+                let reason =
+                    format!("the ledger has `{name}` with {total}, metadata have {}", budget.0);
+                return Err(Error::argument("budget", reason));
+            }
+            Err(error) if error.kind() == "NotFound" => ledger.create(name, &budget.0)?,
+            Err(error) => return Err(error),
+        }
+        Ok(Account::Durable { ledger, name: name.to_owned(), notion: budget.0.notion() })
+    }
+    pub(crate) fn notion(&self) -> Notion {
+        match self {
+            Account::Memory { budget, .. } => budget.notion(),
+            Account::Durable { notion, .. } => *notion,
+        }
+    }
+    pub(crate) fn left(&self) -> Result<Loss> {
+        match self {
+            Account::Memory { budget, spent } => {
+                let spent = spent.lock().unwrap_or_else(PoisonError::into_inner);
+                let left = budget.parts().iter().zip(spent.iter()).map(|(all, out)| all.minus(out));
+                Loss::exact(budget.notion(), left.collect())
+            }
+            Account::Durable { ledger, name, .. } => ledger.remaining(name),
+        }
+    }
+    /// Charge a loss, and only then return what is computed. With a ledger the loss and the release
+    /// are on the disk before it is returned, and the same id gives the same release.
+    pub(crate) fn release(
+        &self,
+        request: &Request,
+        compute: impl FnOnce() -> Result<String>,
+    ) -> Result<String> {
+        match self {
+            Account::Memory { budget, spent } => {
+                charge(budget, spent, request.loss())?;
+                compute()
+            }
+            Account::Durable { ledger, name, .. } => {
+                ledger.release(name, request, compute)?.value::<String>()
+            }
+        }
+    }
+}
+fn charge(budget: &Loss, spent: &Mutex<Vec<Exact>>, loss: &Loss) -> Result<()> {
+    let loss = loss.within(budget.notion())?;
+    let mut spent = spent.lock().unwrap_or_else(PoisonError::into_inner);
+    let after: Vec<Exact> =
+        spent.iter().zip(loss.parts()).map(|(out, part)| out.plus_term(part)).collect();
+    if after.iter().zip(budget.parts()).any(|(out, all)| all < out) {
+        let left: Vec<Exact> =
+            budget.parts().iter().zip(spent.iter()).map(|(all, out)| all.minus(out)).collect();
+        let left = Loss::exact(budget.notion(), left)?;
+        return Err(Error::BudgetExceeded(format!(
+            "the query costs {loss}, and {} is left of the budget",
+            left.show(false)
+        )));
+    }
+    *spent = after;
+    Ok(())
+}
+/// Add up losses of one notion.
+pub(crate) fn total(notion: Notion, losses: &[Loss]) -> Result<Loss> {
+    let mut parts = vec![Exact::ZERO; notion.parts().len()];
+    for loss in losses {
+        let loss = loss.within(notion)?;
+        parts = parts.iter().zip(loss.parts()).map(|(sum, part)| sum.plus_term(part)).collect();
+    }
+    Loss::exact(notion, parts)
+}
+/// Divide a loss into even shares.
+pub(crate) fn share(loss: &Loss, shares: u32) -> Result<Loss> {
+    let by = Exact::from_f64(f64::from(shares.max(1)))?;
+    Loss::exact(loss.notion(), loss.parts().iter().map(|part| part.over(&by)).collect())
+}

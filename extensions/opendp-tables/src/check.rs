@@ -1,0 +1,174 @@
+//! The checker: from the plan of a query to the small language of what can be made private.
+//!
+//! It is a list of what is allowed. Every other node, function and type is refused by its name.
+
+use std::collections::BTreeMap;
+
+use datafusion::logical_expr::{Aggregate, LogicalPlan};
+use opendp_core::{Error, Result};
+
+use crate::ir::{Bounding, Branch, Plan, Row};
+use crate::metadata::{PrivacyUnit, Table};
+
+mod aggregates;
+mod keys;
+mod post;
+mod rows;
+mod source;
+
+pub(crate) use aggregates::Output;
+pub(crate) use post::{aggregate_schema, replaced};
+
+/// The most nodes that the expressions of a query may have.
+const MOST_NODES: usize = 20_000;
+
+/// A query that can be made private.
+#[derive(Clone, Debug)]
+pub(crate) struct Checked {
+    /// The exact plan.
+    pub(crate) plan: Plan,
+    /// What is released from its sums and buckets, in the order of the aggregates.
+    pub(crate) outputs: Vec<Output>,
+    /// The whole query; its aggregate is replaced by the released table.
+    pub(crate) query: LogicalPlan,
+}
+
+/// Tables by name.
+pub(crate) type Tables = BTreeMap<String, Table>;
+
+/// Check a query.
+pub(crate) fn check(query: LogicalPlan, tables: &Tables) -> Result<Checked> {
+    let aggregate = post::aggregate_of(&query)?;
+    let source = source::relation(&aggregate.input, tables)?;
+    let mut picked = Picked::new(&source, tables)?;
+    let keys = keys::keys(aggregate, &source, &mut picked)?;
+    picked.keys = keys;
+    let outputs = aggregates::outputs(aggregate, &source, &mut picked)?;
+    let mut plan = picked.plan()?;
+    crate::mechanisms::add_selecting_sum(&mut plan);
+    Ok(Checked { plan, outputs, query })
+}
+
+/// Refuse a part of a query.
+pub(crate) fn refused(what: &str, why: &str, instead: &str) -> Error {
+    Error::NotImplemented(format!("`{what}` cannot be made private: {why}.\nInstead, {instead}."))
+}
+
+/// The exact plan while it is made.
+pub(crate) struct Picked<'a> {
+    tables: &'a Tables,
+    branches: Vec<Branch>,
+    pub(crate) bounding: Bounding,
+    pub(crate) keys: Vec<crate::ir::Key>,
+    pub(crate) sums: Vec<crate::ir::Sum>,
+    pub(crate) buckets: Vec<crate::ir::Buckets>,
+}
+impl<'a> Picked<'a> {
+    fn new(source: &source::Relation, tables: &'a Tables) -> Result<Self> {
+        let branches: Vec<Branch> = source
+            .branches
+            .iter()
+            .map(|branch| Branch { columns: Vec::new(), ..branch.clone() })
+            .collect();
+        let bounding = bounding(&branches, tables)?;
+        let (keys, sums, buckets) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Picked { tables, branches, bounding, keys, sums, buckets })
+    }
+    /// Add a column to the picked ones, unless it is there; one expression for each branch.
+    pub(crate) fn column(&mut self, rows: Vec<Row>) -> usize {
+        let count = self.branches.first().map_or(0, |branch| branch.columns.len());
+        let same = |k: &usize| {
+            self.branches.iter().zip(&rows).all(|(branch, row)| branch.columns.get(*k) == Some(row))
+        };
+        if let Some(found) = (0..count).find(same) {
+            return found;
+        }
+        for (branch, row) in self.branches.iter_mut().zip(rows) {
+            branch.columns.push(row);
+        }
+        count
+    }
+    /// Return what metadata say about a column of a branch.
+    pub(crate) fn described(&self, branch: usize, row: &Row) -> Option<&crate::metadata::Column> {
+        let branch = self.branches.get(branch)?;
+        match row {
+            Row::Column { source: 0, name, .. } => {
+                self.tables.get(&branch.table)?.columns.get(name)
+            }
+            Row::Column { source, name, .. } => {
+                let join = branch.joins.get(source - 1)?;
+                self.tables.get(&join.table)?.columns.get(name)
+            }
+            _ => None,
+        }
+    }
+    /// Whether an expression is the column of ids.
+    pub(crate) fn is_id(&self, row: &Row) -> bool {
+        match (&self.bounding, row) {
+            (Bounding::Enforced { id: (id, _), .. }, Row::Column { source: 0, name, .. }) => {
+                id == name
+            }
+            _ => false,
+        }
+    }
+    fn plan(self) -> Result<Plan> {
+        let rows = self.branches.iter().flat_map(|branch| {
+            let joined = branch.joins.iter().map(|join| &join.on);
+            branch.columns.iter().chain(&branch.filters).chain(joined)
+        });
+        if MOST_NODES < rows.fold(0, |sum: usize, row| sum.saturating_add(row.size())) {
+            return Err(Error::argument("query", "its expressions are nested too deeply"));
+        }
+        let Picked { branches, bounding, keys, sums, buckets, .. } = self;
+        Ok(Plan { branches, bounding, keys, sums, buckets })
+    }
+}
+/// Find whom a union of branches protects.
+fn bounding(branches: &[Branch], tables: &Tables) -> Result<Bounding> {
+    let mut names: Vec<&str> = branches.iter().map(|branch| branch.table.as_str()).collect();
+    names.dedup();
+    let [name] = names.as_slice() else {
+        return Err(refused(
+            "UNION ALL",
+            "its parts read different private tables, and an individual may be in several",
+            "ask each table on its own",
+        ));
+    };
+    let table = tables.get(*name);
+    let Some((table, unit)) = table.and_then(|table| Some((table, table.unit.as_ref()?))) else {
+        return Err(Error::NotFound(format!("private table `{name}` is not described")));
+    };
+    let number = |limit: Option<u32>| limit.map(u64::from);
+    match unit {
+        PrivacyUnit { rows: Some(rows), .. } => {
+            // Every branch reads the same rows, so a row counts once for each.
+            Ok(Bounding::Trusted { rows: u64::from(*rows) * branches.len() as u64 })
+        }
+        PrivacyUnit { id: Some(id), max_rows, max_groups, max_rows_per_group, .. } => {
+            let kind = table.columns.get(id).map(|column| column.kind);
+            let kind = kind.ok_or_else(|| Error::NotFound(format!("column `{id}`")))?;
+            Ok(Bounding::Enforced {
+                id: (id.clone(), kind),
+                rows: number(*max_rows),
+                groups: number(*max_groups),
+                rows_per_group: number(*max_rows_per_group),
+            })
+        }
+        _ => Err(Error::argument("unit", "expected `rows` or `id`")),
+    }
+}
+/// Name a node of a plan as people know it.
+pub(crate) fn node_name(plan: &LogicalPlan) -> String {
+    match plan {
+        LogicalPlan::Window(_) => "OVER".into(),
+        LogicalPlan::Distinct(_) => "DISTINCT".into(),
+        LogicalPlan::Limit(_) => "LIMIT".into(),
+        LogicalPlan::Sort(_) => "ORDER BY".into(),
+        LogicalPlan::Aggregate(Aggregate { .. }) => "GROUP BY".into(),
+        LogicalPlan::Join(join) => format!("{} JOIN", join.join_type).to_uppercase(),
+        other => {
+            let text = other.display().to_string();
+            text.split([':', ' ']).next().unwrap_or("query").to_owned()
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The aggregates of a query: sums of integers over a lattice, and choices among candidates.
+
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::expr::AggregateFunction;
+use datafusion::logical_expr::{Aggregate, Expr};
+use opendp_core::{Error, Result};
+
+use super::rows::public_number;
+use super::source::Relation;
+use super::{Picked, refused};
+use crate::Type;
+use crate::ir::{Addend, Bounding, Buckets, Lattice, Row, Sum};
+use crate::metadata::check_bounds;
+
+/// Magnitudes of lattices: 2^40 steps keep the error of rounding far below any useful noise, and
+/// the squares of 2^25 fit.
+const BITS: i32 = 40;
+const WHOLE_BITS: i32 = 53;
+const SQUARE_BITS: i32 = 25;
+
+/// The extreme itself is the value of one individual, so no private answer is near it. MIN and MAX
+/// are these quantiles.
+const EXTREME: f64 = 0.005;
+
+/// What is released for an aggregate, from noisy sums.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Output {
+    /// A sum, times the step of its lattice.
+    Sum { sum: usize, step: f64 },
+    /// The centre, plus a sum of differences from it over a count.
+    Mean { sum: usize, count: usize, lattice: Lattice },
+    /// A variance, or its root.
+    Spread { squares: usize, sum: usize, count: usize, lattice: Lattice, sample: bool, root: bool },
+    /// The candidate that is nearest to a quantile.
+    Quantile { buckets: usize, alpha: f64 },
+}
+
+/// Read the aggregates of a query.
+pub(crate) fn outputs(
+    aggregate: &Aggregate,
+    source: &Relation,
+    picked: &mut Picked<'_>,
+) -> Result<Vec<Output>> {
+    if aggregate.aggr_expr.is_empty() {
+        return Err(refused(
+            "GROUP BY",
+            "without an aggregate it lists keys",
+            "add COUNT(*) or COUNT(DISTINCT id)",
+        ));
+    }
+    aggregate.aggr_expr.iter().map(|expr| output(expr, source, picked)).collect()
+}
+fn output(expr: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<Output> {
+    let Expr::AggregateFunction(call) = expr.clone().unalias_nested().data else {
+        return Err(refused("aggregate", "it is not a plain call", "use COUNT, SUM or AVG"));
+    };
+    let params = &call.params;
+    if !params.order_by.is_empty() || params.null_treatment.is_some() {
+        return Err(refused(
+            "ORDER BY in an aggregate",
+            "the order of rows compares individuals",
+            "leave it out",
+        ));
+    }
+    let only = match &params.filter {
+        Some(filter) => {
+            let rows = source.rows(filter)?;
+            if rows.iter().any(|row| row.kind() != Some(Type::Boolean)) {
+                return Err(Error::argument("FILTER", "expected a condition"));
+            }
+            Some(picked.column(rows))
+        }
+        None => None,
+    };
+    let name = call.func.name().to_lowercase();
+    if params.distinct {
+        return distinct(&name, &call, source, picked, only);
+    }
+    let args = params.args.as_slice();
+    match (name.as_str(), args) {
+        ("count", [arg]) => count(arg, source, picked, only),
+        ("sum", [arg]) => {
+            let (column, lattice) = bounded(arg, source, picked, BITS, &name)?;
+            let step = lattice.step();
+            let sum = sum_of(picked, Addend::Value(column, lattice), only);
+            Ok(Output::Sum { sum, step })
+        }
+        ("avg" | "mean", [arg]) => {
+            let (column, lattice) = bounded(arg, source, picked, BITS, &name)?;
+            let lattice = lattice.centred();
+            let sum = sum_of(picked, Addend::Value(column, lattice), only);
+            let count = sum_of(picked, Addend::Known(column), only);
+            Ok(Output::Mean { sum, count, lattice })
+        }
+        (
+            "var" | "var_samp" | "var_sample" | "var_pop" | "var_population" | "stddev"
+            | "stddev_samp" | "stddev_pop",
+            [arg],
+        ) => {
+            let (column, lattice) = bounded(arg, source, picked, SQUARE_BITS, &name)?;
+            let lattice = lattice.centred();
+            let squares = sum_of(picked, Addend::Square(column, lattice), only);
+            let sum = sum_of(picked, Addend::Value(column, lattice), only);
+            let count = sum_of(picked, Addend::Known(column), only);
+            let (sample, root) = (!name.contains("pop"), name.starts_with("stddev"));
+            Ok(Output::Spread { squares, sum, count, lattice, sample, root })
+        }
+        ("min", [arg]) => quantile(arg, EXTREME, source, picked, only),
+        ("max", [arg]) => quantile(arg, 1.0 - EXTREME, source, picked, only),
+        ("median", [arg]) => quantile(arg, 0.5, source, picked, only),
+        ("quantile", [arg, alpha]) => match public_number(alpha) {
+            Some(alpha) if (0.0..=1.0).contains(&alpha) => {
+                quantile(arg, alpha, source, picked, only)
+            }
+            _ => Err(Error::argument("quantile", "expected a public number from 0 to 1")),
+        },
+        _ => Err(refused(
+            &format!("{name}()"),
+            "no bound on what one individual changes is known for it",
+            "use COUNT, SUM, AVG, VAR, STDDEV, MIN, MAX, MEDIAN or quantile(x, 0.9)",
+        )),
+    }
+}
+fn sum_of(picked: &mut Picked<'_>, addend: Addend, only: Option<usize>) -> usize {
+    let sum = Sum { addend, only };
+    if let Some(found) = picked.sums.iter().position(|known| *known == sum) {
+        return found;
+    }
+    picked.sums.push(sum);
+    picked.sums.len() - 1
+}
+fn count(
+    arg: &Expr,
+    source: &Relation,
+    picked: &mut Picked<'_>,
+    only: Option<usize>,
+) -> Result<Output> {
+    #[expect(deprecated, reason = "plans that are not analyzed may hold it")]
+    let every =
+        matches!(arg, Expr::Literal(ScalarValue::Int64(Some(_)), _) | Expr::Wildcard { .. });
+    let addend = match every {
+        true => Addend::One,
+        false => Addend::Known(picked.column(source.rows(arg)?)),
+    };
+    Ok(Output::Sum { sum: sum_of(picked, addend, only), step: 1.0 })
+}
+fn distinct(
+    name: &str,
+    call: &AggregateFunction,
+    source: &Relation,
+    picked: &mut Picked<'_>,
+    only: Option<usize>,
+) -> Result<Output> {
+    let what = format!("{}(DISTINCT)", name.to_uppercase());
+    let ids = match call.params.args.as_slice() {
+        [arg] if name == "count" => source.rows(arg)?.iter().all(|row| picked.is_id(row)),
+        _ => false,
+    };
+    if ids && matches!(picked.bounding, Bounding::Enforced { .. }) {
+        return Ok(Output::Sum { sum: sum_of(picked, Addend::Id, only), step: 1.0 });
+    }
+    Err(refused(
+        &what,
+        "values may be shared by individuals, and no bound is known",
+        "count individuals by COUNT(DISTINCT id), with the id of the privacy unit",
+    ))
+}
+/// Find the bounds of an aggregated expression, and add its column.
+fn bounded(
+    arg: &Expr,
+    source: &Relation,
+    picked: &mut Picked<'_>,
+    bits: i32,
+    name: &str,
+) -> Result<(usize, Lattice)> {
+    let mut rows = source.rows(arg)?;
+    let mut found: Option<[f64; 2]> = None;
+    for (branch, row) in rows.iter_mut().enumerate() {
+        let bounds = bounds_of(branch, row, picked).ok_or_else(|| {
+            refused(
+                &format!("{name}({arg})"),
+                "no bounds are known, so one individual could change it without limit",
+                "state `bounds` of the column in the metadata, or write clamp(x, low, high)",
+            )
+        })?;
+        if found.is_some_and(|found| found != bounds) {
+            let reason = "the parts of UNION ALL have different bounds: write clamp(x, low, high)";
+            return Err(Error::argument(name, reason));
+        }
+        found = Some(bounds);
+        *row = bare(row, bounds);
+    }
+    let Some([low, high]) = found else {
+        return Err(Error::argument(name, "expected an expression"));
+    };
+    let whole = rows.iter().all(|row| row.kind() == Some(Type::Integer));
+    let kind = if whole { Type::Integer } else { Type::Float };
+    check_bounds(low, high, kind)?;
+    let bits = if whole && bits == BITS { WHOLE_BITS } else { bits };
+    let lattice = Lattice::of(low, high, whole, bits);
+    if lattice.centred().most() == 0 || lattice.most() == 0 {
+        return Err(Error::argument("bounds", "expected two different numbers"));
+    }
+    Ok((picked.column(rows), lattice))
+}
+fn bounds_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Option<[f64; 2]> {
+    match row {
+        Row::Clamp(_, low, high) => Some([*low, *high]),
+        Row::Float(inner) => bounds_of(branch, inner, picked),
+        column => picked.described(branch, column)?.bounds,
+    }
+}
+/// Leave out what the lattice does anyway: moving a number into bounds. Then an integer stays one.
+fn bare(row: &Row, bounds: [f64; 2]) -> Row {
+    let whole = bounds.iter().all(|x| x.fract() == 0.0 && x.abs() <= 2f64.powi(53));
+    match row {
+        Row::Clamp(inner, ..) => match inner.as_ref() {
+            Row::Float(column) if whole => column.as_ref().clone(),
+            inner => inner.clone(),
+        },
+        _ => row.clone(),
+    }
+}
+fn quantile(
+    arg: &Expr,
+    alpha: f64,
+    source: &Relation,
+    picked: &mut Picked<'_>,
+    only: Option<usize>,
+) -> Result<Output> {
+    let rows = source.rows(arg)?;
+    if !rows.iter().all(|row| row.kind().is_some_and(Type::is_number)) {
+        return Err(Error::argument("quantile", "expected numbers"));
+    }
+    let candidates = rows.first().and_then(|row| candidates_of(row, picked));
+    let candidates = candidates.ok_or_else(|| {
+        refused(
+            &format!("quantile of {arg}"),
+            "no candidates are known, and the data's own values are private",
+            "state `candidates` or `bounds` of the column, or write clamp(x, low, high)",
+        )
+    })?;
+    let buckets = Buckets { column: picked.column(rows), candidates, only };
+    let place = picked.buckets.iter().position(|known| *known == buckets);
+    let place = place.unwrap_or_else(|| {
+        picked.buckets.push(buckets);
+        picked.buckets.len() - 1
+    });
+    Ok(Output::Quantile { buckets: place, alpha })
+}
+/// The candidates of a column; by default at most 101 evenly spaced numbers between its bounds.
+fn candidates_of(row: &Row, picked: &Picked<'_>) -> Option<Vec<f64>> {
+    if let Some(candidates) = picked.described(0, row).and_then(|column| column.candidates.clone())
+    {
+        return Some(candidates);
+    }
+    let [low, high] = bounds_of(0, row, picked)?;
+    let whole = row.kind() == Some(Type::Integer);
+    let steps = if whole && high - low < 100.0 { high - low } else { 100.0 };
+    let mut all: Vec<f64> = (0..=steps as u32)
+        .map(|k| low + (high - low) * (f64::from(k) / steps.max(1.0)))
+        .map(|x| if whole { x.round() } else { x } + 0.0)
+        .collect();
+    all.dedup();
+    all.is_sorted_by(|a, b| a < b).then_some(all)
+}

@@ -1,0 +1,92 @@
+//! The keys of groups.
+
+use datafusion::logical_expr::{Aggregate, Expr};
+use opendp_core::{Error, Result};
+
+use super::source::Relation;
+use super::{Picked, refused};
+use crate::ir::{Key, Row};
+use crate::{Type, Value};
+
+/// The most groups of public keys.
+const MOST_GROUPS: usize = 1_000_000;
+
+/// Read the keys of an aggregate.
+pub(crate) fn keys(
+    aggregate: &Aggregate,
+    source: &Relation,
+    picked: &mut Picked<'_>,
+) -> Result<Vec<Key>> {
+    let mut keys: Vec<Key> = Vec::new();
+    for expr in &aggregate.group_expr {
+        if let Expr::GroupingSet(_) = expr {
+            return Err(refused(
+                "GROUPING SETS",
+                "each of its sets is a question of its own",
+                "ask once for each set of keys",
+            ));
+        }
+        let rows = source.rows(expr)?;
+        if rows.iter().any(|row| picked.is_id(row)) {
+            return Err(refused(
+                "GROUP BY id",
+                "a group would be one individual",
+                "group by a column that many individuals share",
+            ));
+        }
+        let kind = rows.iter().find_map(Row::kind);
+        let Some(kind @ (Type::Boolean | Type::Integer | Type::Text)) = kind else {
+            let reason = "expected keys of type boolean, integer or text";
+            return Err(Error::argument("GROUP BY", reason));
+        };
+        let public = public_keys(&rows, picked)?;
+        let column = picked.column(rows);
+        keys.push(Key { name: expr.schema_name().to_string(), kind, column, public });
+    }
+    let groups = keys.iter().filter_map(|key| key.public.as_ref()).map(Vec::len);
+    if groups.fold(1usize, usize::saturating_mul) > MOST_GROUPS {
+        let reason = format!("the public keys make more than {MOST_GROUPS} groups");
+        return Err(Error::argument("GROUP BY", reason));
+    }
+    Ok(keys)
+}
+/// Return the public keys of an expression in all branches, if they are known.
+fn public_keys(rows: &[Row], picked: &Picked<'_>) -> Result<Option<Vec<Value>>> {
+    let mut all: Vec<Value> = Vec::new();
+    for (branch, row) in rows.iter().enumerate() {
+        let Some(keys) = keys_of(branch, row, picked)? else { return Ok(None) };
+        for key in keys {
+            if !all.contains(&key) {
+                all.push(key);
+            }
+        }
+    }
+    Ok(Some(all))
+}
+/// Return the values that an expression can have besides null, if they are public.
+fn keys_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Result<Option<Vec<Value>>> {
+    Ok(match row {
+        Row::Column { .. } => match picked.described(branch, row) {
+            Some(column) => match (column.public_keys()?, row.kind()) {
+                (None, Some(Type::Boolean)) => Some(truths()),
+                (keys, _) => keys,
+            },
+            None => None,
+        },
+        Row::Literal(value) if *value != Value::Null => Some(vec![value.clone()]),
+        Row::Case(cases, otherwise) => {
+            let values = cases.iter().map(|(_, value)| value).chain(otherwise.as_deref());
+            let literal = |row: &Row| match row {
+                Row::Literal(value) => Some(value.clone()),
+                _ => None,
+            };
+            let values: Option<Vec<Value>> = values.map(literal).collect();
+            values.map(|values| values.into_iter().filter(|value| *value != Value::Null).collect())
+        }
+        row if row.kind() == Some(Type::Boolean) => Some(truths()),
+        _ => None,
+    })
+}
+fn truths() -> Vec<Value> {
+    vec![Value::Boolean(false), Value::Boolean(true)]
+}

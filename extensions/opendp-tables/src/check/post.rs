@@ -1,0 +1,88 @@
+//! The part of a query above its aggregate: it computes with released values alone.
+
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchemaRef, DataFusionError};
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
+use opendp_core::{Error, Result};
+
+use super::{node_name, refused};
+
+/// Find the aggregate below projections, HAVING, ORDER BY and LIMIT.
+pub(crate) fn aggregate_of(plan: &LogicalPlan) -> Result<&Aggregate> {
+    match plan {
+        LogicalPlan::Aggregate(aggregate) => Ok(aggregate),
+        LogicalPlan::Projection(_)
+        | LogicalPlan::Filter(_)
+        | LogicalPlan::Sort(_)
+        | LogicalPlan::Limit(_)
+        | LogicalPlan::SubqueryAlias(_)
+        | LogicalPlan::Distinct(_)
+        | LogicalPlan::Window(_) => {
+            plan.expressions().iter().try_for_each(without_subquery)?;
+            match plan.inputs().as_slice() {
+                [input] => aggregate_of(input),
+                _ => Err(without_aggregate(plan)),
+            }
+        }
+        other => Err(without_aggregate(other)),
+    }
+}
+fn without_aggregate(plan: &LogicalPlan) -> Error {
+    match plan {
+        LogicalPlan::Union(_) | LogicalPlan::Join(_) => refused(
+            &node_name(plan),
+            "it combines the results of several aggregates, or rows without an aggregate",
+            "ask one query for each, or use UNION ALL and JOIN below the aggregate",
+        ),
+        LogicalPlan::TableScan(_) => refused(
+            "SELECT without an aggregate",
+            "it lists rows of individuals",
+            "use COUNT, SUM or AVG",
+        ),
+        _ => refused(
+            &node_name(plan),
+            "a query is a SELECT with aggregates over rows of a private table",
+            "write SELECT COUNT(*) FROM a private table",
+        ),
+    }
+}
+fn without_subquery(expr: &Expr) -> Result<()> {
+    let mut found = false;
+    let visited = expr.apply(|part| {
+        found |= matches!(
+            part,
+            Expr::ScalarSubquery(_)
+                | Expr::InSubquery(_)
+                | Expr::Exists(_)
+                | Expr::SetComparison(_)
+                | Expr::OuterReferenceColumn(..)
+        );
+        Ok(TreeNodeRecursion::Continue)
+    });
+    if found || visited.is_err() {
+        return Err(refused(
+            "subquery in an expression",
+            "it may read private rows a second time",
+            "ask it as a query of its own, and write its answer as a literal",
+        ));
+    }
+    Ok(())
+}
+
+/// Return the columns of the aggregate of a query: keys, then values.
+pub(crate) fn aggregate_schema(plan: &LogicalPlan) -> Result<DFSchemaRef> {
+    Ok(aggregate_of(plan)?.schema.clone())
+}
+/// Replace the aggregate of a query by another plan with the same columns.
+pub(crate) fn replaced(
+    plan: &LogicalPlan,
+    released: LogicalPlan,
+) -> Result<LogicalPlan, DataFusionError> {
+    if let LogicalPlan::Aggregate(_) = plan {
+        return Ok(released);
+    }
+    match plan.inputs().as_slice() {
+        [input] => plan.with_new_exprs(plan.expressions(), vec![replaced(input, released)?]),
+        _ => Err(DataFusionError::Internal("a node with several inputs".into())),
+    }
+}

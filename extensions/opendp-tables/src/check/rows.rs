@@ -1,0 +1,306 @@
+//! Row-wise expressions.
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::logical_expr::expr::{Case, InList, ScalarFunction};
+use datafusion::logical_expr::{BinaryExpr, Expr, Operator as Sign};
+use opendp_core::{Error, Result};
+
+use super::refused;
+use crate::ir::{Comparison, Operator, Rounding, Row};
+use crate::metadata::check_bounds;
+use crate::{Type, Value};
+
+/// Read an expression over columns that are expressions themselves.
+pub(crate) fn row(expr: &Expr, schema: &DFSchema, columns: &[Row]) -> Result<Row> {
+    Reader { schema, columns }.row(expr, 0)
+}
+/// Read a public number.
+pub(crate) fn public_number(expr: &Expr) -> Option<f64> {
+    let number = match expr {
+        Expr::Literal(value, _) => match literal(value)? {
+            Value::Integer(value) if value.unsigned_abs() <= 1 << 53 => value as f64,
+            Value::Float(value) => value,
+            _ => return None,
+        },
+        Expr::Negative(inner) => -public_number(inner)?,
+        Expr::Cast(cast) => public_number(&cast.expr)?,
+        _ => return None,
+    };
+    Some(number + 0.0)
+}
+fn literal(value: &ScalarValue) -> Option<Value> {
+    match value {
+        value if value.is_null() => Some(Value::Null),
+        ScalarValue::Boolean(Some(value)) => Some(Value::Boolean(*value)),
+        ScalarValue::Int8(Some(value)) => Some(Value::Integer((*value).into())),
+        ScalarValue::Int16(Some(value)) => Some(Value::Integer((*value).into())),
+        ScalarValue::Int32(Some(value)) => Some(Value::Integer((*value).into())),
+        ScalarValue::Int64(Some(value)) => Some(Value::Integer(*value)),
+        ScalarValue::UInt64(Some(value)) => i64::try_from(*value).ok().map(Value::Integer),
+        ScalarValue::Float64(Some(value)) => {
+            (value.abs() <= 1e100).then_some(Value::Float(*value + 0.0))
+        }
+        ScalarValue::Utf8(Some(text))
+        | ScalarValue::LargeUtf8(Some(text))
+        | ScalarValue::Utf8View(Some(text)) => Value::text(text),
+        _ => None,
+    }
+}
+
+struct Reader<'a> {
+    schema: &'a DFSchema,
+    columns: &'a [Row],
+}
+impl Reader<'_> {
+    fn row(&self, expr: &Expr, depth: usize) -> Result<Row> {
+        if depth > 100 {
+            return Err(Error::argument("query", "its expressions are nested too deeply"));
+        }
+        let read = |expr: &Expr| self.row(expr, depth + 1);
+        let condition = |expr: &Expr| self.typed(expr, Type::Boolean, depth);
+        match expr {
+            Expr::Alias(alias) => read(&alias.expr),
+            Expr::Column(column) => {
+                let place = self.schema.index_of_column(column).ok();
+                let found = place.and_then(|place| self.columns.get(place)).cloned();
+                found.ok_or_else(|| Error::NotFound(format!("there is no column `{column}`")))
+            }
+            Expr::Literal(value, _) => literal(value).map(Row::Literal).ok_or_else(|| {
+                let reason = "expected truth values, integers, floats up to 1e100, or text";
+                Error::argument("literal", format!("{reason}; found {value}"))
+            }),
+            Expr::Not(inner) => Ok(Row::Not(condition(inner)?.into())),
+            Expr::IsNull(inner) => Ok(Row::IsNull(read(inner)?.into())),
+            Expr::IsNotNull(inner) => Ok(Row::Not(Row::IsNull(read(inner)?.into()).into())),
+            Expr::Negative(inner) => match read(inner)? {
+                Row::Literal(Value::Integer(value)) if value != i64::MIN => {
+                    Ok(Row::Literal(Value::Integer(-value)))
+                }
+                inner => Ok(Row::Negative(float(inner, "-")?.into())),
+            },
+            Expr::BinaryExpr(binary) => self.binary(binary, depth),
+            Expr::Between(between) => {
+                let value = read(&between.expr)?;
+                let low = compare(Comparison::AtLeast, value.clone(), read(&between.low)?)?;
+                let high = compare(Comparison::AtMost, value, read(&between.high)?)?;
+                let inside = Row::And(low.into(), high.into());
+                Ok(if between.negated { Row::Not(inside.into()) } else { inside })
+            }
+            Expr::InList(list) => self.in_list(list, depth),
+            Expr::Case(case) => self.case(case, depth),
+            Expr::Cast(cast) => convert(read(&cast.expr)?, cast.field.data_type()),
+            Expr::TryCast(cast) => convert(read(&cast.expr)?, cast.field.data_type()),
+            Expr::ScalarFunction(function) => self.function(function, depth),
+            other => Err(refused_expression(other)),
+        }
+    }
+    fn typed(&self, expr: &Expr, kind: Type, depth: usize) -> Result<Row> {
+        let row = self.row(expr, depth + 1)?;
+        if row.kind() == Some(kind) {
+            return Ok(row);
+        }
+        Err(Error::argument("query", format!("expected {expr} to be of type {}", kind.name())))
+    }
+    fn binary(&self, binary: &BinaryExpr, depth: usize) -> Result<Row> {
+        let condition = |expr: &Expr| self.typed(expr, Type::Boolean, depth);
+        match binary.op {
+            Sign::And => {
+                let (x, y) = (condition(&binary.left)?, condition(&binary.right)?);
+                return Ok(Row::And(x.into(), y.into()));
+            }
+            Sign::Or => {
+                let (x, y) = (condition(&binary.left)?, condition(&binary.right)?);
+                return Ok(Row::Or(x.into(), y.into()));
+            }
+            _ => {}
+        }
+        let (x, y) = (self.row(&binary.left, depth + 1)?, self.row(&binary.right, depth + 1)?);
+        let arithmetic = |operator: Operator, x: Row, y: Row| {
+            let sign = binary.op.to_string();
+            Ok(Row::Arithmetic(operator, float(x, &sign)?.into(), float(y, &sign)?.into()))
+        };
+        match binary.op {
+            Sign::Plus => arithmetic(Operator::Add, x, y),
+            Sign::Minus => arithmetic(Operator::Subtract, x, y),
+            Sign::Multiply => arithmetic(Operator::Multiply, x, y),
+            Sign::Divide => {
+                if x.kind() == Some(Type::Integer) && y.kind() == Some(Type::Integer) {
+                    return Err(refused(
+                        "/",
+                        "it is not agreed how a quotient of integers is rounded",
+                        "write CAST(x AS DOUBLE) / y",
+                    ));
+                }
+                arithmetic(Operator::Divide, x, y)
+            }
+            Sign::Eq => compare(Comparison::Equal, x, y),
+            Sign::NotEq => compare(Comparison::NotEqual, x, y),
+            Sign::Lt => compare(Comparison::Less, x, y),
+            Sign::LtEq => compare(Comparison::AtMost, x, y),
+            Sign::Gt => compare(Comparison::Greater, x, y),
+            Sign::GtEq => compare(Comparison::AtLeast, x, y),
+            other => Err(refused(
+                &other.to_string(),
+                "its result is not the same on every engine, or it can fail on some rows",
+                "use + - * /, comparisons, AND, OR, NOT, IN, BETWEEN or CASE",
+            )),
+        }
+    }
+    fn in_list(&self, list: &InList, depth: usize) -> Result<Row> {
+        let value = self.row(&list.expr, depth + 1)?;
+        let mut rows = vec![value];
+        for item in &list.list {
+            rows.push(self.row(item, depth + 1)?);
+        }
+        let mut rows = same_type(rows, "IN")?.into_iter();
+        let value = rows.next();
+        let literal = |row: Row| match row {
+            Row::Literal(value) if value != Value::Null => Some(value),
+            Row::Float(inner) => match *inner {
+                Row::Literal(Value::Integer(value)) => Some(Value::Float(value as f64)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let values: Option<Vec<Value>> = rows.map(literal).collect();
+        let (Some(value), Some(values)) = (value, values) else {
+            return Err(Error::argument("IN", "expected a list of literals without NULL"));
+        };
+        if values.is_empty() {
+            return Err(Error::argument("IN", "expected at least one literal"));
+        }
+        let inside = Row::In(value.into(), values);
+        Ok(if list.negated { Row::Not(inside.into()) } else { inside })
+    }
+    fn case(&self, case: &Case, depth: usize) -> Result<Row> {
+        let subject = case.expr.as_ref().map(|expr| self.row(expr, depth + 1)).transpose()?;
+        let (mut conditions, mut values) = (Vec::new(), Vec::new());
+        for (when, then) in &case.when_then_expr {
+            conditions.push(match &subject {
+                Some(value) => {
+                    compare(Comparison::Equal, value.clone(), self.row(when, depth + 1)?)?
+                }
+                None => self.typed(when, Type::Boolean, depth)?,
+            });
+            values.push(self.row(then, depth + 1)?);
+        }
+        if let Some(otherwise) = &case.else_expr {
+            values.push(self.row(otherwise, depth + 1)?);
+        }
+        let mut values = same_type(values, "CASE")?;
+        let otherwise = case.else_expr.as_ref().and_then(|_| values.pop()).map(Box::new);
+        Ok(Row::Case(conditions.into_iter().zip(values).collect(), otherwise))
+    }
+    fn function(&self, function: &ScalarFunction, depth: usize) -> Result<Row> {
+        let rows = |skip: usize| {
+            let args = function.args.iter().take(skip);
+            args.map(|expr| self.row(expr, depth + 1)).collect::<Result<Vec<_>>>()
+        };
+        let name = function.name();
+        match (name, function.args.as_slice()) {
+            ("clamp", [_, low, high]) => {
+                let bounds = (public_number(low), public_number(high));
+                let (Some(low), Some(high)) = bounds else {
+                    return Err(Error::argument("clamp", "expected two public numbers as bounds"));
+                };
+                check_bounds(low, high, Type::Float).map_err(|error| error.at("clamp"))?;
+                let value = rows(1)?.pop().unwrap_or(Row::Literal(Value::Null));
+                Ok(Row::Clamp(float(value, name)?.into(), low, high))
+            }
+            ("coalesce", args @ [_, ..]) => Ok(Row::Coalesce(same_type(rows(args.len())?, name)?)),
+            ("nullif", [_, _]) => match same_type(rows(2)?, name)?.as_slice() {
+                [x, y] => Ok(Row::NullIf(x.clone().into(), y.clone().into())),
+                _ => Err(Error::argument(name, "expected two values")),
+            },
+            ("abs" | "floor" | "ceil", [_]) => {
+                let value = rows(1)?.pop().unwrap_or(Row::Literal(Value::Null));
+                let rounding = match name {
+                    "abs" => Rounding::Absolute,
+                    "floor" => Rounding::Floor,
+                    _ => Rounding::Ceiling,
+                };
+                Ok(Row::Rounded(rounding, float(value, name)?.into()))
+            }
+            _ => Err(refused(
+                &format!("{name}()"),
+                "it is not on the list of functions that are total, deterministic and row-wise",
+                "use clamp, coalesce, nullif, abs, floor, ceil, CASE, or compute the column before",
+            )),
+        }
+    }
+}
+fn refused_expression(expr: &Expr) -> Error {
+    match expr {
+        Expr::WindowFunction(_) => {
+            refused("OVER", "a window compares rows of different individuals", "use aggregates")
+        }
+        Expr::ScalarSubquery(_)
+        | Expr::InSubquery(_)
+        | Expr::Exists(_)
+        | Expr::SetComparison(_) => refused(
+            "subquery in an expression",
+            "it may read other private rows",
+            "write a list of literals, or join with a public table",
+        ),
+        other => refused(
+            other.variant_name(),
+            "it is not on the list of row-wise expressions",
+            "use + - * /, comparisons, AND, OR, NOT, IN, BETWEEN or CASE",
+        ),
+    }
+}
+fn convert(row: Row, to: &DataType) -> Result<Row> {
+    match (row.kind(), to) {
+        (Some(Type::Integer | Type::Float), DataType::Float64) => float(row, "CAST"),
+        (Some(Type::Integer), DataType::Int64)
+        | (Some(Type::Boolean), DataType::Boolean)
+        | (Some(Type::Text), DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8) => Ok(row),
+        _ => Err(refused(
+            &format!("CAST AS {to}"),
+            "engines disagree on it, or it fails on some rows",
+            "declare the type of the column in the metadata: cells of another type read as null",
+        )),
+    }
+}
+/// Make a float of a number.
+fn float(row: Row, of: &str) -> Result<Row> {
+    match row.kind() {
+        Some(Type::Float) => Ok(row),
+        Some(Type::Integer) => Ok(Row::Float(row.into())),
+        _ => Err(Error::argument(of, "expected numbers")),
+    }
+}
+fn compare(sign: Comparison, x: Row, y: Row) -> Result<Row> {
+    let ordered = !matches!(sign, Comparison::Equal | Comparison::NotEqual);
+    let both = same_type(vec![x, y], sign.sign())?;
+    let [x, y] = <[Row; 2]>::try_from(both)
+        .map_err(|_| Error::argument(sign.sign(), "expected two values"))?;
+    if x == Row::Literal(Value::Null) || y == Row::Literal(Value::Null) {
+        return Err(Error::argument(sign.sign(), "a comparison with NULL is null: use IS NULL"));
+    }
+    if ordered && x.kind().is_some_and(|kind| !kind.is_number()) {
+        return Err(refused(
+            sign.sign(),
+            "engines order text differently",
+            "compare text by = or IN",
+        ));
+    }
+    Ok(Row::Compare(sign, x.into(), y.into()))
+}
+/// Bring values to one type: integers become floats where there is a float.
+fn same_type(rows: Vec<Row>, of: &str) -> Result<Vec<Row>> {
+    let kinds: Vec<Type> = rows.iter().filter_map(Row::kind).collect();
+    let Some(first) = kinds.first() else {
+        return Err(Error::argument(of, "expected a value that is not NULL"));
+    };
+    if kinds.iter().all(|kind| kind == first) {
+        return Ok(rows);
+    }
+    if !kinds.iter().all(|kind| kind.is_number()) {
+        return Err(Error::argument(of, "expected values of one type"));
+    }
+    rows.into_iter()
+        .map(|row| if row.kind().is_some() { float(row, of) } else { Ok(row) })
+        .collect()
+}

@@ -1,0 +1,185 @@
+//! Columns of an answer: values and intervals, computed from noisy sums alone.
+
+use opendp_core::{Error, Result};
+
+use crate::check::{Checked, Output};
+use crate::ir::{Lattice, Plan};
+use crate::mechanisms::{Mechanisms, fraction};
+use crate::noise::{ALPHA, Noise};
+use crate::released::Noisy;
+
+/// One released number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cell {
+    pub(crate) value: f64,
+    /// The 95 % interval, if the error of the mechanism is known.
+    pub(crate) interval: Option<(f64, f64)>,
+}
+/// The cells of one aggregate, and what is known about their noise.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ReleasedColumn {
+    pub(crate) cells: Vec<Cell>,
+    /// The scale of the noise, in the unit of the values: of the first sum it is computed from.
+    pub(crate) scale: f64,
+}
+
+/// Compute the columns of all aggregates.
+pub(crate) fn columns(
+    checked: &Checked,
+    mechanisms: &Mechanisms,
+    noisy: &Noisy,
+) -> Result<Vec<ReleasedColumn>> {
+    let reader = Reader { plan: &checked.plan, mechanisms, noisy };
+    checked.outputs.iter().map(|output| reader.column(output)).collect()
+}
+struct Reader<'a> {
+    plan: &'a Plan,
+    mechanisms: &'a Mechanisms,
+    noisy: &'a Noisy,
+}
+impl Reader<'_> {
+    fn column(&self, output: &Output) -> Result<ReleasedColumn> {
+        let groups = 0..self.noisy.groups.len();
+        let (cells, scale) = match output {
+            Output::Sum { sum, step } => {
+                let error = self.error(*sum, ALPHA);
+                let cell = |group| {
+                    let (value, interval) =
+                        (self.sum(*sum, group)?, self.around(*sum, group, error)?);
+                    let scaled = |(low, high)| (low * step, high * step);
+                    Ok(Cell { value: value * step, interval: interval.map(scaled) })
+                };
+                (groups.map(cell).collect::<Result<_>>()?, self.scale(*sum) * step)
+            }
+            Output::Mean { sum, count, lattice } => {
+                let cell = |group| self.mean(*sum, *count, lattice, group);
+                (groups.map(cell).collect::<Result<_>>()?, self.scale(*sum) * lattice.step())
+            }
+            Output::Spread { squares, sum, count, lattice, sample, root } => {
+                let cell = |group| {
+                    let cell = self.variance([*squares, *sum, *count], lattice, *sample, group)?;
+                    Ok(if *root { rooted(cell) } else { cell })
+                };
+                let scale = self.scale(*squares) * lattice.step() * lattice.step();
+                (groups.map(cell).collect::<Result<_>>()?, scale)
+            }
+            Output::Quantile { buckets, alpha } => self.quantile(*buckets, fraction(*alpha))?,
+        };
+        Ok(ReleasedColumn { cells, scale })
+    }
+    fn quantile(&self, buckets: usize, alpha: (u64, u64)) -> Result<(Vec<Cell>, f64)> {
+        let lost = || Error::FailedFunction("a quantile was not released".into());
+        let same =
+            |choice: &crate::mechanisms::Choice| choice.buckets == buckets && choice.alpha == alpha;
+        let place = self.mechanisms.choices.iter().position(same).ok_or_else(lost)?;
+        let choice = self.mechanisms.choices.get(place).ok_or_else(lost)?;
+        let candidates = &self.plan.buckets.get(buckets).ok_or_else(lost)?.candidates;
+        let chosen = self.noisy.choices.get(place).ok_or_else(lost)?;
+        let cell = |chosen: &usize| {
+            let value = candidates.get(*chosen).copied().ok_or_else(lost)?;
+            Ok(Cell { value, interval: None })
+        };
+        let cells = chosen.iter().map(cell).collect::<Result<_>>()?;
+        Ok((cells, choice.noise.scale / choice.alpha.1 as f64))
+    }
+    /// A noisy sum, in steps.
+    fn sum(&self, sum: usize, group: usize) -> Result<f64> {
+        let text = self.noisy.sums.get(sum).and_then(|sums| sums.get(group));
+        let value = text.and_then(|text| text.parse::<f64>().ok());
+        value.ok_or_else(|| Error::FailedFunction("a sum was not released".into()))
+    }
+    fn noise(&self, sum: usize) -> Option<&Noise> {
+        match &self.mechanisms.selection {
+            Some(selection) if selection.sum == sum => Some(&selection.noise),
+            _ => self.mechanisms.sums.get(sum)?.as_ref(),
+        }
+    }
+    fn scale(&self, sum: usize) -> f64 {
+        self.noise(sum).map_or(f64::NAN, |noise| noise.scale)
+    }
+    /// The error of a sum, except with a probability.
+    fn error(&self, sum: usize, alpha: f64) -> Option<f64> {
+        self.noise(sum)?.accuracy(alpha)
+    }
+    fn around(&self, sum: usize, group: usize, error: Option<f64>) -> Result<Option<(f64, f64)>> {
+        let value = self.sum(sum, group)?;
+        Ok(error.map(|error| (value - error, value + error)))
+    }
+    fn mean(&self, sum: usize, count: usize, lattice: &Lattice, group: usize) -> Result<Cell> {
+        let (bounds, step) = (of(lattice), lattice.step());
+        let centre = lattice.centre as f64 * step;
+        let at = |x: f64| (centre + x * step).clamp(bounds.0, bounds.1);
+        let value = at(self.sum(sum, group)? / self.sum(count, group)?.max(1.0));
+        let sums = self.around(sum, group, self.error(sum, ALPHA / 2.0))?;
+        let counts = self.around(count, group, self.error(count, ALPHA / 2.0))?;
+        let interval = match (sums, counts) {
+            (Some(sums), Some(counts)) => Some(match quotient(sums, counts) {
+                Some((low, high)) => (at(low), at(high)),
+                None => bounds,
+            }),
+            _ => None,
+        };
+        Ok(Cell { value, interval })
+    }
+    /// The mean of squares less the square of the mean, around the centre.
+    fn variance(
+        &self,
+        [squares, sum, count]: [usize; 3],
+        lattice: &Lattice,
+        sample: bool,
+        group: usize,
+    ) -> Result<Cell> {
+        let (low, high) = of(lattice);
+        let unit = lattice.step() * lattice.step();
+        let half = (high - low) / 2.0;
+        // A sample of two has the largest variance for its bounds.
+        let most = if sample { 2.0 * half * half } else { half * half };
+        let correction = |n: f64| if sample { n / (n - 1.0) } else { 1.0 };
+        let n = self.sum(count, group)?.max(if sample { 2.0 } else { 1.0 });
+        let mean = self.sum(sum, group)? / n;
+        let spread = self.sum(squares, group)? / n - mean * mean;
+        let value = (spread * correction(n) * unit).clamp(0.0, most);
+        let third = ALPHA / 3.0;
+        let parts =
+            [squares, sum, count].map(|sum| self.around(sum, group, self.error(sum, third)));
+        let [squares, sums, counts] = parts;
+        let (Some(squares), Some(sums), Some(counts)) = (squares?, sums?, counts?) else {
+            return Ok(Cell { value, interval: None });
+        };
+        let quotients = (quotient((squares.0.max(0.0), squares.1), counts), quotient(sums, counts));
+        let (Some(squares), Some(means)) = quotients else {
+            return Ok(Cell { value, interval: Some((0.0, most)) });
+        };
+        let square = |x: f64| x * x;
+        let farthest = square(means.0).max(square(means.1));
+        let crosses = means.0 <= 0.0 && 0.0 <= means.1;
+        let nearest = if crosses { 0.0 } else { square(means.0).min(square(means.1)) };
+        let (least, largest) = (squares.0 - farthest, squares.1 - nearest);
+        let fewest = counts.0.max(1.0);
+        let upper = match sample && fewest < 2.0 {
+            true => most,
+            false => largest * correction(fewest) * unit,
+        };
+        let interval = ((least * unit).clamp(0.0, most), upper.clamp(0.0, most));
+        Ok(Cell { value, interval: Some(interval) })
+    }
+}
+fn rooted(cell: Cell) -> Cell {
+    let interval = cell.interval.map(|(low, high)| (low.sqrt(), high.sqrt()));
+    Cell { value: cell.value.sqrt(), interval }
+}
+/// The bounds of a lattice, as numbers.
+fn of(lattice: &Lattice) -> (f64, f64) {
+    (lattice.low as f64 * lattice.step(), lattice.high as f64 * lattice.step())
+}
+/// Bound a quotient of a number and a count, which is at least 1; `None` when it has no row.
+fn quotient(sum: (f64, f64), count: (f64, f64)) -> Option<(f64, f64)> {
+    if count.1 < 1.0 {
+        return None;
+    }
+    let (few, many) = (count.0.max(1.0), count.1);
+    let all = [sum.0 / few, sum.0 / many, sum.1 / few, sum.1 / many];
+    let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    Some((least, most))
+}

@@ -1,0 +1,35 @@
+//! Engines: they run exact plans, and decide nothing about privacy.
+
+use opendp_core::{Error, Result};
+
+use crate::Dialect;
+
+mod embedded;
+
+pub use embedded::{DataFusion, Source};
+
+/// A row of a result: cells as text, or null.
+pub type Cells = Vec<Option<String>>;
+
+/// Runs SQL over the private tables. Results never leave the process without noise.
+pub trait Engine: Send + Sync {
+    /// Return the name of the engine, for release documents.
+    fn name(&self) -> String;
+    /// Return the dialect in which statements are printed.
+    fn dialect(&self) -> Dialect;
+    /// Run a statement and return all rows.
+    ///
+    /// # Errors
+    /// Any error stands for a failure of the machine. Its text may contain data, so the session
+    /// replaces it.
+    fn run(&self, statement: &str) -> Result<Vec<Cells>>;
+}
+
+/// The error that stands for every failure of an engine.
+pub(crate) fn failed() -> Error {
+    Error::FailedFunction(
+        "the engine failed while it ran the exact plan, and nothing was released.\n\
+         Its message may contain data, so it is not shown. Check that every file can be read."
+            .into(),
+    )
+}

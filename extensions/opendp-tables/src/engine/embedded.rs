@@ -1,0 +1,178 @@
+//! DataFusion in this process.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::catalog::{MemTable, TableProvider};
+use datafusion::error::DataFusionError;
+use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionConfig, SessionContext};
+use opendp_core::{Error, Result};
+use tokio::runtime::{Builder, Runtime};
+
+use super::{Cells, Engine};
+use crate::metadata::Table;
+use crate::sql::quoted;
+use crate::{Dialect, Type};
+
+/// Where the rows of a table are.
+#[derive(Clone)]
+pub enum Source {
+    /// A file or folder of CSV, with a header.
+    Csv(String),
+    /// A file or folder of Parquet; folders may be partitioned as `column=value`.
+    Parquet(String),
+    /// Batches in memory.
+    Batches(Vec<RecordBatch>),
+    /// Any table of DataFusion.
+    Provider(Arc<dyn TableProvider>),
+}
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Source::Csv(path) => write!(f, "Csv({path:?})"),
+            Source::Parquet(path) => write!(f, "Parquet({path:?})"),
+            Source::Batches(_) => f.write_str("Batches"),
+            Source::Provider(_) => f.write_str("Provider"),
+        }
+    }
+}
+
+/// The size of stacks. The engine walks nested expressions by recursion, and a stack that overflows
+/// ends the process. Only what is used of it takes memory.
+const STACK: usize = 256 << 20;
+
+/// DataFusion in this process: the default engine.
+pub struct DataFusion {
+    context: SessionContext,
+    runtime: Arc<Runtime>,
+}
+impl std::fmt::Debug for DataFusion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DataFusion").finish_non_exhaustive()
+    }
+}
+impl DataFusion {
+    /// Start the engine.
+    ///
+    /// # Errors
+    /// `FailedFunction` when no thread can be started.
+    pub fn new() -> Result<Self> {
+        let runtime = Builder::new_multi_thread().enable_all().thread_stack_size(STACK).build();
+        let runtime = runtime.map_err(|error| {
+            Error::FailedFunction(format!("the engine could not start its threads: {error}"))
+        })?;
+        let mut config = SessionConfig::new();
+        config.options_mut().sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
+        Ok(DataFusion {
+            context: SessionContext::new_with_config(config),
+            runtime: Arc::new(runtime),
+        })
+    }
+    /// Register a table: its described columns, each read as its declared type. A cell that cannot
+    /// be read as this type is null.
+    ///
+    /// # Errors
+    /// `FailedFunction` when the file cannot be opened or lacks a column.
+    pub fn register(&self, name: &str, table: &Table, source: Source) -> Result<()> {
+        let raw = format!("__raw {name}");
+        let opened = self.wait(self.open(&raw, source));
+        opened.map_err(|error| cannot_open(name, &error.to_string()))?;
+        let columns = table.columns.iter().map(|(column, described)| {
+            let quoted = quoted(column);
+            format!("TRY_CAST({quoted} AS {}) AS {quoted}", sql_type(described.kind))
+        });
+        let columns: Vec<String> = columns.collect();
+        let view = format!("SELECT {} FROM {}", columns.join(", "), quoted(&raw));
+        let made = self.wait(async {
+            let view = self.context.sql(&view).await?.into_view();
+            self.context.register_table(quoted(name), view)
+        });
+        made.map(|_| ()).map_err(|error| cannot_open(name, &error.to_string()))
+    }
+    async fn open(&self, name: &str, source: Source) -> Result<(), DataFusionError> {
+        let name = quoted(name);
+        match source {
+            Source::Csv(path) => {
+                // Cells are read as text first: a cell of another type is null, not an error.
+                let inferred = CsvReadOptions::new().schema_infer_max_records(1);
+                let plain = self.context.read_csv(path.as_str(), inferred).await?;
+                let fields = plain.schema().fields().iter();
+                let fields = fields.map(|field| Field::new(field.name(), DataType::Utf8, true));
+                let schema = Schema::new(fields.collect::<Vec<_>>());
+                let options = CsvReadOptions::new().schema(&schema).newlines_in_values(true);
+                self.context.register_csv(name, path.as_str(), options).await
+            }
+            Source::Parquet(path) => {
+                let options = ParquetReadOptions::default();
+                self.context.register_parquet(name, path.as_str(), options).await
+            }
+            Source::Batches(batches) => {
+                let fields = batches.first().map(|batch| batch.schema().fields().clone());
+                let fields = fields.iter().flatten();
+                let nullable = fields.map(|field| field.as_ref().clone().with_nullable(true));
+                let schema = Arc::new(Schema::new(nullable.collect::<Vec<_>>()));
+                let same = |batch: RecordBatch| {
+                    RecordBatch::try_new(schema.clone(), batch.columns().to_vec())
+                };
+                let batches = batches.into_iter().map(same).collect::<Result<Vec<_>, _>>()?;
+                let table = MemTable::try_new(schema, vec![batches])?;
+                self.context.register_table(name, Arc::new(table)).map(|_| ())
+            }
+            Source::Provider(table) => self.context.register_table(name, table).map(|_| ()),
+        }
+    }
+    /// Wait for a future on a thread of its own, so that callers may be inside of a runtime.
+    pub(crate) fn wait<T: Send>(
+        &self,
+        future: impl Future<Output = Result<T, DataFusionError>> + Send,
+    ) -> Result<T, DataFusionError> {
+        let runtime = &self.runtime;
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(STACK);
+            let waiting = thread.spawn_scoped(scope, || runtime.block_on(future))?.join();
+            waiting.unwrap_or_else(|_| Err(DataFusionError::Internal("a thread stopped".into())))
+        })
+    }
+}
+impl Engine for DataFusion {
+    fn name(&self) -> String {
+        format!("DataFusion {}", datafusion::DATAFUSION_VERSION)
+    }
+    fn dialect(&self) -> Dialect {
+        Dialect::DataFusion
+    }
+    fn run(&self, statement: &str) -> Result<Vec<Cells>> {
+        let batches = self.wait(async { self.context.sql(statement).await?.collect().await });
+        let batches: Vec<RecordBatch> =
+            batches.map_err(|error| Error::FailedFunction(error.to_string()))?;
+        let mut rows = Vec::new();
+        for batch in &batches {
+            let columns = batch.columns().iter().map(text).collect::<Result<Vec<_>>>()?;
+            rows.extend((0..batch.num_rows()).map(|row| {
+                let cell = |column: &Vec<Option<String>>| column.get(row).cloned().flatten();
+                columns.iter().map(cell).collect::<Cells>()
+            }));
+        }
+        Ok(rows)
+    }
+}
+fn text(column: &ArrayRef) -> Result<Vec<Option<String>>> {
+    let column = datafusion::arrow::compute::cast(column, &DataType::Utf8)
+        .map_err(|error| Error::FailedFunction(error.to_string()))?;
+    let column = column.as_string::<i32>();
+    Ok((0..column.len())
+        .map(|row| column.is_valid(row).then(|| column.value(row).to_owned()))
+        .collect())
+}
+fn sql_type(kind: Type) -> &'static str {
+    match kind {
+        Type::Boolean => "BOOLEAN",
+        Type::Integer => "BIGINT",
+        Type::Float => "DOUBLE PRECISION",
+        Type::Text => "VARCHAR",
+    }
+}
+fn cannot_open(name: &str, reason: &str) -> Error {
+    Error::FailedFunction(format!("table `{name}` cannot be opened: {reason}"))
+}

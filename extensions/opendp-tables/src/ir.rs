@@ -1,0 +1,255 @@
+//! The small language of what can be made private.
+//!
+//! The checker writes queries in it, and [`sql`](crate::sql) prints it for engines. Everything here
+//! is total: on any row each expression has a value or is null, and none raises an error.
+
+use crate::{Type, Value};
+
+/// A row-wise expression: its value depends on one row alone.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Row {
+    /// A column. Source 0 is the private table, the others are the joined public tables.
+    Column { source: usize, name: String, kind: Type },
+    /// A public value.
+    Literal(Value),
+    /// Arithmetic of floats.
+    Arithmetic(Operator, Box<Row>, Box<Row>),
+    /// Minus.
+    Negative(Box<Row>),
+    /// The absolute value, the floor or the ceiling of a float.
+    Rounded(Rounding, Box<Row>),
+    /// A comparison of two values of one type.
+    Compare(Comparison, Box<Row>, Box<Row>),
+    /// Whether all are true.
+    And(Box<Row>, Box<Row>),
+    /// Whether one is true.
+    Or(Box<Row>, Box<Row>),
+    /// Whether it is false.
+    Not(Box<Row>),
+    /// Whether it is null.
+    IsNull(Box<Row>),
+    /// Whether it is one of these values.
+    In(Box<Row>, Vec<Value>),
+    /// The value of the first condition that is true.
+    Case(Vec<(Row, Row)>, Option<Box<Row>>),
+    /// The first value that is not null.
+    Coalesce(Vec<Row>),
+    /// Null if two values are equal, else the first.
+    NullIf(Box<Row>, Box<Row>),
+    /// An integer as a float.
+    Float(Box<Row>),
+    /// A number moved into bounds.
+    Clamp(Box<Row>, f64, f64),
+}
+/// Arithmetic of two floats. A division by 0 gives null.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Rounding {
+    Absolute,
+    Floor,
+    Ceiling,
+}
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+}
+impl Comparison {
+    pub(crate) fn sign(self) -> &'static str {
+        match self {
+            Comparison::Equal => "=",
+            Comparison::NotEqual => "<>",
+            Comparison::Less => "<",
+            Comparison::AtMost => "<=",
+            Comparison::Greater => ">",
+            Comparison::AtLeast => ">=",
+        }
+    }
+}
+impl Row {
+    /// Return the type; the literal null has none.
+    pub(crate) fn kind(&self) -> Option<Type> {
+        match self {
+            Row::Column { kind, .. } => Some(*kind),
+            Row::Literal(value) => value.kind(),
+            Row::Arithmetic(..) | Row::Negative(_) | Row::Rounded(..) => Some(Type::Float),
+            Row::Float(_) | Row::Clamp(..) => Some(Type::Float),
+            Row::Compare(..) | Row::And(..) | Row::Or(..) => Some(Type::Boolean),
+            Row::Not(_) | Row::IsNull(_) | Row::In(..) => Some(Type::Boolean),
+            Row::Case(cases, otherwise) => {
+                let values = cases.iter().map(|(_, value)| value);
+                values.chain(otherwise.as_deref()).find_map(Row::kind)
+            }
+            Row::Coalesce(all) => all.iter().find_map(Row::kind),
+            Row::NullIf(value, _) => value.kind(),
+        }
+    }
+    /// Bound the number of nodes that are printed: some operands are printed twice.
+    pub(crate) fn size(&self) -> usize {
+        let add = usize::saturating_add;
+        1 + match self {
+            Row::Column { .. } | Row::Literal(_) => 0,
+            Row::In(row, values) => row.size() + values.len(),
+            Row::Negative(x) | Row::Rounded(_, x) | Row::Not(x) | Row::IsNull(x) => x.size(),
+            Row::Float(x) => x.size(),
+            Row::Clamp(x, ..) => x.size().saturating_mul(2).min(1 << 40),
+            Row::Arithmetic(_, x, y) => add(x.size(), y.size()).saturating_mul(2).min(1 << 40),
+            Row::Compare(_, x, y) => x.size() + y.size(),
+            Row::And(x, y) | Row::Or(x, y) | Row::NullIf(x, y) => x.size() + y.size(),
+            Row::Coalesce(all) => all.iter().map(Row::size).sum(),
+            Row::Case(cases, otherwise) => {
+                let cases: usize = cases.iter().map(|(x, y)| x.size() + y.size()).sum();
+                cases + otherwise.as_ref().map_or(0, |row| row.size())
+            }
+        }
+    }
+}
+
+/// A public table that is joined: each row meets at most one of its rows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Joined {
+    pub(crate) table: String,
+    /// The key of the public table, whose values are all different, and its type.
+    pub(crate) key: (String, Type),
+    /// The value that must equal the key.
+    pub(crate) on: Row,
+    /// Whether rows without a partner are kept.
+    pub(crate) keeps_all: bool,
+}
+
+/// Rows of one private table.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Branch {
+    pub(crate) table: String,
+    pub(crate) joins: Vec<Joined>,
+    pub(crate) filters: Vec<Row>,
+    /// The columns of the result.
+    pub(crate) columns: Vec<Row>,
+}
+
+/// How much of each individual reaches the aggregates.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Bounding {
+    /// An individual adds or removes at most this many rows. Nothing is enforced.
+    Trusted {
+        /// The rows of the union of all branches.
+        rows: u64,
+    },
+    /// An individual is an id. The plan enforces limits.
+    Enforced {
+        /// The column of ids, the same in every branch.
+        id: (String, Type),
+        rows: Option<u64>,
+        groups: Option<u64>,
+        rows_per_group: Option<u64>,
+    },
+}
+
+/// A key of groups.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Key {
+    /// The name in the answer.
+    pub(crate) name: String,
+    pub(crate) kind: Type,
+    /// The position among the columns of branches.
+    pub(crate) column: usize,
+    /// All values, if they are public.
+    pub(crate) public: Option<Vec<Value>>,
+}
+
+/// Numbers of a lattice: integers that stand for multiples of a power of two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Lattice {
+    /// A step is `2^exponent`.
+    pub(crate) exponent: i32,
+    /// The bounds, in steps.
+    pub(crate) low: i64,
+    pub(crate) high: i64,
+    /// The point that is subtracted, in steps.
+    pub(crate) centre: i64,
+}
+
+/// What each row adds to a sum of integers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Addend {
+    /// One.
+    One,
+    /// One if the column is not null.
+    Known(usize),
+    /// The column moved into bounds and rounded to the lattice, less the centre; 0 if null.
+    Value(usize, Lattice),
+    /// The square of that.
+    Square(usize, Lattice),
+    /// One for each id, however many rows it has.
+    Id,
+}
+
+/// A sum of integers over each group.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sum {
+    pub(crate) addend: Addend,
+    /// The column of a condition; only rows where it is true are added.
+    pub(crate) only: Option<usize>,
+}
+impl Sum {
+    /// Bound the magnitude of what one row adds.
+    pub(crate) fn most(&self) -> u64 {
+        match &self.addend {
+            Addend::One | Addend::Known(_) | Addend::Id => 1,
+            Addend::Value(_, lattice) => lattice.most(),
+            Addend::Square(_, lattice) => lattice.most().saturating_mul(lattice.most()),
+        }
+    }
+}
+impl Lattice {
+    /// Bound the magnitude of a point less the centre.
+    pub(crate) fn most(&self) -> u64 {
+        let from = |point: i64| point.saturating_sub(self.centre).unsigned_abs();
+        from(self.low).max(from(self.high))
+    }
+    /// Return the length of a step.
+    pub(crate) fn step(&self) -> f64 {
+        2f64.powi(self.exponent)
+    }
+    /// Choose a lattice for numbers in bounds, so that magnitudes have at most `bits` bits.
+    pub(crate) fn of(low: f64, high: f64, whole: bool, bits: i32) -> Lattice {
+        let most = low.abs().max(high.abs());
+        // The exponent of a power of two above the magnitude.
+        let above = (0..=700).map(|k| k - 350).find(|k| most < 2f64.powi(*k)).unwrap_or(350);
+        let exponent = if whole { (above - bits).max(0) } else { above - bits };
+        let steps = |x: f64| (x * 2f64.powi(-exponent) + 0.5).floor() as i64;
+        Lattice { exponent, low: steps(low), high: steps(high), centre: 0 }
+    }
+    /// Subtract the middle of the bounds.
+    pub(crate) fn centred(self) -> Lattice {
+        Lattice { centre: self.low + (self.high - self.low) / 2, ..self }
+    }
+}
+
+/// The distribution of a column over candidates, for a quantile.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Buckets {
+    pub(crate) column: usize,
+    pub(crate) candidates: Vec<f64>,
+    pub(crate) only: Option<usize>,
+}
+
+/// One exact relational plan.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Plan {
+    pub(crate) branches: Vec<Branch>,
+    pub(crate) bounding: Bounding,
+    pub(crate) keys: Vec<Key>,
+    pub(crate) sums: Vec<Sum>,
+    pub(crate) buckets: Vec<Buckets>,
+}

@@ -1,0 +1,243 @@
+//! The mechanisms of a query: which constructor releases what, and what it costs.
+
+use std::collections::HashMap;
+
+use opendp_core::arith::{Directed, DirectedFloat, Exact};
+use opendp_core::erased::{AnyDistance, AnyValue};
+use opendp_core::search::binary_search;
+use opendp_core::{
+    AbsoluteDistance, Args, AtomDomain, Error, L01InfDistance, MapDomain, RangeDistance, Result,
+    Space, SymmetricDistance, VectorDomain,
+};
+use opendp_ledger::{Loss, Notion};
+use opendp_registry::Registry;
+use opendp_transformations::{Alpha, make_quantile_score_candidates};
+use serde_json::json;
+
+use crate::budget::{share, total};
+use crate::check::{Checked, Output};
+use crate::ir::{Addend, Plan, Sum};
+use crate::noise::{self, Noise, loss_of};
+use crate::sensitivity::{Contribution, Sensitivity, sensitivity};
+
+/// All mechanisms of a query.
+#[derive(Clone, Debug)]
+pub(crate) struct Mechanisms {
+    /// One for each sum, but for the one that the selection releases.
+    pub(crate) sums: Vec<Option<Noise>>,
+    pub(crate) choices: Vec<Choice>,
+    /// The release of keys that are not public.
+    pub(crate) selection: Option<Selection>,
+    /// The loss of all together.
+    pub(crate) loss: Loss,
+}
+/// A release of a quantile of each group.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    pub(crate) buckets: usize,
+    pub(crate) alpha: (u64, u64),
+    pub(crate) noise: Noise,
+    /// The loss over all groups of an individual.
+    pub(crate) loss: Loss,
+}
+/// A release of keys that many individuals have.
+#[derive(Clone, Debug)]
+pub(crate) struct Selection {
+    /// The sum that decides.
+    pub(crate) sum: usize,
+    pub(crate) noise: Noise,
+    pub(crate) threshold: i64,
+}
+
+/// Find mechanisms that share a loss evenly.
+pub(crate) fn mechanisms(
+    checked: &Checked,
+    mechanism: Option<&str>,
+    budget: &Loss,
+) -> Result<Mechanisms> {
+    let plan = &checked.plan;
+    let wanted = wanted_choices(checked)?;
+    let shares = u32::try_from(plan.sums.len() + wanted.len()).unwrap_or(u32::MAX);
+    let even = share(budget, shares)?;
+    let selecting = selecting_sum(plan)?;
+    let pure = match budget.notion() {
+        Notion::Approximate => Loss::exact(
+            Notion::Approximate,
+            vec![even.parts().first().cloned().unwrap_or(Exact::ZERO), Exact::ZERO],
+        )?,
+        _ => even.clone(),
+    };
+    let groups = public_count(plan);
+    let mut selection = None;
+    let mut sums = Vec::new();
+    for (k, sum) in plan.sums.iter().enumerate() {
+        let bound = sensitivity(plan, sum)?;
+        if selecting == Some(k) {
+            selection = Some(select(k, bound, &pure, budget)?);
+            sums.push(None);
+        } else {
+            sums.push(Some(noise::on_sums(mechanism, bound, groups, &pure)?));
+        }
+    }
+    let choice = |(buckets, alpha): &(usize, (u64, u64))| choose(plan, *buckets, *alpha, &pure);
+    let choices = wanted.iter().map(choice).collect::<Result<Vec<_>>>()?;
+    let of_sums = sums.iter().flatten().map(|noise| noise.loss.clone());
+    let of_choices = choices.iter().map(|choice| choice.loss.clone());
+    let of_selection = selection.iter().map(|selection| selection.noise.loss.clone());
+    let losses: Vec<Loss> = of_sums.chain(of_choices).chain(of_selection).collect();
+    let loss = total(budget.notion(), &losses)?;
+    Ok(Mechanisms { sums, choices, selection, loss })
+}
+/// Return the number of groups, if all keys are public.
+fn public_count(plan: &Plan) -> Option<usize> {
+    let count = |count: usize, key: &crate::ir::Key| Some(count * key.public.as_ref()?.len());
+    plan.keys.iter().try_fold(1, count)
+}
+/// Add the sum that decides which keys are released, if some are not public.
+pub(crate) fn add_selecting_sum(plan: &mut Plan) {
+    let deciding = deciding(plan);
+    if plan.keys.iter().any(|key| key.public.is_none()) && !plan.sums.contains(&deciding) {
+        plan.sums.push(deciding);
+    }
+}
+/// The count that decides: of ids, or of rows if the unit is rows.
+fn deciding(plan: &Plan) -> Sum {
+    let addend = match plan.bounding {
+        crate::ir::Bounding::Enforced { .. } => Addend::Id,
+        crate::ir::Bounding::Trusted { .. } => Addend::One,
+    };
+    Sum { addend, only: None }
+}
+fn selecting_sum(plan: &Plan) -> Result<Option<usize>> {
+    if plan.keys.iter().all(|key| key.public.is_some()) {
+        return Ok(None);
+    }
+    let deciding = deciding(plan);
+    let found = plan.sums.iter().position(|sum| *sum == deciding);
+    found.map(Some).ok_or_else(|| Error::FailedMap("no count decides about the keys".into()))
+}
+fn select(sum: usize, bound: Sensitivity, pure: &Loss, budget: &Loss) -> Result<Selection> {
+    let delta = budget.parts().get(1).cloned().unwrap_or(Exact::ZERO);
+    let ([epsilon, _], false) = (pure.parts(), delta.is_zero()) else {
+        return Err(Error::argument(
+            "GROUP BY",
+            "keys that are not public need a budget of epsilon and delta.\n\
+             State `keys` of the column in the metadata, or a `delta` of the budget.",
+        ));
+    };
+    let limit = Loss::exact(Notion::Approximate, vec![epsilon.clone(), delta])?;
+    let domain = MapDomain::new(AtomDomain::<String>::default(), AtomDomain::<i64>::default());
+    let space = Space::new(domain, L01InfDistance::new(AbsoluteDistance::<f64>::new()))?;
+    let groups = u32::try_from(bound.l0).unwrap_or(u32::MAX);
+    let distance = AnyDistance::new((groups, bound.l1, bound.linf));
+    let request = "make_laplace_threshold";
+    let make = |scale: f64, threshold: i64| {
+        let args = Args::new().with("input", &space).with("scale", json!(scale));
+        let args = args.with("threshold", json!(threshold));
+        let measurement = Registry::global().make(request, &args)?.measurement()?;
+        let loss = loss_of(&measurement, &distance, Notion::Approximate)?;
+        Ok((measurement, loss))
+    };
+    const FAR: i64 = 1 << 52;
+    let guess = bound.l1.inf_div(epsilon.to_f64_down())?;
+    let noise = noise::least(request, guess, &limit, |scale| make(scale, FAR))?;
+    let least = bound.linf.ceil() as i64;
+    let fits = |loss: &Loss| loss.parts().iter().zip(limit.parts()).all(|(a, b)| a <= b);
+    let threshold = binary_search(
+        |threshold: i64| Ok(fits(&make(noise.scale, threshold)?.1)),
+        Some((least, FAR)),
+    )?;
+    let (measurement, loss) = make(noise.scale, threshold)?;
+    if !fits(&loss) {
+        return Err(Error::Search("no threshold fits the delta".into()));
+    }
+    Ok(Selection { sum, noise: Noise { measurement, loss, ..noise }, threshold })
+}
+fn wanted_choices(checked: &Checked) -> Result<Vec<(usize, (u64, u64))>> {
+    let mut all = Vec::new();
+    for output in &checked.outputs {
+        if let Output::Quantile { buckets, alpha } = output {
+            let wanted = (*buckets, fraction(*alpha));
+            if !all.contains(&wanted) {
+                all.push(wanted);
+            }
+        }
+    }
+    Ok(all)
+}
+/// Round a quantile level to ten-thousandths, as a reduced fraction.
+pub(crate) fn fraction(alpha: f64) -> (u64, u64) {
+    let (mut a, mut b) = (10_000_u64, (alpha * 10_000.0).round().clamp(0.0, 10_000.0) as u64);
+    let number = b;
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    (number / a, 10_000 / a)
+}
+/// Find the noise of a quantile of each group. An individual has at most `C` rows in each of at
+/// most `G` groups; each group loses what the maps say for `C` rows, and losses add up.
+fn choose(plan: &Plan, buckets: usize, alpha: (u64, u64), pure: &Loss) -> Result<Choice> {
+    let contribution = Contribution::of(plan);
+    let count = plan.buckets.get(buckets).map_or(0, |buckets| buckets.candidates.len());
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    let places = (0..count).map(|k| 2 * k + 1).collect();
+    let rows = Space::new(VectorDomain::new(AtomDomain::<i64>::default()), SymmetricDistance)?;
+    let level = Alpha::from_fraction(alpha.0, alpha.1)?;
+    let scores = make_quantile_score_candidates::<_, _, RangeDistance<u64>>(rows, places, level)?;
+    let rows = u32::try_from(contribution.per_group)
+        .map_err(|_| Error::Overflow("too many rows of an individual".into()))?;
+    let d_in = scores.map(&rows)?;
+    let concentrated = pure.notion() == Notion::Concentrated;
+    let measure = if concentrated { "zero_concentrated_divergence" } else { "max_divergence" };
+    let measure = Registry::global().make(measure, &Args::new())?;
+    let args = Args::new().with("input", scores.output()).with("output_measure", measure);
+    let args = args.with("negate", json!(true));
+    let groups = Exact::from_f64(contribution.groups as f64)?;
+    let one =
+        Loss::exact(pure.notion(), pure.parts().iter().map(|part| part.over(&groups)).collect())?;
+    let amount = one.parts().first().map_or(0.0, Exact::to_f64_down);
+    let range = d_in as f64;
+    let guess = match concentrated {
+        true => range.inf_div(amount.neg_inf_mul(8.0)?.neg_inf_sqrt()?)?,
+        false => range.inf_div(amount)?,
+    };
+    let (distance, request) = (AnyDistance::new(d_in), "make_noisy_max");
+    let noise = noise::least(request, guess, &one, |scale| {
+        let args = args.clone().with("scale", json!(scale));
+        let measurement = Registry::global().make(request, &args)?.measurement()?;
+        let loss = loss_of(&measurement, &distance, pure.notion())?;
+        Ok((measurement, loss))
+    })?;
+    let parts = noise.loss.parts().iter().map(|part| part.times(&groups)).collect();
+    let loss = Loss::exact(pure.notion(), parts)?;
+    Ok(Choice { buckets, alpha, noise, loss })
+}
+impl Choice {
+    /// Score each candidate by the counts of the buckets, as `make_quantile_score_candidates` does.
+    pub(crate) fn scores(&self, counts: &[u64], candidates: usize) -> Vec<u64> {
+        let (a, b) = (u128::from(self.alpha.0), u128::from(self.alpha.1));
+        let all: u128 = counts.iter().map(|count| u128::from(*count)).sum();
+        let mut below = 0_u128;
+        let count = |place: usize| u128::from(counts.get(place).copied().unwrap_or(0));
+        let mut scores = Vec::with_capacity(candidates);
+        for k in 0..candidates {
+            below += count(2 * k);
+            let at = count(2 * k + 1);
+            let above = all.saturating_sub(below + at);
+            let score = ((b - a) * below).abs_diff(a * above);
+            scores.push(u64::try_from(score).unwrap_or(u64::MAX));
+            below += at;
+        }
+        scores
+    }
+}
+impl Noise {
+    /// Release the place of a candidate with a low score.
+    pub(crate) fn choose(&self, scores: Vec<u64>) -> Result<usize> {
+        self.measurement.invoke(&AnyValue::new(scores))?.downcast::<usize>()
+    }
+    /// Release the keys whose noisy counts reach the threshold, with these counts.
+    pub(crate) fn select(&self, counts: HashMap<String, i64>) -> Result<HashMap<String, i64>> {
+        self.measurement.invoke(&AnyValue::new(counts))?.downcast::<HashMap<String, i64>>()
+    }
+}

@@ -1,0 +1,302 @@
+//! What is public about tables: types, bounds, keys, and whom to protect.
+//!
+//! Metadata come from a TOML or JSON file, or from the builder functions here. Nothing in them may
+//! be taken from the data. An unknown field is an error, because a misspelled limit would protect
+//! nobody.
+
+use std::collections::BTreeMap;
+
+use opendp_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::{Type, Value};
+
+/// The largest magnitude of bounds of integers: every integer up to it is a float, too.
+const MOST: f64 = 9_007_199_254_740_992.0;
+/// The largest magnitude of bounds of floats.
+const MOST_FLOAT: f64 = 1e100;
+/// The least magnitude of the larger bound: plans compute with numbers that are not smaller.
+const LEAST_FLOAT: f64 = 1e-70;
+
+/// Whom a table protects, and how much of one individual is used at most.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrivacyUnit {
+    /// Protect this many added or removed rows. Nothing is enforced: the caller states that an
+    /// individual has no more rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u32>,
+    /// Protect all rows with the same value in this column. Rows without a value are dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Use at most this many rows of an id. The engine enforces it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rows: Option<u32>,
+    /// Use at most this many groups of an id. The engine enforces it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_groups: Option<u32>,
+    /// Use at most this many rows of an id in each group. The engine enforces it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rows_per_group: Option<u32>,
+}
+impl PrivacyUnit {
+    /// Protect individuals who add or remove at most this many rows.
+    pub fn rows(rows: u32) -> Self {
+        PrivacyUnit { rows: Some(rows), ..PrivacyUnit::default() }
+    }
+    /// Protect all rows with the same value in a column, and use at most `max_rows` of them.
+    pub fn id(column: &str, max_rows: u32) -> Self {
+        let (id, max_rows) = (Some(column.to_owned()), Some(max_rows));
+        PrivacyUnit { id, max_rows, ..PrivacyUnit::default() }
+    }
+    /// Use at most `groups` groups of an id, and at most `rows` rows in each.
+    #[must_use]
+    pub fn per_group(self, groups: u32, rows: u32) -> Self {
+        PrivacyUnit { max_groups: Some(groups), max_rows_per_group: Some(rows), ..self }
+    }
+    fn check(&self) -> Result<()> {
+        let limits = [self.rows, self.max_rows, self.max_groups, self.max_rows_per_group];
+        if limits.into_iter().flatten().any(|limit| limit == 0 || limit > 1 << 24) {
+            return Err(Error::argument("unit", "expected limits from 1 to 16777216"));
+        }
+        let of_ids = self.max_rows.is_some()
+            || self.max_groups.is_some()
+            || self.max_rows_per_group.is_some();
+        let reason = match (&self.id, self.rows) {
+            (None, None) => "expected `rows = 1`, or `id = \"column\"` and `max_rows`",
+            (Some(_), Some(_)) => "expected `rows` or `id`, found both",
+            (None, Some(_)) if of_ids => "limits of rows and groups need an `id`",
+            (Some(_), None)
+                if self.max_rows.is_none()
+                    && (self.max_groups.is_none() || self.max_rows_per_group.is_none()) =>
+            {
+                "an `id` needs `max_rows`, or both `max_groups` and `max_rows_per_group`"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::argument("unit", reason))
+    }
+}
+
+/// What is public about a column.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Column {
+    /// The type. Cells of another type read as null.
+    #[serde(rename = "type")]
+    pub kind: Type,
+    /// Numbers are moved into these bounds before they are aggregated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<[f64; 2]>,
+    /// All values that groups may have. Each is a group of the answer, with or without rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<Vec<Json>>,
+    /// Candidates for quantiles, in increasing order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidates: Option<Vec<f64>>,
+}
+impl Column {
+    /// Describe a column of a type.
+    pub fn new(kind: Type) -> Self {
+        Column { kind, bounds: None, keys: None, candidates: None }
+    }
+    /// State the bounds to which numbers are moved.
+    #[must_use]
+    pub fn bounds(self, low: f64, high: f64) -> Self {
+        Column { bounds: Some([low, high]), ..self }
+    }
+    /// State all keys that groups may have.
+    #[must_use]
+    pub fn keys<J: Into<Json>>(self, keys: impl IntoIterator<Item = J>) -> Self {
+        Column { keys: Some(keys.into_iter().map(Into::into).collect()), ..self }
+    }
+    /// State the candidates for quantiles.
+    #[must_use]
+    pub fn candidates(self, candidates: Vec<f64>) -> Self {
+        Column { candidates: Some(candidates), ..self }
+    }
+    /// Return the public keys, if there are any.
+    pub(crate) fn public_keys(&self) -> Result<Option<Vec<Value>>> {
+        let Some(keys) = &self.keys else { return Ok(None) };
+        let read = |key: &Json| Value::key(key, self.kind);
+        keys.iter().map(read).collect::<Result<Vec<_>>>().map(Some)
+    }
+    fn check(&self) -> Result<()> {
+        if let Some([low, high]) = self.bounds {
+            if !self.kind.is_number() {
+                return Err(Error::argument("bounds", "expected a column of numbers"));
+            }
+            check_bounds(low, high, self.kind)?;
+        }
+        if let Some(keys) = self.public_keys()? {
+            let mut seen: Vec<String> = keys.iter().map(Value::printed).collect();
+            seen.sort_unstable();
+            seen.dedup();
+            if seen.is_empty() || seen.len() < keys.len() {
+                return Err(Error::argument("keys", "expected at least one key, each once"));
+            }
+        }
+        if let Some(candidates) = &self.candidates {
+            let ordered = candidates.is_sorted_by(|a, b| a < b);
+            let finite = candidates.iter().all(|c| c.abs() <= MOST_FLOAT);
+            if !self.kind.is_number() || candidates.is_empty() || !ordered || !finite {
+                let reason = "expected increasing numbers, for a column of numbers";
+                return Err(Error::argument("candidates", reason));
+            }
+        }
+        Ok(())
+    }
+}
+/// Check that bounds are finite, ordered, not too large, and not both 0.
+pub(crate) fn check_bounds(low: f64, high: f64, kind: Type) -> Result<()> {
+    let most = if kind == Type::Integer { MOST } else { MOST_FLOAT };
+    let fits = low <= high && -most <= low && high <= most;
+    let whole = kind != Type::Integer || (low.fract() == 0.0 && high.fract() == 0.0);
+    if fits && whole && LEAST_FLOAT <= low.abs().max(high.abs()) {
+        return Ok(());
+    }
+    let reason = match kind {
+        Type::Integer => "expected two whole numbers up to 2^53, the lower one first, not both 0",
+        _ => "expected two numbers from 1e-70 to 1e100 or 0, the lower one first, not both 0",
+    };
+    Err(Error::argument("bounds", reason))
+}
+
+/// What is public about a table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// The file or folder, relative to the metadata file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// `csv` or `parquet`; by default, the extension of the path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// Whether everything in the table is public.
+    #[serde(default)]
+    pub public: bool,
+    /// The column of a public table whose values are all different, so that it can be joined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Whom the table protects; not for public tables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<PrivacyUnit>,
+    /// The columns that queries may use. Others cannot be named.
+    pub columns: BTreeMap<String, Column>,
+}
+impl Table {
+    /// Describe a private table.
+    pub fn private(unit: PrivacyUnit) -> Self {
+        Table { unit: Some(unit), ..Table::default() }
+    }
+    /// Describe a public table, which private tables can be joined with by its key.
+    pub fn public(key: &str) -> Self {
+        Table { public: true, key: Some(key.into()), ..Table::default() }
+    }
+    /// Add a column.
+    #[must_use]
+    pub fn with(mut self, name: &str, column: Column) -> Self {
+        self.columns.insert(name.into(), column);
+        self
+    }
+    /// State the file or folder.
+    #[must_use]
+    pub fn at(self, path: &str) -> Self {
+        Table { path: Some(path.into()), ..self }
+    }
+    /// Check that the description is complete.
+    pub(crate) fn check(&self) -> Result<()> {
+        for (name, column) in &self.columns {
+            check_name(name)?;
+            column.check().map_err(|error| error.at(format!("column `{name}`")))?;
+        }
+        let known = |name: &Option<String>| match name {
+            Some(name) if !self.columns.contains_key(name) => {
+                Err(Error::NotFound(format!("column `{name}` is not described")))
+            }
+            _ => Ok(()),
+        };
+        match (&self.unit, self.public) {
+            (Some(unit), false) => {
+                unit.check()?;
+                known(&unit.id)?;
+                let kind = unit.id.as_ref().and_then(|id| self.columns.get(id)).map(|c| c.kind);
+                if !matches!(kind, None | Some(Type::Integer | Type::Text)) {
+                    return Err(Error::argument("id", "expected a column of integers or text"));
+                }
+                if self.key.is_some() {
+                    return Err(Error::argument("key", "only a public table has a key"));
+                }
+                Ok(())
+            }
+            (None, true) => known(&self.key),
+            (Some(_), true) => Err(Error::argument("unit", "a public table protects nobody")),
+            (None, false) => {
+                Err(Error::argument("unit", "expected whom to protect, or `public = true`"))
+            }
+        }
+    }
+}
+/// Check the name of a table or a column.
+pub(crate) fn check_name(name: &str) -> Result<()> {
+    let plain = |c: char| c.is_alphanumeric() || c == '_' || c == ' ' || c == '-';
+    if !name.is_empty() && name.len() <= 60 && name.chars().all(plain) && !name.starts_with("__") {
+        return Ok(());
+    }
+    let reason = "expected letters, digits, blanks, `-` and `_`, at most 60 bytes, not `__` first";
+    Err(Error::argument("name", format!("`{name}`: {reason}")))
+}
+
+/// A budget as it is written in metadata.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BudgetText {
+    /// The epsilon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<f64>,
+    /// The delta, besides an epsilon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delta: Option<f64>,
+    /// The rho of zero-concentrated differential privacy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rho: Option<f64>,
+    /// The file of a ledger that keeps the budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<String>,
+    /// The name of the budget in the ledger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// A metadata file: tables and a budget.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Metadata {
+    /// The budget for all queries together.
+    pub budget: BudgetText,
+    /// The number of queries that share the budget evenly. By default each query states its loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queries: Option<u32>,
+    /// The tables, by name.
+    pub tables: BTreeMap<String, Table>,
+}
+impl Metadata {
+    /// Read metadata as TOML, or as JSON if the text begins with `{`.
+    ///
+    /// # Errors
+    /// `Argument` when the text cannot be read or has an unknown field; those of the checks.
+    pub fn parse(text: &str) -> Result<Self> {
+        let wrong = |reason: String| Error::argument("metadata", reason);
+        let metadata: Metadata = if text.trim_start().starts_with('{') {
+            serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?
+        } else {
+            toml::from_str(text).map_err(|error| wrong(error.to_string()))?
+        };
+        for (name, table) in &metadata.tables {
+            check_name(name)?;
+            table.check().map_err(|error| error.at(format!("table `{name}`")))?;
+        }
+        Ok(metadata)
+    }
+}

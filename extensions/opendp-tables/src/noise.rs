@@ -1,0 +1,134 @@
+//! Noise: constructors of the registry, with the least scale that a share pays for.
+
+use opendp_core::arith::{Directed, DirectedFloat, Exact};
+use opendp_core::erased::{AnyDistance, AnyMeasurement, AnyValue};
+use opendp_core::search::binary_search;
+use opendp_core::{
+    Args, AtomDomain, Error, IBig, L1Distance, L2Distance, Result, Space, VectorDomain,
+};
+use opendp_ledger::{Loss, Notion, Request};
+use opendp_measurements as _;
+use opendp_registry::Registry;
+use serde_json::json;
+
+use crate::sensitivity::Sensitivity;
+
+/// The probability with which an answer may be outside of its interval.
+pub(crate) const ALPHA: f64 = 0.05;
+
+/// A measurement that is ready to run, and what it costs.
+#[derive(Clone)]
+pub(crate) struct Noise {
+    pub(crate) measurement: AnyMeasurement,
+    pub(crate) request: String,
+    pub(crate) scale: f64,
+    pub(crate) loss: Loss,
+}
+impl std::fmt::Debug for Noise {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Noise").field("request", &self.request).finish_non_exhaustive()
+    }
+}
+impl Noise {
+    /// Bound the error of one number, except with a probability; `None` if it is unknown.
+    pub(crate) fn accuracy(&self, alpha: f64) -> Option<f64> {
+        let all = self.measurement.accuracy(alpha).ok()?;
+        all.into_iter().try_fold(0.0, |most: f64, one| Some(most.max(one?)))
+    }
+    /// Add the noise to exact sums.
+    pub(crate) fn add(&self, exact: Vec<IBig>) -> Result<Vec<IBig>> {
+        self.measurement.invoke(&AnyValue::new(exact))?.downcast::<Vec<IBig>>()
+    }
+}
+
+/// Return the usual mechanism of a budget.
+pub(crate) fn usual(notion: Notion) -> &'static str {
+    match notion {
+        Notion::Concentrated => "make_gaussian<MO=ZeroConcentratedDivergence>",
+        _ => "make_laplace<MO=MaxDivergence>",
+    }
+}
+/// Find the noise for a vector of integers that costs at most a share.
+///
+/// The mechanism is a constructor of the registry with the arguments `input` and `scale`. Its input
+/// is vectors of integers under the L1 distance for a budget of epsilon, and under the L2 distance
+/// for a budget of rho. Its own map decides what it costs.
+pub(crate) fn on_sums(
+    mechanism: Option<&str>,
+    sensitivity: Sensitivity,
+    groups: Option<usize>,
+    share: &Loss,
+) -> Result<Noise> {
+    let request = mechanism.unwrap_or_else(|| usual(share.notion()));
+    let domain = VectorDomain::new(AtomDomain::<IBig>::default());
+    let domain = match groups {
+        Some(groups) => domain.with_size(groups),
+        None => domain,
+    };
+    let concentrated = share.notion() == Notion::Concentrated;
+    let (args, d_in) = match concentrated {
+        true => {
+            let space = Space::new(domain, L2Distance::<f64>::new())?;
+            (Args::new().with("input", &space), sensitivity.l2)
+        }
+        false => {
+            let space = Space::new(domain, L1Distance::<f64>::new())?;
+            (Args::new().with("input", &space), sensitivity.l1)
+        }
+    };
+    let make = |scale: f64| {
+        let args = args.clone().with("scale", json!(scale));
+        Registry::global().make(request, &args)?.measurement()
+    };
+    let amount = share.parts().first().map_or(0.0, Exact::to_f64_down);
+    let guess = match concentrated {
+        true => d_in.inf_div(amount.neg_inf_mul(2.0)?.neg_inf_sqrt()?)?,
+        false => d_in.inf_div(amount)?,
+    };
+    let distance = AnyDistance::new(d_in);
+    least(request, guess, share, |scale| {
+        let measurement = make(scale)?;
+        let loss = loss_of(&measurement, &distance, share.notion())?;
+        Ok((measurement, loss))
+    })
+}
+/// Return the exact loss of a measurement, in the measure of a budget.
+pub(crate) fn loss_of(
+    measurement: &AnyMeasurement,
+    distance: &AnyDistance,
+    notion: Notion,
+) -> Result<Loss> {
+    Request::new("loss", measurement, distance)?.loss().within(notion)
+}
+/// Find the least scale whose loss is at most a share: near a guess, or else by bisection.
+pub(crate) fn least(
+    request: &str,
+    guess: f64,
+    share: &Loss,
+    make: impl Fn(f64) -> Result<(AnyMeasurement, Loss)>,
+) -> Result<Noise> {
+    let fits = |loss: &Loss| loss.parts().iter().zip(share.parts()).all(|(a, b)| a <= b);
+    let ready = |scale: f64, (measurement, loss): (AnyMeasurement, Loss)| {
+        Ok(Noise { measurement, request: request.to_owned(), scale, loss })
+    };
+    let mut scale = guess;
+    for _ in 0..4 {
+        let made = make(scale)?;
+        let first = |loss: &Loss| loss.parts().first().map_or(0.0, Exact::to_f64_up);
+        if fits(&made.1) {
+            // A mechanism that is not the usual one may need much less.
+            if first(&made.1) >= 0.999 * first(share) {
+                return ready(scale, made);
+            }
+            break;
+        }
+        scale = scale.next_up();
+    }
+    let scale = binary_search(|scale: f64| Ok(0.0 < scale && fits(&make(scale)?.1)), None)
+        .map_err(|error| error.at(format!("mechanism `{request}`")))?;
+    let made = make(scale)?;
+    if !fits(&made.1) {
+        return Err(Error::Search(format!("mechanism `{request}`: no scale fits the share")));
+    }
+    ready(scale, made)
+}

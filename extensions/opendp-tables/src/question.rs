@@ -1,0 +1,281 @@
+//! Questions: what they cost, how good they are, and their release.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::compute::concat_batches;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::catalog::MemTable;
+use datafusion::common::Column;
+use datafusion::datasource::provider_as_source;
+use datafusion::error::DataFusionError;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use opendp_core::arith::Exact as Amount;
+use opendp_core::random::{NoEntropy, RandomSource, with_secure};
+use opendp_core::{Error, Result};
+use opendp_ledger::{Loss, Request};
+use serde_json::{Value as Json, json};
+use sha2::{Digest, Sha256};
+
+use crate::answer::{Answer, Named, aggregate_table, value_table};
+use crate::budget::Budget;
+use crate::check::{Checked, Output, replaced};
+use crate::columns::{ReleasedColumn, columns};
+use crate::mechanisms::{Mechanisms, fraction, mechanisms};
+use crate::released::{Exact, Noisy, noisy};
+use crate::sql::quoted;
+use crate::{Dialect, Session};
+
+mod explanation;
+
+pub use explanation::{Explained, Explanation};
+
+/// A question that was checked. Nothing is spent before [`release`](Question::release).
+#[derive(Debug)]
+pub struct Question<'a> {
+    session: &'a Session,
+    text: String,
+    checked: Checked,
+    spending: Option<Budget>,
+    mechanism: Option<String>,
+    id: Option<String>,
+    by: String,
+}
+impl<'a> Question<'a> {
+    pub(crate) fn new(session: &'a Session, text: &str, checked: Checked) -> Result<Self> {
+        let (spending, mechanism, id) = (None, None, None);
+        let (text, by) = (text.to_owned(), String::new());
+        Ok(Question { session, text, checked, spending, mechanism, id, by })
+    }
+    /// State what the question may cost. Without it, metadata say how many `queries` share the
+    /// budget evenly.
+    #[must_use]
+    pub fn spending(self, budget: Budget) -> Self {
+        Question { spending: Some(budget), ..self }
+    }
+    /// Name a constructor of the registry for the noise of sums, instead of the usual one. It takes
+    /// `input` and `scale`; its map decides what it costs.
+    #[must_use]
+    pub fn mechanism(self, name: &str) -> Self {
+        Question { mechanism: Some(name.into()), ..self }
+    }
+    /// Give the release an id. With a ledger, the same id gives the same release and costs nothing.
+    #[must_use]
+    pub fn id(self, id: &str) -> Self {
+        Question { id: Some(id.into()), ..self }
+    }
+    /// State who asks, for the ledger.
+    #[must_use]
+    pub fn by(self, who: &str) -> Self {
+        Question { by: who.into(), ..self }
+    }
+    /// Return the SHA-256 of the exact plan, which is the same whenever the same is computed.
+    pub fn digest(&self) -> String {
+        let statements = self.checked.plan.statements(Dialect::DataFusion);
+        let mut hash = Sha256::new();
+        for statement in statements.sums.iter().chain(&statements.buckets) {
+            hash.update(statement.as_bytes());
+            hash.update([0]);
+        }
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+    /// Find the noise, and what it costs.
+    fn mechanisms(&self) -> Result<Mechanisms> {
+        mechanisms(&self.checked, self.mechanism.as_deref(), &self.amount()?)
+    }
+    /// The most that the question may cost.
+    fn amount(&self) -> Result<Loss> {
+        let account = &self.session.account;
+        if let Some(budget) = &self.spending {
+            return budget.amount().within(account.notion()).map_err(|error| error.at("spending"));
+        }
+        let Some(queries) = self.session.metadata.queries.filter(|queries| *queries > 0) else {
+            let reason = "the question does not say what it may cost.\n\
+                          State it, as in `--epsilon 0.5`, or `queries` in the metadata.";
+            return Err(Error::argument("spending", reason));
+        };
+        let whole = Budget::read(&self.session.metadata.budget)?;
+        crate::budget::share(whole.amount(), queries)
+    }
+    /// Tell what the question costs and how accurate the answer will be. It reads no data and
+    /// spends nothing.
+    ///
+    /// # Errors
+    /// Those of the noise; `BudgetExceeded` is not checked.
+    pub fn explain(&self) -> Result<Explanation> {
+        explanation::explain(self, &self.mechanisms()?)
+    }
+    /// Spend, run the exact plan, add noise, and return the answer.
+    ///
+    /// # Errors
+    /// `BudgetExceeded` when too little is left; nothing is run then. `FailedFunction` when the
+    /// engine fails; what was charged stays charged.
+    pub fn release(self) -> Result<Answer> {
+        let mechanisms = self.mechanisms()?;
+        self.check_public_keys()?;
+        let id = self.id.clone().map_or_else(|| self.usual_id(), Ok)?;
+        let source: Vec<&str> =
+            self.checked.plan.branches.iter().map(|branch| branch.table.as_str()).collect();
+        let request = Request::of_loss(&id, mechanisms.loss.clone())
+            .by(&self.by)
+            .pipeline(
+                &json!({"query": self.text, "plan": self.digest(), "noise": scales(&mechanisms)}),
+            )
+            .source(&json!(source));
+        let text = self.session.account.release(&request, || {
+            let exact = Exact::run(&self.checked.plan, &*self.session.engine, &seed()?)?;
+            let noisy = noisy(&self.checked.plan, &mechanisms, &exact)?;
+            serde_json::to_string(&noisy).map_err(|_| unreadable())
+        })?;
+        let noisy: Noisy = serde_json::from_str(&text).map_err(|_| unreadable())?;
+        self.answer(&mechanisms, &noisy)
+    }
+    /// Check on the public tables that no key is there twice, since rows would be multiplied.
+    fn check_public_keys(&self) -> Result<()> {
+        for join in self.checked.plan.branches.iter().flat_map(|branch| &branch.joins) {
+            let (key, table) = (quoted(&join.key.0), quoted(&join.table));
+            let rows = self.session.engine.run(&format!(
+                "SELECT CAST(COUNT({key}) AS VARCHAR), CAST(COUNT(DISTINCT {key}) AS VARCHAR) \
+                 FROM {table}"
+            ))?;
+            match rows.as_slice() {
+                [row] if matches!(row.as_slice(), [Some(all), Some(one)] if all == one) => {}
+                _ => {
+                    return Err(Error::argument(
+                        "key",
+                        format!(
+                            "public table `{}` has a value of `{}` twice.\n\
+                         A join would multiply private rows: keep one row for each key.",
+                            join.table, join.key.0
+                        ),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+    /// An id that no other release has: a question asked again is a new release.
+    fn usual_id(&self) -> Result<String> {
+        Ok(format!("sql {:.16} {}", self.digest(), seed()?))
+    }
+    pub(crate) fn answer(&self, mechanisms: &Mechanisms, noisy: &Noisy) -> Result<Answer> {
+        let columns = columns(&self.checked, mechanisms, noisy)?;
+        let plan = &self.checked.plan;
+        let table = self.post_processed(noisy, &columns)?;
+        let notion = mechanisms.loss.notion();
+        let named = self.names()?.into_iter().zip(columns).zip(&self.checked.outputs);
+        let named: Vec<Named> = named
+            .map(|((name, column), output)| {
+                let loss = loss_of(mechanisms, output);
+                let rounded = loss.iter().map(Amount::to_f64_up).collect();
+                (name, column, rounded)
+            })
+            .collect();
+        let values = value_table(plan, noisy, &named, notion.parts())?;
+        let document = self.document(mechanisms, noisy)?;
+        Ok(Answer { table, values, document })
+    }
+    fn names(&self) -> Result<Vec<String>> {
+        let schema = crate::check::aggregate_schema(&self.checked.query)?;
+        let fields = schema.fields().iter().skip(self.checked.plan.keys.len());
+        Ok(fields.map(|field| field.name().clone()).collect())
+    }
+    /// Compute HAVING, ORDER BY, LIMIT and expressions of released values.
+    fn post_processed(&self, noisy: &Noisy, columns: &[ReleasedColumn]) -> Result<RecordBatch> {
+        let schema = crate::check::aggregate_schema(&self.checked.query)?;
+        let types: Vec<DataType> =
+            schema.fields().iter().map(|field| field.data_type().clone()).collect();
+        let batch = aggregate_table(&self.checked.plan, noisy, columns, &types)?;
+        let place = || -> Result<LogicalPlan, DataFusionError> {
+            let table = MemTable::try_new(batch.schema(), vec![vec![batch]])?;
+            let source = provider_as_source(Arc::new(table));
+            let scan = LogicalPlanBuilder::scan("__released", source, None)?;
+            let column = |(k, (relation, field)): (usize, (Option<&_>, &Arc<_>))| {
+                let field: &Arc<datafusion::arrow::datatypes::Field> = field;
+                let relation: Option<&datafusion::common::TableReference> = relation;
+                let column = Expr::Column(Column::new(Some("__released"), format!("c{k}")));
+                column.alias_qualified(relation.cloned(), field.name())
+            };
+            let released = scan.project(schema.iter().enumerate().map(column))?.build()?;
+            replaced(&self.checked.query, released)
+        };
+        let failed = |error: DataFusionError| {
+            let reason = error.strip_backtrace();
+            Error::FailedFunction(format!("computing with released values failed: {reason}"))
+        };
+        let plan = place().map_err(failed)?;
+        let schema = plan.schema().inner().clone();
+        let batches = self.session.computed(plan).map_err(failed)?;
+        let schema = batches.first().map_or(schema, RecordBatch::schema);
+        concat_batches(&schema, &batches).map_err(|error| failed(error.into()))
+    }
+    fn document(&self, mechanisms: &Mechanisms, noisy: &Noisy) -> Result<Json> {
+        let explained = self.explain_with(mechanisms)?;
+        Ok(json!({
+            "format": "opendp-tables release",
+            "version": 1,
+            "query": self.text,
+            "plan": {
+                "sha256": self.digest(),
+                "statements": explained.statements,
+                "engine": self.session.engine.name(),
+            },
+            "metadata": self.session.metadata,
+            "loss": mechanisms.loss.to_json(),
+            "releases": explained.releases,
+            "left": self.session.remaining()?.to_json(),
+            "versions": {
+                "opendp-tables": env!("CARGO_PKG_VERSION"),
+                "datafusion": datafusion::DATAFUSION_VERSION,
+            },
+            "noisy": serde_json::to_value(noisy).map_err(|_| unreadable())?,
+        }))
+    }
+    fn explain_with(&self, mechanisms: &Mechanisms) -> Result<Explanation> {
+        explanation::explain(self, mechanisms)
+    }
+}
+/// The scales of all noise, for the ledger.
+fn scales(mechanisms: &Mechanisms) -> Json {
+    let sums = mechanisms.sums.iter().flatten().map(|noise| (&noise.request, noise.scale));
+    let choices = mechanisms.choices.iter().map(|choice| &choice.noise);
+    let choices = choices.map(|noise| (&noise.request, noise.scale));
+    let selection = mechanisms.selection.iter().map(|selection| &selection.noise);
+    let all = sums.chain(choices).chain(selection.map(|noise| (&noise.request, noise.scale)));
+    all.map(|(request, scale)| json!([request, scale])).collect()
+}
+/// The loss of the noise that an aggregate is computed from.
+fn loss_of(mechanisms: &Mechanisms, output: &Output) -> Vec<Amount> {
+    let of = |sum: &usize| match (&mechanisms.selection, mechanisms.sums.get(*sum)) {
+        (Some(selection), _) if selection.sum == *sum => Some(&selection.noise.loss),
+        (_, Some(Some(noise))) => Some(&noise.loss),
+        _ => None,
+    };
+    let losses: Vec<&Loss> = match output {
+        Output::Sum { sum, .. } => of(sum).into_iter().collect(),
+        Output::Mean { sum, count, .. } => [sum, count].into_iter().filter_map(of).collect(),
+        Output::Spread { squares, sum, count, .. } => {
+            [squares, sum, count].into_iter().filter_map(of).collect()
+        }
+        Output::Quantile { buckets, alpha } => {
+            let alpha = fraction(*alpha);
+            let same = |choice: &&crate::mechanisms::Choice| {
+                choice.buckets == *buckets && choice.alpha == alpha
+            };
+            mechanisms.choices.iter().filter(same).map(|choice| &choice.loss).collect()
+        }
+    };
+    let zero = vec![Amount::ZERO; mechanisms.loss.parts().len()];
+    losses
+        .iter()
+        .fold(zero, |sum, loss| sum.iter().zip(loss.parts()).map(|(a, b)| a.plus_term(b)).collect())
+}
+fn unreadable() -> Error {
+    Error::FailedFunction("the release cannot be written down".into())
+}
+/// Draw a seed of 128 bits for the choice of rows.
+fn seed() -> Result<String> {
+    let words = with_secure(|source| Ok::<_, NoEntropy>([source.word()?, source.word()?]));
+    let [a, b] = words.map_err(|_| Error::NoEntropy)?;
+    Ok(format!("{a:016x}{b:016x}"))
+}

@@ -1,0 +1,158 @@
+//! What a question costs and how accurate its answer will be.
+
+use opendp_core::Result;
+use opendp_ledger::Loss;
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+
+use super::Question;
+use crate::Statements;
+use crate::check::Output;
+use crate::mechanisms::Mechanisms;
+use crate::noise::{ALPHA, Noise};
+use crate::sensitivity::{Contribution, sensitivity};
+
+/// One noisy release of a question.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explained {
+    /// What is released.
+    pub what: String,
+    /// The constructor.
+    pub mechanism: String,
+    /// The scale of the noise, in steps of the released integers or in scores.
+    pub scale: f64,
+    /// The length of a step, in the unit of the values.
+    pub step: f64,
+    /// The 95 % bound on the error, in the unit of the values; of a quantile, in ranks.
+    pub accuracy: Option<f64>,
+    /// The bound on what one individual changes, in steps or in scores.
+    pub sensitivity: Option<f64>,
+    /// The threshold of keys that are not public.
+    pub threshold: Option<i64>,
+    /// The exact loss.
+    pub loss: Json,
+}
+/// What a question costs, before anything is spent.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The loss of the whole question.
+    pub loss: Loss,
+    /// What is left of the budget.
+    pub left: Loss,
+    /// The limits on one individual.
+    pub contribution: String,
+    /// The noisy releases.
+    pub releases: Vec<Explained>,
+    /// The exact plan, without the seed.
+    pub statements: Vec<String>,
+}
+impl Explanation {
+    /// Convert to JSON.
+    pub fn to_json(&self) -> Json {
+        json!({
+            "loss": self.loss.to_json(),
+            "left": self.left.to_json(),
+            "contribution": self.contribution,
+            "releases": self.releases,
+            "statements": self.statements,
+        })
+    }
+}
+pub(super) fn explain(question: &Question<'_>, mechanisms: &Mechanisms) -> Result<Explanation> {
+    let plan = &question.checked.plan;
+    let mut releases = Vec::new();
+    for (k, sum) in plan.sums.iter().enumerate() {
+        let selection = mechanisms.selection.as_ref().filter(|selection| selection.sum == k);
+        let noise = mechanisms.sums.get(k).and_then(Option::as_ref);
+        let Some(noise) = selection.map(|selection| &selection.noise).or(noise) else { continue };
+        let step = match &sum.addend {
+            crate::ir::Addend::Value(_, lattice) => lattice.step(),
+            crate::ir::Addend::Square(_, lattice) => lattice.step() * lattice.step(),
+            _ => 1.0,
+        };
+        let bound = sensitivity(plan, sum)?;
+        let concentrated = mechanisms.loss.notion() == opendp_ledger::Notion::Concentrated;
+        releases.push(Explained {
+            sensitivity: Some(if concentrated { bound.l2 } else { bound.l1 }),
+            threshold: selection.map(|selection| selection.threshold),
+            accuracy: noise.accuracy(ALPHA).map(|error| error * step),
+            ..of(sum_name(question, k), noise, step)
+        });
+    }
+    for choice in &mechanisms.choices {
+        let alpha = choice.alpha.0 as f64 / choice.alpha.1 as f64;
+        let ranks = choice.noise.accuracy(ALPHA).map(|error| error / choice.alpha.1 as f64);
+        let of = of(format!("quantile {alpha}"), &choice.noise, 1.0);
+        releases.push(Explained { accuracy: ranks, loss: choice.loss.to_json(), ..of });
+    }
+    let statements = plan.statements(question.session.engine.dialect());
+    let Statements { sums, buckets } = statements;
+    let limits = Contribution::of(plan);
+    Ok(Explanation {
+        loss: mechanisms.loss.clone(),
+        left: question.session.remaining()?,
+        contribution: format!(
+            "at most {} rows of an individual, {} in a group, in {} groups",
+            limits.rows, limits.per_group, limits.groups
+        ),
+        releases,
+        statements: sums.into_iter().chain(buckets).collect(),
+    })
+}
+fn of(what: String, noise: &Noise, step: f64) -> Explained {
+    Explained {
+        what,
+        mechanism: noise.request.clone(),
+        scale: noise.scale,
+        step,
+        accuracy: None,
+        sensitivity: None,
+        threshold: None,
+        loss: noise.loss.to_json(),
+    }
+}
+/// Name a sum by the aggregates that are computed from it.
+fn sum_name(question: &Question<'_>, sum: usize) -> String {
+    let names = question.names().unwrap_or_default();
+    let part = |(name, output): (&String, &Output)| match output {
+        Output::Sum { sum: of, .. } if *of == sum => Some(name.clone()),
+        Output::Mean { sum: of, .. } if *of == sum => Some(format!("sum for {name}")),
+        Output::Mean { count, .. } if *count == sum => Some(format!("count for {name}")),
+        Output::Spread { squares, .. } if *squares == sum => Some(format!("squares for {name}")),
+        Output::Spread { sum: of, .. } if *of == sum => Some(format!("sum for {name}")),
+        Output::Spread { count, .. } if *count == sum => Some(format!("count for {name}")),
+        _ => None,
+    };
+    let found: Vec<String> = names.iter().zip(&question.checked.outputs).filter_map(part).collect();
+    if found.is_empty() { "count that decides about keys".into() } else { found.join(", ") }
+}
+impl std::fmt::Display for Explanation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "costs {}; {} is left", self.loss, self.left.show(false))?;
+        writeln!(f, "uses {}", self.contribution)?;
+        for release in &self.releases {
+            let error = release.accuracy.map_or("unknown".into(), |error| format!("{error:.4}"));
+            write!(f, "{}: {} of scale ", release.what, release.mechanism)?;
+            write!(f, "{:.4}, error at most {error} (95 %)", release.scale * release.step)?;
+            match release.threshold {
+                Some(threshold) => writeln!(f, ", keys from a noisy count of {threshold}")?,
+                None => writeln!(f)?,
+            }
+        }
+        for statement in &self.statements {
+            writeln!(f, "\n{statement}")?;
+        }
+        Ok(())
+    }
+}
+#[cfg(test)]
+mod tests {
+    use crate::mechanisms::fraction;
+
+    #[test]
+    fn a_level_is_a_reduced_fraction() {
+        assert_eq!(fraction(0.5), (1, 2));
+        assert_eq!(fraction(0.0), (0, 1));
+        assert_eq!(fraction(0.005), (1, 200));
+    }
+}

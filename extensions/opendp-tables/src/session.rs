@@ -1,0 +1,226 @@
+//! Sessions: tables, a budget, and questions about them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::datasource::empty::EmptyTable;
+use datafusion::error::DataFusionError;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
+use opendp_core::{Error, Result};
+use opendp_ledger::{Ledger, Loss};
+
+use crate::Type;
+use crate::budget::{Account, Budget};
+use crate::check::{Checked, Tables, check};
+use crate::engine::{DataFusion, Engine, Source};
+use crate::functions::{clamp_function, quantile_function};
+use crate::metadata::{Metadata, check_name};
+use crate::question::Question;
+use crate::sql::quoted;
+
+/// Tables with public metadata, a budget, and an engine that reads them.
+pub struct Session {
+    pub(crate) metadata: Metadata,
+    pub(crate) engine: Box<dyn Engine>,
+    pub(crate) account: Account,
+    /// Plans queries and computes with released values. Its tables are empty.
+    planner: SessionContext,
+    waiter: Arc<DataFusion>,
+}
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("tables", &self.metadata.tables.keys()).finish()
+    }
+}
+impl Session {
+    /// Open the tables of a metadata file. Paths in it are relative to its folder.
+    ///
+    /// # Errors
+    /// `NotFound` when the file cannot be read; those of the metadata, the tables and the ledger.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Error::NotFound(format!("metadata {}: {error}", path.display())))?;
+        let mut metadata = Metadata::parse(&text)?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let placed = |name: &String| folder.join(name).to_string_lossy().into_owned();
+        metadata.budget.ledger = metadata.budget.ledger.as_ref().map(placed);
+        let mut sources = Vec::new();
+        for (name, table) in &metadata.tables {
+            let file = table.path.as_ref();
+            let file = file
+                .ok_or_else(|| Error::argument("path", format!("table `{name}` has no `path`")))?;
+            let extension = Path::new(file).extension().and_then(|text| text.to_str());
+            let format = table.format.as_deref().or(extension).unwrap_or("parquet");
+            sources.push((
+                name.clone(),
+                match format {
+                    "csv" => Source::Csv(placed(file)),
+                    "parquet" => Source::Parquet(placed(file)),
+                    other => {
+                        let reason = format!("expected `csv` or `parquet`, found `{other}`");
+                        return Err(Error::argument("format", reason).at(format!("table `{name}`")));
+                    }
+                },
+            ));
+        }
+        Session::new(metadata, sources)
+    }
+    /// Open a session on sources, by the names of their tables in the metadata.
+    ///
+    /// # Errors
+    /// Those of the metadata, the sources and the ledger.
+    pub fn new(metadata: Metadata, sources: Vec<(String, Source)>) -> Result<Self> {
+        let engine = DataFusion::new()?;
+        let mut missing: Vec<&String> = metadata.tables.keys().collect();
+        for (name, source) in sources {
+            let table = metadata.tables.get(&name);
+            let table = table.ok_or_else(|| {
+                Error::NotFound(format!("table `{name}` is not described by the metadata"))
+            })?;
+            table.check().map_err(|error| error.at(format!("table `{name}`")))?;
+            engine.register(&name, table, source)?;
+            missing.retain(|other| **other != name);
+        }
+        if let Some(name) = missing.first() {
+            return Err(Error::NotFound(format!("table `{name}` has no source")));
+        }
+        Session::with_engine(metadata, Box::new(engine))
+    }
+    /// Open a session on an engine that has the tables already, with the described columns in
+    /// their declared types.
+    ///
+    /// # Errors
+    /// Those of the metadata and the ledger.
+    pub fn with_engine(metadata: Metadata, engine: Box<dyn Engine>) -> Result<Self> {
+        let budget = Budget::read(&metadata.budget)?;
+        let account = match (&metadata.budget.ledger, &metadata.budget.name) {
+            (None, None) => Account::memory(&budget),
+            (Some(path), Some(name)) => Account::durable(Ledger::open(path)?, name, &budget)?,
+            _ => {
+                let reason = "a durable budget needs both a `ledger` and a `name`";
+                return Err(Error::argument("budget", reason));
+            }
+        };
+        let planner = planner(&metadata.tables)?;
+        let waiter = Arc::new(DataFusion::new()?);
+        Ok(Session { metadata, engine, account, planner, waiter })
+    }
+    /// Ask a question in SQL. Nothing is read and nothing is spent yet.
+    ///
+    /// # Errors
+    /// `Argument` when the text is not one SELECT; `NotImplemented` when a part of it cannot be
+    /// made private; `NotFound` for unknown tables and columns.
+    pub fn query(&self, sql: &str) -> Result<Question<'_>> {
+        Question::new(self, sql, self.checked(sql)?)
+    }
+    /// Begin a question in Rust: a data frame with the columns of a table. It has no rows, so to
+    /// collect it reveals nothing. Filter, aggregate and sort it, and then [`ask`](Session::ask).
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such table.
+    pub fn table(&self, name: &str) -> Result<DataFrame> {
+        let frame = self.waiter.wait(self.planner.table(quoted(name)));
+        frame.map_err(|_| Error::NotFound(format!("there is no table `{name}`")))
+    }
+    /// Ask the question of a data frame. It means what the same plan means in SQL.
+    ///
+    /// # Errors
+    /// Those of [`query`](Session::query).
+    pub fn ask(&self, frame: DataFrame) -> Result<Question<'_>> {
+        let plan = frame.into_unoptimized_plan();
+        let text = plan.display_indent().to_string();
+        Question::new(self, &text, check(plan, &self.metadata.tables)?)
+    }
+    pub(crate) fn checked(&self, sql: &str) -> Result<Checked> {
+        check(self.planned(sql)?, &self.metadata.tables)
+    }
+    /// Return what is left of the budget.
+    ///
+    /// # Errors
+    /// Those of the ledger.
+    pub fn remaining(&self) -> Result<Loss> {
+        self.account.left()
+    }
+    /// Return the statements of the exact plan of a query, without the seed.
+    ///
+    /// # Errors
+    /// Those of [`query`](Session::query).
+    pub fn statements(&self, sql: &str, dialect: crate::Dialect) -> Result<crate::Statements> {
+        Ok(self.checked(sql)?.plan.statements(dialect))
+    }
+    fn planned(&self, sql: &str) -> Result<LogicalPlan> {
+        if sql.len() > 10_000 {
+            return Err(Error::argument("query", "expected at most 10000 bytes"));
+        }
+        let state = self.planner.state();
+        // On a thread with a large stack: what is nested too deeply is dropped there, too.
+        let planned = self.waiter.wait(async {
+            let plan = state.create_logical_plan(sql).await?;
+            if is_deep(&plan)? {
+                return Err(DataFusionError::Plan("the query is nested too deeply".into()));
+            }
+            Ok(plan)
+        });
+        planned.map_err(|error| {
+            let text = error.strip_backtrace();
+            Error::argument("query", text.lines().next().unwrap_or("it cannot be read").to_owned())
+        })
+    }
+    /// Compute with released values.
+    pub(crate) fn computed(&self, plan: LogicalPlan) -> Result<Vec<RecordBatch>, DataFusionError> {
+        self.waiter.wait(async { self.planner.execute_logical_plan(plan).await?.collect().await })
+    }
+}
+/// The most levels of an expression, and the most nodes of a plan.
+const MOST_LEVELS: usize = 200;
+/// Whether other threads could run out of stack when they walk a plan.
+fn is_deep(plan: &LogicalPlan) -> Result<bool, DataFusionError> {
+    let (mut nodes, mut levels) = (0, 0);
+    plan.apply_with_subqueries(|node| {
+        nodes += 1;
+        for expr in node.expressions() {
+            levels = levels.max(depth(&expr)?);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(MOST_LEVELS < levels || MOST_LEVELS < nodes)
+}
+fn depth(expr: &Expr) -> Result<usize, DataFusionError> {
+    let mut below = 0;
+    expr.apply_children(|child| {
+        below = below.max(depth(child)?);
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(below + 1)
+}
+/// Make a context that knows the columns of tables and has no rows.
+fn planner(tables: &Tables) -> Result<SessionContext> {
+    let mut config = SessionConfig::new();
+    config.options_mut().sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
+    let context = SessionContext::new_with_config(config);
+    let wrong = |error: DataFusionError| Error::argument("metadata", error.to_string());
+    for (name, table) in tables {
+        check_name(name)?;
+        table.check().map_err(|error| error.at(format!("table `{name}`")))?;
+        let field = |(name, column): (&String, &crate::metadata::Column)| {
+            let kind = match column.kind {
+                Type::Boolean => DataType::Boolean,
+                Type::Integer => DataType::Int64,
+                Type::Float => DataType::Float64,
+                Type::Text => DataType::Utf8,
+            };
+            Field::new(name, kind, true)
+        };
+        let schema = Schema::new(table.columns.iter().map(field).collect::<Vec<_>>());
+        let empty = Arc::new(EmptyTable::new(Arc::new(schema)));
+        context.register_table(quoted(name), empty).map_err(wrong)?;
+    }
+    context.register_udf(clamp_function());
+    context.register_udaf(quantile_function());
+    Ok(context)
+}

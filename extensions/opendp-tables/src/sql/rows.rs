@@ -1,0 +1,229 @@
+//! Print row-wise expressions so that no row raises an error.
+
+use super::Dialect;
+use crate::ir::{Lattice, Operator, Rounding, Row};
+use crate::{Type, Value};
+
+/// Print a name.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+/// Print a value.
+fn literal(value: &Value) -> String {
+    match value {
+        Value::Null => "NULL".into(),
+        Value::Boolean(true) => "TRUE".into(),
+        Value::Boolean(false) => "FALSE".into(),
+        Value::Integer(value) => format!("CAST('{value}' AS BIGINT)"),
+        Value::Float(value) => float(*value),
+        Value::Text(text) => format!("'{}'", text.replace('\'', "''")),
+    }
+}
+fn float(value: f64) -> String {
+    format!("CAST('{value:e}' AS DOUBLE PRECISION)")
+}
+/// Print a list of values.
+pub(crate) fn list(values: &[Value]) -> String {
+    values.iter().map(literal).collect::<Vec<_>>().join(", ")
+}
+/// Print a column. NaN becomes null, and negative zero becomes zero: engines disagree on them.
+/// Other floats are moved to magnitudes up to 1e100, and lose what is below 1e-116.
+pub(crate) fn column(source: usize, name: &str, kind: Type, dialect: Dialect) -> String {
+    let column = format!("t{source}.{}", quoted(name));
+    let nan = match dialect {
+        Dialect::DataFusion => format!("isnan({column})"),
+        Dialect::PostgreSql => format!("{column} = CAST('NaN' AS DOUBLE PRECISION)"),
+    };
+    match kind {
+        Type::Float => {
+            let moderate = unchecked_moderate(&column);
+            format!("(CASE WHEN {column} IS NULL OR {nan} THEN NULL ELSE {moderate} END)")
+        }
+        _ => column,
+    }
+}
+
+/// Print an expression.
+pub(crate) fn print(row: &Row, dialect: Dialect) -> String {
+    let text = |row: &Row| print(row, dialect);
+    match row {
+        Row::Column { source, name, kind } => column(*source, name, *kind, dialect),
+        Row::Literal(value) => literal(value),
+        Row::Arithmetic(operator, x, y) => arithmetic(*operator, x, y, dialect),
+        Row::Negative(x) => format!("({} - {})", float(0.0), text(x)),
+        Row::Rounded(Rounding::Absolute, x) => format!("abs({})", text(x)),
+        Row::Rounded(Rounding::Floor, x) => format!("(floor({}) + {})", text(x), float(0.0)),
+        Row::Rounded(Rounding::Ceiling, x) => format!("(ceil({}) + {})", text(x), float(0.0)),
+        Row::Compare(sign, x, y) => format!("({} {} {})", text(x), sign.sign(), text(y)),
+        Row::And(x, y) => format!("({} AND {})", text(x), text(y)),
+        Row::Or(x, y) => format!("({} OR {})", text(x), text(y)),
+        Row::Not(x) => format!("(NOT {})", text(x)),
+        Row::IsNull(x) => format!("({} IS NULL)", text(x)),
+        Row::In(x, values) => format!("({} IN ({}))", text(x), list(values)),
+        Row::Case(cases, otherwise) => {
+            let cases: String = cases
+                .iter()
+                .map(|(when, then)| format!(" WHEN {} THEN {}", text(when), text(then)))
+                .collect();
+            let otherwise = otherwise.as_ref().map_or("NULL".to_owned(), |row| text(row));
+            format!("(CASE{cases} ELSE {otherwise} END)")
+        }
+        Row::Coalesce(all) => {
+            format!("COALESCE({})", all.iter().map(text).collect::<Vec<_>>().join(", "))
+        }
+        Row::NullIf(x, y) => format!("NULLIF({}, {})", text(x), text(y)),
+        Row::Float(x) => format!("CAST({} AS DOUBLE PRECISION)", text(x)),
+        Row::Clamp(x, low, high) => clamped(&text(x), *low, *high),
+    }
+}
+/// Move a float into bounds. Null stays null, although `greatest` and `least` ignore nulls.
+fn clamped(value: &str, low: f64, high: f64) -> String {
+    // A sum with null is null; the zero changes nothing else.
+    let inner = format!("least({value}, {})", float(high));
+    format!("CASE WHEN {value} IS NULL THEN NULL ELSE greatest({inner}, {}) END", float(low))
+}
+/// Print arithmetic of floats that cannot fail: no result leaves the floats on either side, because
+/// some servers raise an error where others give infinity or zero. Where magnitudes could, operands
+/// are moved to moderate ones first.
+fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String {
+    let safe = Magnitude::of(operator, Magnitude::of_row(x), Magnitude::of_row(y)).is_safe();
+    let operand = |row: &Row| match safe {
+        true => print(row, dialect),
+        false => moderate(&print(row, dialect)),
+    };
+    let (x, y) = (operand(x), operand(y));
+    match operator {
+        Operator::Add => format!("({x} + {y})"),
+        Operator::Subtract => format!("({x} - {y})"),
+        Operator::Multiply => format!("({x} * {y})"),
+        Operator::Divide => format!("({x} / NULLIF({y}, {}))", float(0.0)),
+    }
+}
+/// Move a float to a moderate magnitude; null stays null.
+fn moderate(value: &str) -> String {
+    let moved = unchecked_moderate(value);
+    format!("(CASE WHEN {value} IS NULL THEN NULL ELSE {moved} END)")
+}
+/// Move a float that is not null: `greatest` and `least` ignore nulls.
+fn unchecked_moderate(value: &str) -> String {
+    // Adding 1e-100 and subtracting it again is exact unless the value is tiny.
+    let (tiny, most, least) = (float(1e-100), float(1e100), float(-1e100));
+    format!("((greatest(least({value}, {most}), {least}) + {tiny}) - {tiny})")
+}
+
+/// Bounds on the magnitude of a float that is not 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Magnitude {
+    least: f64,
+    most: f64,
+}
+impl Magnitude {
+    const MODERATE: Magnitude = Magnitude { least: 1e-117, most: 2e100 };
+
+    fn is_safe(self) -> bool {
+        1e-290 < self.least && self.most < 1e290
+    }
+    fn either(self, other: Magnitude) -> Magnitude {
+        Magnitude { least: self.least.min(other.least), most: self.most.max(other.most) }
+    }
+    /// Bound the result of arithmetic. A difference is a multiple of the last place of an operand.
+    fn of(operator: Operator, x: Magnitude, y: Magnitude) -> Magnitude {
+        let (least, most) = match operator {
+            Operator::Add | Operator::Subtract => (x.least.min(y.least) * 1e-17, x.most + y.most),
+            Operator::Multiply => (x.least * y.least, x.most * y.most),
+            Operator::Divide => (x.least / y.most, x.most / y.least),
+        };
+        Magnitude { least: least / 2.0, most: most * 2.0 }
+    }
+    pub(crate) fn of_row(row: &Row) -> Magnitude {
+        let whole = Magnitude { least: 1.0, most: 1e19 };
+        match row {
+            Row::Float(_) => whole,
+            Row::Literal(Value::Integer(_)) => whole,
+            Row::Literal(Value::Float(value)) if *value != 0.0 => {
+                Magnitude { least: value.abs(), most: value.abs() }
+            }
+            Row::Literal(_) => Magnitude { least: 1.0, most: 1.0 },
+            Row::Arithmetic(operator, x, y) => {
+                let result = Magnitude::of(*operator, Magnitude::of_row(x), Magnitude::of_row(y));
+                let moderate = Magnitude::of(*operator, Self::MODERATE, Self::MODERATE);
+                if result.is_safe() { result } else { moderate }
+            }
+            Row::Negative(x) | Row::Rounded(Rounding::Absolute, x) => Magnitude::of_row(x),
+            Row::Rounded(_, x) => Magnitude { least: 1.0, most: Magnitude::of_row(x).most + 1.0 },
+            Row::Clamp(x, low, high) => {
+                let bounds = [low.abs(), high.abs()].into_iter().filter(|bound| *bound > 0.0);
+                let least = bounds.fold(Magnitude::of_row(x).least, f64::min);
+                Magnitude { least, most: low.abs().max(high.abs()) }
+            }
+            Row::NullIf(x, _) => Magnitude::of_row(x),
+            Row::Coalesce(all) => all
+                .iter()
+                .map(Magnitude::of_row)
+                .fold(Magnitude::of_row(&Row::Literal(Value::Null)), Magnitude::either),
+            Row::Case(cases, otherwise) => {
+                let values = cases.iter().map(|(_, value)| value).chain(otherwise.as_deref());
+                values
+                    .map(Magnitude::of_row)
+                    .fold(Magnitude::of_row(&Row::Literal(Value::Null)), Magnitude::either)
+            }
+            _ => Self::MODERATE,
+        }
+    }
+}
+
+/// Print a column moved into bounds and rounded to a lattice, less the centre; 0 for null.
+pub(crate) fn on_lattice(
+    column: usize,
+    kind: Option<Type>,
+    lattice: &Lattice,
+    square: bool,
+    dialect: Dialect,
+) -> String {
+    let Lattice { exponent, low, high, centre } = *lattice;
+    let name = format!("c{column}");
+    let whole = kind == Some(Type::Integer) && exponent == 0;
+    let point = |point: i64| literal(&Value::Integer(point));
+    let (least, most, inside) = if whole {
+        (point(low), point(high), name.clone())
+    } else {
+        let value = moderate(&format!("CAST({name} AS DOUBLE PRECISION)"));
+        let (step, steps) = (lattice.step(), 2f64.powi(-exponent));
+        let scaled = format!("floor({value} * {} + {})", float(steps), float(0.5));
+        let cast = match dialect {
+            Dialect::DataFusion => "TRY_CAST",
+            Dialect::PostgreSql => "CAST",
+        };
+        let bound = |point: i64| float(point as f64 * step);
+        // The outer bounds change nothing, as every step is monotone. They are for engines where
+        // one is not.
+        let inside =
+            format!("greatest(least({cast}({scaled} AS BIGINT), {}), {})", point(high), point(low));
+        (bound(low), bound(high), inside)
+    };
+    let centre = point(centre);
+    let from = |place: String| match square {
+        false => format!("({place} - {centre})"),
+        true => format!("({place} - {centre}) * ({place} - {centre})"),
+    };
+    format!(
+        "CASE WHEN {name} IS NULL THEN 0 WHEN {name} <= {least} THEN {} WHEN {name} >= {most} \
+         THEN {} ELSE {} END",
+        from(point(low)),
+        from(point(high)),
+        from(inside)
+    )
+}
+/// Print the place of a value among candidates: `2 k` before candidate `k`, `2 k + 1` at it.
+pub(crate) fn search(value: &str, candidates: &[f64], first: usize) -> String {
+    let middle = candidates.len() / 2;
+    let Some(candidate) = candidates.get(middle) else { return (2 * first).to_string() };
+    let (below, above) = (&candidates[..middle], &candidates[middle + 1..]);
+    let (at, after) = (2 * (first + middle) + 1, first + middle + 1);
+    let candidate = float(*candidate);
+    format!(
+        "CASE WHEN {value} < {candidate} THEN {} WHEN {value} = {candidate} THEN {at} ELSE {} END",
+        search(value, below, first),
+        search(value, above, after)
+    )
+}

@@ -1,0 +1,116 @@
+//! Intervals contain the exact answer as often as they say, over many releases of one exact result.
+
+use super::*;
+use crate::columns::columns;
+use crate::mechanisms::{Mechanisms, mechanisms};
+use crate::released::{Exact, noisy};
+
+const RELEASES: usize = 1000;
+
+/// Count, for each cell, the releases whose interval contains the exact answer.
+fn covered(session: &Session, sql: &str, halved: bool) -> Vec<usize> {
+    let checked = session.checked(sql).unwrap();
+    let exact = Exact::run(&checked.plan, &*session.engine, "00").unwrap();
+    let stated = |epsilon: f64| {
+        let budget = Budget::epsilon(epsilon).unwrap();
+        mechanisms(&checked, None, budget.amount()).unwrap()
+    };
+    let mechanisms: Mechanisms = stated(1.0);
+    // The truth has practically no noise; the control draws four times the noise that it states.
+    let truth = noisy(&checked.plan, &stated(1e11), &exact).unwrap();
+    let truth = columns(&checked, &stated(1e11), &truth).unwrap();
+    let drawn = if halved { stated(0.25) } else { mechanisms.clone() };
+    let cells = truth.iter().map(|column| column.cells.len()).sum();
+    let mut counts = vec![0; cells];
+    for _ in 0..RELEASES {
+        let noisy = noisy(&checked.plan, &drawn, &exact).unwrap();
+        let released = columns(&checked, &mechanisms, &noisy).unwrap();
+        let pairs = truth.iter().zip(&released);
+        let pairs = pairs.flat_map(|(truth, found)| truth.cells.iter().zip(&found.cells));
+        for (count, (truth, found)) in counts.iter_mut().zip(pairs) {
+            let (low, high) = found.interval.unwrap();
+            let slack = 1e-6 * truth.value.abs().max(1.0);
+            *count += usize::from(low - slack <= truth.value && truth.value <= high + slack);
+        }
+    }
+    counts
+}
+/// 950 of 1000 less five standard deviations.
+const LEAST: usize = 915;
+
+#[test]
+fn intervals_contain_the_truth_as_often_as_they_say() {
+    let session = session(PrivacyUnit::id("pid", 2));
+    let sql = "SELECT COUNT(*), SUM(age), SUM(income), AVG(age), VAR(age), STDDEV(age) \
+               FROM people GROUP BY sex";
+    for (cell, count) in covered(&session, sql, false).into_iter().enumerate() {
+        assert!(count >= LEAST, "cell {cell}: {count}");
+    }
+}
+#[test]
+fn control_noise_that_is_larger_than_stated_is_found() {
+    let session = session(PrivacyUnit::id("pid", 2));
+    let counts = covered(&session, "SELECT COUNT(*), SUM(age) FROM people GROUP BY sex", true);
+    assert!(counts.iter().all(|count| *count < LEAST), "{counts:?}");
+}
+/// Open a file of the folder of public data, or say that it is skipped.
+fn data(name: &str) -> Option<std::path::PathBuf> {
+    let folder = std::env::var("OPENDP_TABLES_DATA").ok().map(std::path::PathBuf::from);
+    let folder = folder.unwrap_or_else(|| {
+        std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data")
+    });
+    let path = folder.join(name);
+    if !path.exists() {
+        eprintln!("SKIPPED: {name} is not there; set OPENDP_TABLES_DATA to its folder");
+        return None;
+    }
+    Some(path)
+}
+fn census(path: &std::path::Path) -> Session {
+    let mut metadata = Metadata::parse(include_str!("../../examples/census.toml")).unwrap();
+    metadata.budget.epsilon = Some(1e13);
+    let source = Source::Csv(path.to_string_lossy().into_owned());
+    Session::new(metadata, vec![("people".into(), source)]).unwrap()
+}
+#[test]
+fn the_census_has_its_known_answers_in_the_intervals() {
+    let Some(path) = data("pums_dup.csv") else { return };
+    let session = census(&path);
+    // Each person has at most four rows, so the limits drop none.
+    let answer = ask(&session, "SELECT COUNT(*), COUNT(DISTINCT pid) FROM people");
+    assert_eq!(numbers(&answer.table), [[1948.0, 1000.0]]);
+    let sql = "SELECT sex, COUNT(*), AVG(age), SUM(income) FROM people GROUP BY sex";
+    for (cell, count) in covered(&session, sql, false).into_iter().enumerate() {
+        assert!(count >= LEAST, "cell {cell}: {count}");
+    }
+    assert!(covered(&session, "SELECT COUNT(*) FROM people", true)[0] < LEAST);
+}
+#[test]
+fn the_labour_force_survey_has_its_known_answers_in_the_intervals() {
+    let Some(path) = data("lfs_fr_50k.csv.gz") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let plain = folder.path().join("lfs.csv");
+    let file = std::fs::File::create(&plain).unwrap();
+    let unpacked = std::process::Command::new("gzip").arg("-dc").arg(&path).stdout(file).status();
+    if !unpacked.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: gzip is not there");
+        return;
+    }
+    let mut metadata = Metadata::parse(include_str!("../../examples/labour.toml")).unwrap();
+    metadata.budget.epsilon = Some(1e13);
+    let source = Source::Csv(plain.to_string_lossy().into_owned());
+    let session = Session::new(metadata, vec![("survey".into(), source)]).unwrap();
+    let answer = ask(&session, "SELECT COUNT(*) FROM survey");
+    assert_eq!(numbers(&answer.table), [[50_000.0]]);
+    let sql =
+        "SELECT \"SEX\", AVG(\"HWUSUAL\") FROM survey WHERE \"HWUSUAL\" < 99 GROUP BY \"SEX\"";
+    for (cell, count) in covered(&session, sql, false).into_iter().enumerate() {
+        assert!(count >= LEAST, "cell {cell}: {count}");
+    }
+}
+#[test]
+fn the_interval_of_a_mechanism_without_accuracy_is_unknown() {
+    let session = session(PrivacyUnit::rows(1));
+    let answer = ask(&session, "SELECT MEDIAN(age) FROM people");
+    assert!(answer.values.column_by_name("lower").unwrap().is_null(0));
+}

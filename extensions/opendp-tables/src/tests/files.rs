@@ -1,0 +1,68 @@
+//! Files: a bad cell is a null, and never an error.
+
+use super::*;
+
+fn opened(metadata: &str, folder: &std::path::Path) -> Session {
+    let path = folder.join("study.toml");
+    std::fs::write(&path, metadata).unwrap();
+    Session::open(&path).unwrap()
+}
+const METADATA: &str = r#"
+[budget]
+epsilon = 1e13
+[tables.people]
+path = "PATH"
+unit = { rows = 1 }
+[tables.people.columns]
+age = { type = "integer", bounds = [0, 100] }
+income = { type = "float", bounds = [0, 10] }
+sex = { type = "text", keys = ["f", "m"] }
+employed = { type = "boolean" }
+"#;
+#[test]
+fn a_cell_that_has_not_its_type_reads_as_null() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = "age,unused,income,sex,employed\n1,x,1.5,f,true\nsecret,x,1e400,m,maybe\n,,NaN,,\n\
+               99999999999999999999,x,-inf,\"a,\"\"b\",false\n 5,x, 2,f,TRUE\n2.5,\"line\nbreak\",7,m,1\n";
+    std::fs::write(folder.path().join("people.csv"), csv).unwrap();
+    let session = opened(&METADATA.replace("PATH", "people.csv"), folder.path());
+    let sql = "SELECT COUNT(*), COUNT(age), SUM(age), COUNT(income) FROM people";
+    let found = numbers(&ask(&session, sql).table);
+    assert_eq!(found[0][0], 6.0);
+    assert!(found[0][1] >= 1.0 && found[0][1] <= 2.0, "{found:?}");
+    assert!(found[0][2] >= 1.0 && found[0][2] <= 6.0, "{found:?}");
+    let sql = "SELECT COUNT(*) FROM people GROUP BY sex ORDER BY sex";
+    assert_eq!(numbers(&ask(&session, sql).table), [[2.0], [2.0]]);
+    let unknown = session.query("SELECT COUNT(unused) FROM people").unwrap_err();
+    assert_eq!(unknown.kind(), "Argument");
+}
+#[test]
+fn a_folder_of_parquet_files_is_one_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = crate::engine::DataFusion::new().unwrap();
+    for (part, sex) in ["f", "m"].into_iter().enumerate() {
+        let path = folder.path().join(format!("people/part{part}.parquet"));
+        let path = path.to_string_lossy().into_owned();
+        engine
+            .wait(async {
+                let context = datafusion::prelude::SessionContext::new();
+                let sql = format!(
+                    "SELECT value AS age, 1.5 AS income, '{sex}' AS sex, true AS employed \
+                     FROM range(10)"
+                );
+                let frame = context.sql(&sql).await?;
+                let options = datafusion::dataframe::DataFrameWriteOptions::new();
+                frame.write_parquet(&path, options.with_single_file_output(true), None).await
+            })
+            .unwrap();
+    }
+    let metadata = METADATA.replace("PATH", "people").replace("unit", "format = \"parquet\"\nunit");
+    let session = opened(&metadata, folder.path());
+    let sql = "SELECT COUNT(*), SUM(age), SUM(income) FROM people GROUP BY sex";
+    let found = numbers(&ask(&session, sql).table);
+    assert_eq!(found.len(), 2);
+    for row in found {
+        assert!((row[0] - 10.0).abs() < 1e-6 && (row[1] - 45.0).abs() < 1e-6, "{row:?}");
+        assert!((row[2] - 15.0).abs() < 1e-6, "{row:?}");
+    }
+}

@@ -1,0 +1,216 @@
+//! Answers with practically no noise equal the exact ones.
+
+use super::*;
+
+#[test]
+fn counts_and_sums_of_rows() {
+    let session = session(PrivacyUnit::rows(1));
+    let sql = "SELECT COUNT(*), COUNT(age), COUNT(income), SUM(age), SUM(income) FROM people";
+    let answer = ask(&session, sql);
+    // 200 and -5 are moved into the bounds; NaN is null; infinity is moved to 1000.
+    let income = 10.5 + 1000.0 + 0.0 + 100.0 + 1.0 + 2.0;
+    let expected = [8.0, 7.0, 6.0, 10.0 + 20.0 + 100.0 + 40.0 + 50.0 + 60.0, income];
+    let found = numbers(&answer.table);
+    for (found, expected) in found[0].iter().zip(expected) {
+        assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+    }
+    assert_eq!(answer.values.num_rows(), 5);
+}
+#[test]
+fn public_keys_complete_the_answer_and_others_are_left_out() {
+    let session = session(PrivacyUnit::rows(1));
+    let answer = ask(&session, "SELECT COUNT(*), SUM(age) FROM people GROUP BY sex ORDER BY sex");
+    // f, m and x; not z, and not null.
+    assert_eq!(numbers(&answer.table), [[4.0, 120.0], [2.0, 100.0], [0.0, 0.0]]);
+}
+#[test]
+fn a_condition_is_a_public_key() {
+    let session = session(PrivacyUnit::rows(1));
+    let sql = "SELECT age >= 40 AS old, COUNT(*) AS n FROM people GROUP BY age >= 40 ORDER BY old";
+    assert_eq!(numbers(&ask(&session, sql).table), [[0.0, 3.0], [1.0, 4.0]]);
+    let sql = "SELECT CASE WHEN age < 30 THEN 1 WHEN age < 50 THEN 2 END AS class, COUNT(*) \
+               FROM people GROUP BY 1 ORDER BY 1";
+    assert_eq!(numbers(&ask(&session, sql).table), [[1.0, 3.0], [2.0, 1.0]]);
+}
+#[test]
+fn averages_are_centred() {
+    let session = session(PrivacyUnit::rows(1));
+    let sql = "SELECT AVG(age), AVG(clamp(income, 0, 100)), AVG(age) FILTER (WHERE sex = 'x') \
+               FROM people";
+    let found = numbers(&ask(&session, sql).table);
+    assert!((found[0][0] - 280.0 / 7.0).abs() < 1e-6);
+    assert!((found[0][1] - 213.5 / 6.0).abs() < 1e-6);
+    // No row: any value in the bounds is as good.
+    assert!((0.0..=100.0).contains(&found[0][2]));
+}
+#[test]
+fn spreads_are_variances_and_their_roots() {
+    let session = session(PrivacyUnit::rows(1));
+    let sql = "SELECT VAR_POP(age), VAR(age), STDDEV(age), STDDEV_POP(age) FROM people";
+    let found = numbers(&ask(&session, sql).table);
+    let ages = [10.0_f64, 20.0, 100.0, 40.0, 50.0, 60.0, 0.0];
+    let mean = ages.iter().sum::<f64>() / 7.0;
+    let squares: f64 = ages.iter().map(|age| (age - mean).powi(2)).sum();
+    let (population, sample) = (squares / 7.0, squares / 6.0);
+    for (found, expected) in
+        found[0].iter().zip([population, sample, sample.sqrt(), population.sqrt()])
+    {
+        assert!((found - expected).abs() < 1e-3, "{found} {expected}");
+    }
+}
+#[test]
+fn quantiles_are_candidates() {
+    let session = session(PrivacyUnit::rows(1));
+    let sql = "SELECT MEDIAN(age), quantile(age, 0.9), MIN(age), MAX(age) FROM people";
+    let found = numbers(&ask(&session, sql).table);
+    assert_eq!(found[0][0], 40.0);
+    assert!((60.0..=100.0).contains(&found[0][1]), "{found:?}");
+    assert!(found[0][2] <= 10.0 && found[0][3] >= 60.0, "{found:?}");
+}
+#[test]
+fn null_ids_are_dropped_and_ids_are_counted_once() {
+    let session = session(PrivacyUnit::id("pid", 4));
+    let sql = "SELECT COUNT(*), COUNT(DISTINCT pid) FROM people";
+    assert_eq!(numbers(&ask(&session, sql).table), [[6.0, 4.0]]);
+}
+#[test]
+fn an_id_keeps_at_most_its_rows_and_groups() {
+    let one = session(PrivacyUnit::id("pid", 1));
+    assert_eq!(numbers(&ask(&one, "SELECT COUNT(*) FROM people").table), [[4.0]]);
+    let groups =
+        session(PrivacyUnit { max_rows: None, ..PrivacyUnit::id("pid", 1) }.per_group(1, 1));
+    // Person 1 has rows in f and in m: one of these groups counts it, once.
+    let answer = ask(&groups, "SELECT COUNT(*) FROM people GROUP BY sex ORDER BY sex");
+    let found = numbers(&answer.table);
+    assert_eq!(found.iter().map(|row| row[0]).sum::<f64>(), 3.0);
+    assert!(found[0][0] <= 2.0);
+}
+#[test]
+fn expressions_are_total() {
+    let session = session(PrivacyUnit::rows(1));
+    let sql = "SELECT SUM(clamp(income / (age - 10), -5, 5)), SUM(clamp(abs(income) * 1e99 * 1e99, 0, 1)), \
+               SUM(clamp(coalesce(nullif(age, 20), 7), 0, 10)) FROM people";
+    let found = numbers(&ask(&session, sql).table);
+    // 10.5/0 is null; NaN is null; inf/190 and 100/40 and 1/50 and 2/-15.
+    let quotients = 5.0 + 100.0 / 40.0 + 1.0 / 50.0 - 2.0 / 15.0;
+    assert!((found[0][0] - quotients).abs() < 1e-6, "{found:?}");
+    assert!((found[0][1] - 6.0).abs() < 1e-6, "{found:?}");
+    assert!((found[0][2] - (10.0 + 7.0 + 10.0 + 7.0 + 10.0 * 3.0 + 0.0)).abs() < 1e-6, "{found:?}");
+}
+#[test]
+fn subqueries_and_ctes_are_row_wise() {
+    let session = session(PrivacyUnit::rows(1));
+    let sql = "WITH grown AS (SELECT age + 1 AS older, sex FROM people WHERE sex IN ('f', 'm')) \
+               SELECT COUNT(*) AS n, SUM(clamp(older, 0, 50)) AS s \
+               FROM (SELECT * FROM grown WHERE older > 11) AS g";
+    let found = numbers(&ask(&session, sql).table);
+    assert_eq!(found[0][0], 4.0);
+    assert!((found[0][1] - (21.0 + 50.0 + 41.0 + 50.0)).abs() < 1e-6, "{found:?}");
+}
+#[test]
+fn the_rest_of_a_query_computes_with_released_values() {
+    let session = session(PrivacyUnit::rows(1));
+    let sql = "SELECT sex, 2 * COUNT(*) AS twice FROM people GROUP BY sex \
+               HAVING COUNT(*) > 1 ORDER BY twice DESC LIMIT 1";
+    let answer = ask(&session, sql);
+    assert_eq!(answer.table.num_rows(), 1);
+    assert_eq!(numbers(&answer.table)[0][1], 8.0);
+    // All released values are listed, also those that are not shown.
+    assert_eq!(answer.values.num_rows(), 3);
+}
+#[test]
+fn a_table_that_is_read_twice_counts_twice() {
+    let session = session(PrivacyUnit::rows(1));
+    let sql = "SELECT COUNT(*) FROM (SELECT age FROM people UNION ALL SELECT age FROM people) AS b";
+    let question = session.query(sql).unwrap().spending(Budget::epsilon(1.0).unwrap());
+    assert_eq!(question.explain().unwrap().releases[0].sensitivity, Some(2.0));
+    assert_eq!(numbers(&ask(&session, sql).table), [[16.0]]);
+    let ids = super::session(PrivacyUnit::id("pid", 3));
+    let question = ids.query(sql).unwrap().spending(Budget::epsilon(1.0).unwrap());
+    assert_eq!(question.explain().unwrap().releases[0].sensitivity, Some(3.0));
+    assert_eq!(numbers(&ask(&ids, sql).table), [[3.0 + 2.0 * 3.0]]);
+}
+#[test]
+fn the_cost_is_known_before_and_the_budget_is_spent_once() {
+    let mut metadata = metadata(described(PrivacyUnit::rows(1)));
+    metadata.budget.epsilon = Some(1.0);
+    metadata.queries = Some(2);
+    let sources = vec![("people".into(), Source::Batches(vec![people()]))];
+    let session = Session::new(metadata, sources).unwrap();
+    let ask = || session.query("SELECT COUNT(*), SUM(age) FROM people").unwrap();
+    let explained = ask().explain().unwrap();
+    assert_eq!(explained.releases.len(), 2);
+    assert_eq!(explained.releases[0].scale, 4.0);
+    assert_eq!(explained.releases[1].scale, 400.0);
+    assert_eq!(explained.loss.show(true), "epsilon 0.5");
+    assert_eq!(session.remaining().unwrap().show(false), "epsilon 1");
+    let answer = ask().release().unwrap();
+    assert_eq!(answer.document["left"]["epsilon"], "0.5");
+    ask().release().unwrap();
+    assert_eq!(ask().release().unwrap_err().kind(), "BudgetExceeded");
+}
+#[test]
+fn a_rho_pays_for_gaussian_noise() {
+    let mut metadata = metadata(described(PrivacyUnit::id("pid", 4)));
+    metadata.budget.epsilon = None;
+    metadata.budget.rho = Some(0.5);
+    let sources = vec![("people".into(), Source::Batches(vec![people()]))];
+    let session = Session::new(metadata, sources).unwrap();
+    let question = session.query("SELECT COUNT(*) FROM people GROUP BY sex").unwrap();
+    let question = question.spending(Budget::rho(0.5).unwrap());
+    let explained = question.explain().unwrap();
+    assert!(explained.releases[0].mechanism.starts_with("make_gaussian"));
+    assert_eq!(explained.releases[0].scale, 4.0);
+    question.release().unwrap();
+    assert!(session.remaining().unwrap().show(false).starts_with("rho 0"));
+}
+#[test]
+fn a_mechanism_is_named_as_in_the_registry() {
+    let session = session(PrivacyUnit::rows(1));
+    let question = session.query("SELECT COUNT(*) FROM people").unwrap();
+    let question = question.spending(Budget::epsilon(1.0).unwrap()).mechanism("make_nothing");
+    assert_eq!(question.explain().unwrap_err().kind(), "NotFound");
+    let question = session.query("SELECT COUNT(*) FROM people").unwrap();
+    let question = question.spending(Budget::epsilon(0.5).unwrap());
+    let question = question.mechanism("make_base_discrete_laplace<MO=MaxDivergence>");
+    let explained = question.explain().unwrap();
+    assert_eq!(
+        (explained.releases[0].scale, explained.loss.show(true)),
+        (2.0, "epsilon 0.5".into())
+    );
+    question.release().unwrap();
+}
+#[test]
+fn a_question_in_rust_means_what_it_means_in_sql() {
+    use crate::functions::{clamp, quantile};
+    use datafusion::functions_aggregate::expr_fn::{avg, count, sum};
+    use datafusion::prelude::{col, lit};
+    let session = session(PrivacyUnit::id("pid", 2));
+    let frame = session.table("people").unwrap();
+    let frame = frame.filter(col("age").gt(lit(10_i64))).unwrap();
+    let aggregates = vec![
+        count(lit(1_i64)),
+        avg(col("age")),
+        sum(clamp(col("income"), 0.0, 10.0)),
+        quantile(col("age"), 0.5),
+    ];
+    let frame = frame.aggregate(vec![col("sex")], aggregates).unwrap();
+    let question = session.ask(frame).unwrap().spending(plenty());
+    let sql = "SELECT sex, COUNT(*), AVG(age), SUM(clamp(income, 0, 10)), quantile(age, 0.5) \
+               FROM people WHERE age > 10 GROUP BY sex";
+    assert_eq!(question.digest(), session.query(sql).unwrap().digest());
+    assert_eq!(question.release().unwrap().table.num_rows(), 3);
+    assert_eq!(session.table("nobody").unwrap_err().kind(), "NotFound");
+}
+#[test]
+fn deeply_nested_expressions_end_in_an_answer_or_an_error() {
+    let session = session(PrivacyUnit::rows(1));
+    for depth in [2, 5, 8, 12, 20, 60, 400] {
+        let sum = format!("{}age{}", "(1.5 * ".repeat(depth), ")".repeat(depth));
+        let condition = format!("{}age > 3{}", "NOT (".repeat(depth), ")".repeat(depth));
+        let sql = format!("SELECT SUM(clamp({sum}, 0, 9)) FROM people WHERE {condition}");
+        let question = session.query(&sql).map(|question| question.spending(plenty()));
+        let answered = question.and_then(|question| question.release());
+        assert!(answered.is_ok() || depth > 5, "{depth}: {:?}", answered.err());
+    }
+}

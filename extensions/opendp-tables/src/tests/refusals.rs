@@ -1,0 +1,140 @@
+//! What cannot be made private is refused by its name.
+
+use super::*;
+
+fn refused(sql: &str, naming: &str) {
+    let session = session(PrivacyUnit::id("pid", 2));
+    let error = match session.query(sql) {
+        Err(error) => error,
+        Ok(_) => panic!("accepted: {sql}"),
+    };
+    let text = error.to_string();
+    assert!(text.contains(naming), "{sql}\n{text}");
+    assert!(text.lines().count() <= 3, "{text}");
+}
+#[test]
+fn rows_are_not_listed() {
+    refused("SELECT age FROM people", "without an aggregate");
+    refused("SELECT DISTINCT sex FROM people", "without an aggregate");
+    refused("SELECT sex FROM people GROUP BY sex", "without an aggregate");
+}
+#[test]
+fn ids_are_not_groups() {
+    refused("SELECT COUNT(*) FROM people GROUP BY pid", "GROUP BY id");
+    let sql = "SELECT COUNT(*) FROM (SELECT pid AS p FROM people) AS q GROUP BY p";
+    refused(sql, "GROUP BY id");
+}
+#[test]
+fn private_tables_are_not_joined() {
+    refused("SELECT COUNT(*) FROM people a JOIN people b ON a.pid = b.pid", "INNER JOIN");
+    refused("SELECT COUNT(*) FROM people a, people b", "JOIN");
+    refused("SELECT COUNT(*) FROM people a LEFT JOIN people b ON a.age = b.age", "LEFT JOIN");
+}
+#[test]
+fn rows_are_not_chosen_by_comparing_them() {
+    refused("SELECT COUNT(*) FROM (SELECT * FROM people LIMIT 5) AS p", "LIMIT");
+    refused("SELECT COUNT(*) FROM (SELECT * FROM people ORDER BY age LIMIT 5) AS p", "LIMIT");
+    refused("SELECT COUNT(*) FROM (SELECT * FROM people OFFSET 5) AS p", "LIMIT");
+    refused("SELECT COUNT(*) FROM (SELECT DISTINCT age FROM people) AS p", "DISTINCT");
+    let window =
+        "SELECT COUNT(*) FROM (SELECT row_number() OVER (ORDER BY age) AS r FROM people) AS p";
+    refused(window, "OVER");
+    let union = "SELECT COUNT(*) FROM (SELECT age FROM people UNION SELECT age FROM people) AS p";
+    refused(union, "DISTINCT");
+    let twice = "SELECT COUNT(*) FROM (SELECT COUNT(*) AS n FROM people GROUP BY sex) AS p";
+    refused(twice, "GROUP BY");
+}
+#[test]
+fn subqueries_in_expressions_are_refused() {
+    refused("SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(age) FROM people)", "subquery");
+    refused("SELECT COUNT(*) FROM people WHERE pid IN (SELECT pid FROM people)", "subquery");
+    refused("SELECT COUNT(*) + (SELECT COUNT(*) FROM people) FROM people", "subquery");
+}
+#[test]
+fn functions_that_are_random_or_can_fail_are_refused() {
+    refused("SELECT COUNT(*) FROM people WHERE random() < 0.5", "random()");
+    refused("SELECT COUNT(*) FROM people WHERE now() > '2020-01-01'", "now()");
+    refused("SELECT SUM(clamp(CAST(town AS INT), 0, 1)) FROM people", "CAST");
+    refused("SELECT SUM(clamp(age / 2, 0, 1)) FROM people", "/");
+    refused("SELECT SUM(clamp(age % 2, 0, 1)) FROM people", "%");
+    refused("SELECT COUNT(*) FROM people WHERE town < 'b'", "<");
+    refused("SELECT COUNT(*) FROM people WHERE town LIKE '%a'", "Like");
+}
+#[test]
+fn aggregates_without_bounds_are_refused() {
+    refused("SELECT SUM(pid) FROM people", "no bounds");
+    refused("SELECT SUM(age + 1) FROM people", "no bounds");
+    refused("SELECT COUNT(DISTINCT age) FROM people", "DISTINCT");
+    refused("SELECT array_agg(age) FROM people", "array_agg");
+    refused("SELECT MEDIAN(pid) FROM people", "no candidates");
+    refused("SELECT SUM(clamp(age, 0, age)) FROM people", "public numbers");
+    refused("SELECT SUM(clamp(age, 5, 1)) FROM people", "bounds");
+    refused("SELECT SUM(clamp(age, 0, 1e300)) FROM people", "public numbers");
+    refused("SELECT SUM(clamp(age, 0, 1e-90)) FROM people", "1e-70");
+}
+#[test]
+fn keys_that_are_not_public_need_a_delta() {
+    let session = session(PrivacyUnit::id("pid", 2));
+    let question = session.query("SELECT COUNT(*) FROM people GROUP BY town").unwrap();
+    let error = question.spending(plenty()).release().unwrap_err();
+    assert!(error.to_string().contains("delta"), "{error}");
+}
+#[test]
+fn other_statements_are_refused() {
+    refused("DROP TABLE people", "cannot be made private");
+    refused("INSERT INTO people (age) VALUES (1)", "cannot be made private");
+    refused("SELECT COUNT(*) FROM people; SELECT COUNT(*) FROM people", "query");
+    refused("COPY people TO 'x.csv'", "cannot be made private");
+    refused("EXPLAIN SELECT COUNT(*) FROM people", "cannot be made private");
+    refused("SELECT 1", "cannot be made private");
+    refused(
+        "CREATE EXTERNAL TABLE x STORED AS CSV LOCATION '/etc/passwd'",
+        "cannot be made private",
+    );
+    refused("SELECT COUNT(*) FROM '/etc/passwd'", "query");
+    refused("SELECT COUNT(*) FROM people UNION ALL SELECT COUNT(*) FROM people", "UNION");
+}
+#[test]
+fn unknown_fields_of_metadata_are_refused() {
+    let text =
+        "[budget]\nepsilon = 1\n[tables.t]\nunit = { rows = 1, max_row = 2 }\ncolumns = {}\n";
+    let error = Metadata::parse(text).unwrap_err().to_string();
+    assert!(error.contains("max_row"), "{error}");
+    for unit in ["{ id = \"a\" }", "{}", "{ rows = 0 }", "{ rows = 1, id = \"a\", max_rows = 1 }"] {
+        let text = format!(
+            "[budget]\nepsilon = 1\n[tables.t]\nunit = {unit}\n[tables.t.columns.a]\ntype = \"text\"\n"
+        );
+        assert!(Metadata::parse(&text).is_err(), "{unit}");
+    }
+}
+#[test]
+fn an_engine_that_fails_says_nothing_about_the_data() {
+    #[derive(Debug)]
+    struct Failing;
+    impl crate::Engine for Failing {
+        fn name(&self) -> String {
+            "failing".into()
+        }
+        fn dialect(&self) -> crate::Dialect {
+            crate::Dialect::DataFusion
+        }
+        fn run(&self, _: &str) -> opendp_core::Result<Vec<crate::Cells>> {
+            Err(opendp_core::Error::FailedFunction("row 7 holds 'secret'".into()))
+        }
+    }
+    let metadata = metadata(described(PrivacyUnit::rows(1)));
+    let session = Session::with_engine(metadata, Box::new(Failing)).unwrap();
+    let question = session.query("SELECT COUNT(*) FROM people").unwrap();
+    let error = question.spending(plenty()).release().unwrap_err();
+    assert!(!error.to_string().contains("secret"), "{error}");
+}
+#[test]
+fn a_query_that_is_nested_too_deeply_is_an_error_and_no_crash() {
+    let long = vec!["1"; 500].join("+");
+    refused(&format!("SELECT COUNT(*) + {long} FROM people"), "too deeply");
+    refused(&format!("SELECT COUNT(*) FROM people WHERE age > {long}"), "too deeply");
+    let union = vec!["SELECT age FROM people"; 250].join(" UNION ALL ");
+    refused(&format!("SELECT COUNT(*) FROM ({union}) AS p"), "query");
+    let nested = format!("{}age{}", "(".repeat(2000), ")".repeat(2000));
+    refused(&format!("SELECT COUNT({nested}) FROM people"), "query");
+}

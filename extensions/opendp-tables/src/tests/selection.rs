@@ -1,0 +1,95 @@
+//! Keys that are not public.
+
+use opendp_core::IBig;
+
+use super::*;
+use crate::ir::Plan;
+use crate::mechanisms::{Mechanisms, mechanisms};
+use crate::released::{Exact, noisy};
+
+fn private_session(unit: PrivacyUnit, epsilon: f64, delta: f64) -> Session {
+    let mut metadata = metadata(described(unit));
+    (metadata.budget.epsilon, metadata.budget.delta) = (Some(epsilon), Some(delta));
+    metadata.queries = Some(1);
+    let sources = vec![("people".into(), Source::Batches(vec![people()]))];
+    Session::new(metadata, sources).unwrap()
+}
+fn prepared(session: &Session, sql: &str, budget: &Budget) -> (Plan, Mechanisms) {
+    let checked = session.checked(sql).unwrap();
+    let mechanisms = mechanisms(&checked, None, budget.amount()).unwrap();
+    (checked.plan, mechanisms)
+}
+#[test]
+fn keys_of_few_individuals_stay_hidden() {
+    let session = private_session(PrivacyUnit::id("pid", 2).per_group(1, 2), 1.0, 1e-6);
+    let sql = "SELECT town, COUNT(*), AVG(age) FROM people GROUP BY town";
+    let question = session.query(sql).unwrap();
+    let explained = question.explain().unwrap();
+    assert!(explained.releases.iter().any(|release| release.threshold.is_some_and(|t| t > 20)));
+    // A threshold is a whole number, so that a little of the delta is left.
+    assert!(explained.loss.show(true).contains("delta 0.0000009"), "{}", explained.loss);
+    assert_eq!(question.release().unwrap().table.num_rows(), 0);
+}
+/// A key of one individual is released with at most the probability delta, and a control with a
+/// lower threshold is found.
+#[test]
+fn one_individual_reveals_a_key_with_probability_delta() {
+    let budget = Budget::epsilon_delta(1.0, 0.02).unwrap();
+    let session = private_session(PrivacyUnit::id("pid", 1), 1.0, 0.02);
+    let sql = "SELECT town, COUNT(DISTINCT pid) FROM people GROUP BY town";
+    let (plan, mechanisms) = prepared(&session, sql, &budget);
+    let mut exact = Exact::default();
+    exact.sums.insert(vec!["here".into()], vec![IBig::ONE]);
+    let released = |exact: &Exact| {
+        let trials = 0..5000;
+        trials.filter(|_| !noisy(&plan, &mechanisms, exact).unwrap().groups.is_empty()).count()
+    };
+    // Five standard deviations above 100.
+    let found = released(&exact);
+    assert!(found < 150 && found > 20, "{found}");
+    exact.sums.insert(vec!["here".into()], vec![IBig::from(3)]);
+    assert!(released(&exact) > 150);
+}
+#[test]
+fn keys_that_are_not_public_need_a_delta_of_the_query_too() {
+    let session = private_session(PrivacyUnit::rows(1), 1.0, 0.1);
+    let question = session.query("SELECT COUNT(*) FROM people GROUP BY town").unwrap();
+    let error = question.spending(Budget::epsilon(0.5).unwrap()).explain().unwrap_err();
+    assert!(error.to_string().contains("delta"), "{error}");
+}
+#[test]
+fn keys_that_many_have_are_released_with_all_aggregates() {
+    let session = private_session(PrivacyUnit::rows(1), 1e9, 0.1);
+    let sql = "SELECT town, SUM(age), MEDIAN(age) FROM people GROUP BY town ORDER BY town";
+    let answer = session.query(sql).unwrap().release().unwrap();
+    assert_eq!(answer.table.num_rows(), 2);
+    let found = numbers(&answer.table);
+    assert_eq!((found[0][1], found[1][1]), (190.0, 90.0));
+}
+/// The scores from counts are those of the constructor on the rows.
+#[test]
+fn scores_from_counts_are_those_of_the_constructor() {
+    use opendp_core::{AtomDomain, RangeDistance, Space, SymmetricDistance, VectorDomain};
+    use opendp_transformations::{Alpha, make_quantile_score_candidates};
+    let session = session(PrivacyUnit::rows(1));
+    let budget = Budget::epsilon(1.0).unwrap();
+    for alpha in ["0.5", "0.9", "0.005", "0.3333", "1"] {
+        let sql = format!("SELECT quantile(clamp(age, 0, 2), {alpha}) FROM people");
+        let (plan, mechanisms) = prepared(&session, &sql, &budget);
+        let choice = &mechanisms.choices[0];
+        let count = plan.buckets[0].candidates.len();
+        let mut dice = super::sensitivity::Dice::new(3);
+        for _ in 0..20 {
+            let rows: Vec<i64> = (0..30).map(|_| dice.below(2 * count + 1) as i64).collect();
+            let mut counts = vec![0_u64; 2 * count + 1];
+            rows.iter().for_each(|row| counts[*row as usize] += 1);
+            let space = VectorDomain::new(AtomDomain::<i64>::default());
+            let space = Space::new(space, SymmetricDistance).unwrap();
+            let places = (0..count as i64).map(|k| 2 * k + 1).collect();
+            let level = Alpha::from_fraction(choice.alpha.0, choice.alpha.1).unwrap();
+            let scores =
+                make_quantile_score_candidates::<_, _, RangeDistance<u64>>(space, places, level);
+            assert_eq!(scores.unwrap().invoke(&rows).unwrap(), choice.scores(&counts, count));
+        }
+    }
+}

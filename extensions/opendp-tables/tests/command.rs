@@ -1,0 +1,62 @@
+//! The command, as people call it.
+#![allow(clippy::unwrap_used, reason = "tests stop by panicking")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+const METADATA: &str = r#"
+[budget]
+epsilon = 1.0
+ledger = "study.ledger"
+name = "survey"
+[tables.people]
+path = "people.csv"
+unit = { rows = 1 }
+[tables.people.columns]
+age = { type = "integer", bounds = [0, 100] }
+sex = { type = "text", keys = ["f", "m"] }
+"#;
+fn run(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_opendp-sql")).current_dir(folder).args(args).output().unwrap()
+}
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+#[test]
+fn explains_spends_once_and_refuses() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("study.toml"), METADATA).unwrap();
+    let rows: String = (0..500).map(|k| format!("{},{}\n", k % 90, ["f", "m"][k % 2])).collect();
+    std::fs::write(folder.path().join("people.csv"), format!("age,sex\n{rows}")).unwrap();
+    let config = ["--config", "study.toml"];
+    let sql = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex ORDER BY sex";
+    let ask = |first: &[&str], more: &[&str]| {
+        run(folder.path(), &[first, &config, &[sql, "--epsilon", "0.5"], more].concat())
+    };
+
+    let explained = ask(&["explain"], &[]);
+    assert!(text(&explained).contains("costs epsilon 0.5; epsilon 1 is left"), "{explained:?}");
+    assert!(text(&explained).contains("of scale 2.0000, error at most 6.0000 (95 %)"));
+
+    let answer = ask(&[], &["--id", "first"]);
+    assert!(answer.status.success(), "{answer:?}");
+    assert!(text(&answer).contains("| sex | n"), "{}", text(&answer));
+    // The same id gives the same release, and another subcommand name means the same.
+    assert_eq!(text(&ask(&["query"], &["--id", "first"])), text(&answer));
+    let left = run(folder.path(), &["budget", "--config", "study.toml"]);
+    assert_eq!(text(&left), "epsilon 0.5 is left\n");
+
+    let document = ask(&[], &["--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&document.stdout).unwrap();
+    assert_eq!(json["loss"]["epsilon"], "0.5");
+    assert_eq!(json["plan"]["sha256"].as_str().unwrap().len(), 64);
+    let exceeded = ask(&[], &[]);
+    assert_eq!(exceeded.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&exceeded.stderr).contains("BudgetExceeded"));
+
+    let plan = run(folder.path(), &["plan", "--config", "study.toml", sql]);
+    assert!(text(&plan).contains("GROUP BY k0"), "{plan:?}");
+    let refused = run(folder.path(), &["--config", "study.toml", "SELECT age FROM people"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(run(folder.path(), &[]).status.code(), Some(2));
+}
