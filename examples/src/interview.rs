@@ -1,4 +1,5 @@
-//! An analyst who asks one question after the other, and chooses each after seeing the answers.
+//! An analyst asks one question after the other, and may choose each question after seeing earlier
+//! answers.
 
 use opendp_core::arith::Directed;
 use opendp_core::{
@@ -19,8 +20,7 @@ type Question<T> = Measurement<AnyPeople, SymmetricDistance, MaxDivergence, T>;
 /// Decides whether a question is about person `i` of a table.
 type Who = fn(&People, usize) -> bool;
 
-/// The budget divided by the share of a question: a count costs a twentieth, a sum three
-/// twentieths.
+/// The number of parts of the budget: a count costs one twentieth, a sum three twentieths.
 const COUNT: f64 = 20.0;
 const SUM: f64 = 20.0 / 3.0;
 

@@ -8,8 +8,8 @@
 //!   column to a release, and the chain's own map gives its loss;
 //! - [`report`] writes what was released, for display and as JSON.
 //!
-//! `analyst` asks one question after the other, each after seeing the answers before, in
-//! [`interview`]. Its questions are about whole tables; [`people`] has their space and columns.
+//! `analyst` asks one question after the other in [`interview`]. Each question may depend on the
+//! earlier answers. Its questions are about whole tables; [`people`] has their space and columns.
 //!
 //! Programs that need more crates are separate packages, so that each compiles only what it uses.
 //! `example-budget` asks ten questions about a labour force with `opendp-analysis`, and keeps the

@@ -55,8 +55,8 @@ pub fn people() -> Result<Space<AnyPeople, SymmetricDistance>> {
 
 /// Make a transformation to a column, or to any other value with one row for each person.
 ///
-/// Each row depends on one person alone, so one more person in the table is one more row in the
-/// column: the distance stays.
+/// Each row depends on one person alone. So one more person in the table is one more row in the
+/// column, and the distance does not change.
 ///
 /// # Errors
 /// `MetricSpace` when the rows have no symmetric distance.

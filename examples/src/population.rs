@@ -60,8 +60,8 @@ const LEVELS: [(i32, u32, i32); 16] = [
     (15, 24, 78),
     (16, 13, 76),
 ];
-/// Draw a level of education and its typical income. The young have not finished, and fewer of the
-/// old reached high levels.
+/// Draw a level of education and its typical income. Young people have not finished their
+/// education, and fewer old people have high levels.
 fn education(age: i64, draw: &mut Draw) -> (i32, i32) {
     let weights = LEVELS.map(|(level, weight, typical)| {
         let weight = match age {

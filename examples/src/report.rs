@@ -20,7 +20,7 @@ pub fn table(census: &Census) -> String {
                 "" => statistic.name.clone(),
                 label => format!("{}, {label}", statistic.name),
             };
-            // The answers of one release are paid for once.
+            // All answers of one release share one loss.
             rows.push([name, value(answer), std::mem::take(&mut epsilon), accuracy(answer)]);
         }
     }

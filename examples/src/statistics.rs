@@ -46,7 +46,7 @@ pub struct Statistic {
 pub struct Answer {
     /// The name of this answer within the statistic; empty when there is only one.
     pub label: String,
-    /// The answer, unless the noise left no valid one.
+    /// The answer. It is missing if no answer is valid because of the noise.
     pub value: Option<f64>,
     /// The number of meaningful decimals.
     pub decimals: usize,
@@ -56,7 +56,7 @@ pub struct Answer {
 /// A bound on the distance of an answer from the truth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Accuracy {
-    /// By at most this much.
+    /// At most this distance.
     PlusMinus(f64),
     /// At most this many people in rank, in addition to the error of the best candidate.
     Ranks(f64),

@@ -42,8 +42,8 @@ pub fn answers() -> Column<bool> {
 }
 
 impl People {
-    /// Read a CSV file. Columns are found by the names in its first line, in any order, and other
-    /// columns are left alone.
+    /// Read a CSV file. The names in the first line determine the columns, in any order. Other
+    /// columns are ignored.
     ///
     /// Reading is total, as privacy requires: every line is one person, and every cell becomes a
     /// member of the column's domain. A cell that is missing or cannot be read becomes 0. So
@@ -62,8 +62,9 @@ impl People {
     /// # Errors
     /// As [`read`](People::read).
     pub fn from_csv(text: impl std::io::Read) -> Result<Self> {
-        // A line is a person, so only the end of the line may end it: not a carriage return in a
-        // cell, and not a quote that is never closed. The quotes around a cell are removed instead.
+        // A line is a person, so only the end of a line may end a record. A carriage return in a
+        // cell must not end the record, and a quote that is never closed must not continue the
+        // record on the next line. The quotes around a cell are removed instead.
         let mut reader = csv::ReaderBuilder::new()
             .flexible(true)
             .quoting(false)

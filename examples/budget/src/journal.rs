@@ -1,4 +1,4 @@
-//! A journal of what was spent, in a ledger that outlives the process.
+//! A journal of the losses, in a ledger that is kept when the process ends.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ impl Kept {
     /// Open a ledger, and create its budget if it does not exist.
     ///
     /// # Errors
-    /// `Argument` when the existing budget differs; those of [`Ledger::open`].
+    /// `Argument` when the existing budget differs; the errors of [`Ledger::open`].
     pub(crate) fn open(path: &Path, epsilon: f64, delta: f64) -> Result<Self> {
         let ledger = Ledger::open(path)?;
         let total = Loss::epsilon_delta(&epsilon.to_string(), &delta.to_string())?;
@@ -51,7 +51,7 @@ impl Journal for Kept {
             let request = Request::of_loss(&id, loss.clone()).by("budget");
             match self.0.release(BUDGET, &request, || Ok(write(entry))) {
                 Ok(release) if !release.repeated() => return Ok(()),
-                // Another process took this number first.
+                // Another process has used this number.
                 Ok(_) => {}
                 Err(error) if error.kind() == "Argument" => {}
                 Err(error) => return Err(error),
@@ -60,8 +60,8 @@ impl Journal for Kept {
     }
 }
 
-/// Write what the ledger keeps of a question. The answer is not part of it: noise is drawn
-/// afterwards.
+/// Write the part of a question that the ledger keeps. It does not contain the answer, because
+/// noise is drawn afterwards.
 fn write(entry: &Entry) -> String {
     let left: Vec<String> = entry.left.iter().map(Exact::to_string).collect();
     json!({

@@ -62,7 +62,7 @@ fn run(arguments: &Arguments) -> Result<String> {
     };
     let answers = match survey::ask(&context) {
         Err(Error::BudgetExceeded(reason)) => {
-            // The answer is then what the budget of an earlier run was spent on.
+            // Also show what the budget was spent on, because earlier runs may have spent it.
             return Err(Error::BudgetExceeded(format!("{reason}\n\n{}", context.report())));
         }
         answers => answers?,

@@ -28,11 +28,11 @@ pub(crate) fn open(table: Table, epsilon: f64, delta: f64) -> Result<Context<Los
 
 /// Open a budget that is kept in a ledger and may have been opened before.
 ///
-/// What earlier runs have spent stays spent. What this run spends is written down before the
-/// answer.
+/// The losses of earlier runs remain charged. The loss of each question is written to the ledger
+/// before the answer is drawn.
 ///
 /// # Errors
-/// Those of [`open`] and of the ledger.
+/// The errors of [`open`] and of the ledger.
 pub(crate) fn open_with(
     table: Table,
     epsilon: f64,
@@ -94,7 +94,7 @@ pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
         answer: groups.collect::<Vec<_>>().join(", ") + &within(ages.accuracy, ""),
     });
 
-    // The list of sectors is not public: this spends the delta.
+    // The list of sectors is not public, so this question spends the delta.
     let sectors = workers("sectors").column::<String>("sector").count_by().laplace()?.release()?;
     let mut found: Vec<(String, i64)> = sectors.value.into_iter().collect();
     found.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));

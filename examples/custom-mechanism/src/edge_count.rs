@@ -23,7 +23,7 @@ use crate::{EdgeDistance, Graph, GraphDomain};
 ///
 /// # Proof
 /// An edge added or removed changes the number of edges by one. The nodes of a member are below
-/// `nodes` and no edge is repeated, so there are at most as many edges as pairs.
+/// `nodes` and no edge is repeated. So the number of edges is at most the number of pairs.
 ///
 /// # Errors
 /// None.

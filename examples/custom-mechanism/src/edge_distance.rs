@@ -10,7 +10,7 @@ use crate::{Graph, GraphDomain};
 /// The number of edges that are in only one of two graphs.
 ///
 /// At distance 1, one edge is private: whether two nodes are connected. The identities of the nodes
-/// are not private, and neither is a node with all of its edges.
+/// are not private. A node together with all of its edges is not private either.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EdgeDistance;
 

@@ -13,8 +13,8 @@ const ROOT_OF_HALF_PI: f64 = 1.253_314_137_315_500_4;
 
 /// Convert the loss of a pure mechanism to Gaussian differential privacy.
 ///
-/// Many pure losses compose to less in this measure: the total of `n` equal ones grows with the
-/// root of `n`, while epsilon grows with `n`.
+/// Many pure losses compose to a smaller loss in this measure. The total of `n` equal losses grows
+/// with the root of `n`, while epsilon grows with `n`.
 ///
 /// # Arguments
 /// * `measurement` - a mechanism whose measure is `MaxDivergence`
@@ -30,12 +30,12 @@ const ROOT_OF_HALF_PI: f64 = 1.253_314_137_315_500_4;
 ///
 /// # Proof
 /// Write `Phi` and `phi` for the distribution function and the density of a standard normal
-/// variable, and let `e` be the pure loss. Telling two neighbours apart is at least as hard as the
-/// trade-off of `e`-DP states. This trade-off joins three points by lines: `(0, 1)`, `(1, 0)` and
-/// `(k, k)` for `k = 1 / (1 + exp(e))` (Dong, Roth, Su 2022, Proposition 3). The trade-off curve of
-/// mu-GDP is convex, ends in the same two points, and crosses the diagonal at `Phi(-mu / 2)`
-/// (Section 2.2 there). If this is at most `k` then the curve is nowhere above the lines, and the
-/// mechanism is mu-GDP.
+/// variable, and let `e` be the pure loss. The trade-off curve of `e`-DP bounds how well two
+/// neighbours can be distinguished. It joins three points by lines: `(0, 1)`, `(1, 0)` and `(k, k)`
+/// for `k = 1 / (1 + exp(e))` (Dong, Roth, Su 2022, Proposition 3). The trade-off curve of mu-GDP
+/// is convex, ends in the same two points, and crosses the diagonal at `Phi(-mu / 2)` (Section 2.2
+/// there). If this is at most `k` then the curve is nowhere above the lines, and the mechanism is
+/// mu-GDP.
 ///
 /// Let `g(t) = ln(Phi(t) / Phi(-t))`, so that `Phi(-t) <= k` means `e <= g(t)` at `t = mu / 2`. Now
 /// `g(0) = 0` and `g'(t) = phi(t) / (Phi(t) Phi(-t))`. Two standard normal variables lie in

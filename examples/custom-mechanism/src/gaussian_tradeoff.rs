@@ -8,9 +8,9 @@ use serde_json::Value as Json;
 
 /// Gaussian differential privacy: the loss is mu.
 ///
-/// A mechanism is mu-GDP when telling two neighbours apart by its release is at least as hard as
-/// telling apart draws of two normal distributions with variance 1 and means 0 and mu (Dong, Roth,
-/// Su 2022, "Gaussian Differential Privacy", Definition 4). Losses compose as
+/// A mechanism is mu-GDP if distinguishing two neighbours by its release is at least as hard as
+/// distinguishing two normal distributions with variance 1 and means 0 and mu by one draw (Dong,
+/// Roth, Su 2022, "Gaussian Differential Privacy", Definition 4). Losses compose as
 /// `sqrt(mu_1^2 + ... + mu_n^2)` (Corollary 2 there).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GaussianTradeoff;

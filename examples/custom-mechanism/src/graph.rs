@@ -5,8 +5,8 @@ use serde_json::Value as Json;
 
 /// A simple graph: edges between numbered nodes, without direction, loops or repetition.
 ///
-/// It is kept in one form, each edge from its smaller node to its larger and all edges in order, so
-/// two graphs are equal when they have the same edges.
+/// It is stored in a unique form: each edge goes from its smaller node to its larger node, and the
+/// edges are sorted. So two graphs are equal when they have the same edges.
 ///
 /// ```
 /// # use custom_mechanism::Graph;

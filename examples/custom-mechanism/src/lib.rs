@@ -55,3 +55,8 @@ pub use graph::Graph;
 pub use graph_domain::{GraphDomain, graph_domain};
 pub use randomized_graph::make_randomized_graph;
 pub use repeat::make_repeat;
+
+/// The examples of the guide are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/mechanism-authors.md")]
+struct Guide;

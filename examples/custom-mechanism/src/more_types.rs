@@ -1,6 +1,6 @@
 //! A constructor of the framework for a type that the framework leaves out.
 //!
-//! It is the same function, so the name keeps one meaning; only its list of types grows.
+//! It is the same function, so the name still has one meaning. Only its list of types is longer.
 
 use opendp_core::{
     ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, register,

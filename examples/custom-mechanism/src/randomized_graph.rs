@@ -19,8 +19,8 @@ use crate::{EdgeDistance, FlipProbability, Graph, GraphDomain};
 ///
 /// # Postcondition
 /// The release is a graph on the same nodes. Any two members at distance at most `d_in` give
-/// releases whose max-divergence is at most `map(d_in)`. It takes time for each pair of nodes, edge
-/// or not.
+/// releases whose max-divergence is at most `map(d_in)`. The time is proportional to the number of
+/// pairs of nodes.
 ///
 /// # Map
 /// `d_out = d_in * ln((1 - flip) / flip)`. A `d_in` above the number of pairs of nodes is replaced
@@ -35,8 +35,8 @@ use crate::{EdgeDistance, FlipProbability, Graph, GraphDomain};
 /// the number of pairs in which they differ, and this is at most `n`. As `p <= 1 - p`, the ratio of
 /// the probabilities for `x` and `y` is at most `((1 - p) / p)^d_in`, which is the exponential of
 /// the map (Warner 1965; Dwork, Roth 2014, Section 3.2, for one bit). The map bounds `1 - p`, the
-/// quotient, the logarithm and the product from above. Each of them increases with the quantity
-/// bounded before.
+/// quotient, the logarithm and the product from above. Each of them increases with the previous
+/// one, so the bounds can be combined.
 ///
 /// # Errors
 /// The map gives `Overflow` when `(1 - flip) / flip` exceeds all floats.
@@ -90,10 +90,9 @@ fn loss(d_in: u32, flip: f64) -> Result<f64> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
     use super::*;
     use opendp_core::DistanceOn;
+    use opendp_core::laws::{self, Broken, Chances, Claim, Trial};
     use opendp_core::random::{Failing, Tape};
 
     const NODES: u32 = 3;
@@ -104,34 +103,21 @@ mod tests {
         let chosen = |set: usize| (0..3).filter(move |i| set >> i & 1 == 1).map(|i| pairs[i]);
         (0..8).map(|set| Graph::new(chosen(set))).collect()
     }
-    /// Count how many of all tapes of coins give each release. A flip of probability `p / 2^digits`
-    /// reads at most `digits` coins, so no tape ends too early.
-    fn tapes(graph: &Graph, flip: f64, digits: u32) -> HashMap<Vec<(u32, u32)>, u32> {
-        let length = 3 * digits;
-        let mut count = HashMap::new();
-        for number in 0..1 << length {
-            let mut tape = Tape::<1>::from_bits(number, length);
-            let released = randomize(graph, NODES, flip, &mut tape).unwrap();
-            *count.entry(released.edges().to_vec()).or_default() += 1;
-        }
-        count
+    /// The chances of each release. A flip of probability `p / 2^digits` reads at most `digits`
+    /// coins, so no tape ends too early.
+    fn chances(graph: &Graph, flip: f64, digits: u32) -> Chances<Vec<(u32, u32)>> {
+        let run = |coins: &mut Tape<1>| Ok(randomize(graph, NODES, flip, coins)?.edges().to_vec());
+        Chances::of(3 * digits, run).unwrap()
     }
-    /// Check that no release is likelier by more than the map says, for each pair of graphs.
-    fn private(flip: f64, digits: u32, map: impl Fn(u32) -> f64) -> Result<usize, String> {
-        let tables: Vec<_> = graphs().into_iter().map(|x| (tapes(&x, flip, digits), x)).collect();
+    /// For each pair of graphs, check that the probabilities of every release differ by at most the
+    /// factor that the map states.
+    fn private(flip: f64, digits: u32, map: impl Fn(u32) -> f64) -> Result<usize, Broken> {
         let mut cases = 0;
-        for (left, x) in &tables {
-            for (right, y) in &tables {
-                let d_in = EdgeDistance.distance(x, y).unwrap().unwrap();
-                let most = map(d_in).neg_inf_exp().unwrap();
-                for (release, likely) in left {
-                    let unlikely = right.get(release).copied().unwrap_or(0);
-                    // The bound is rounded down, so a map that is too small is always detected.
-                    if f64::from(unlikely) * most < f64::from(*likely) {
-                        return Err(format!("{x:?} and {y:?}: {likely} to {unlikely} at {d_in}"));
-                    }
-                    cases += 1;
-                }
+        for x in graphs() {
+            for y in graphs() {
+                let d_in = EdgeDistance.distance(&x, &y).unwrap().unwrap();
+                let (of_x, of_y) = (chances(&x, flip, digits), chances(&y, flip, digits));
+                cases += Claim::epsilon(map(d_in)).exactly(&of_x, &of_y)?;
             }
         }
         Ok(cases)
@@ -141,7 +127,7 @@ mod tests {
     fn no_release_is_likelier_than_the_map_says() {
         for (flip, digits) in [(0.25, 2), (0.375, 3), (0.125, 3), (0.5, 1)] {
             let map = |d_in| loss(d_in, flip).unwrap();
-            assert_eq!(private(flip, digits, map), Ok(8 * 8 * 8), "{flip}");
+            assert_eq!(private(flip, digits, map), Ok(8 * 8 * 16), "{flip}");
         }
     }
     #[test]
@@ -153,11 +139,23 @@ mod tests {
     }
     #[test]
     fn has_exactly_the_probabilities_of_the_proof() {
-        let count = tapes(&Graph::new([(0, 1)]), 0.25, 2);
+        let chances = chances(&Graph::new([(0, 1)]), 0.25, 2);
         // One wrong pair of three, in 64ths: 1/4 * 3/4 * 3/4.
-        assert_eq!(count[&vec![]], 9);
-        assert_eq!(count[&vec![(0, 1)]], 27);
-        assert_eq!(count[&vec![(0, 2), (1, 2)]], 1);
+        assert_eq!(chances.count(&vec![]), 9);
+        assert_eq!(chances.count(&vec![(0, 1)]), 27);
+        assert_eq!(chances.count(&vec![(0, 2), (1, 2)]), 1);
+    }
+    #[test]
+    fn draws_of_the_measurement_keep_to_its_map() {
+        let input = Space::new(GraphDomain::new(NODES).unwrap(), EdgeDistance).unwrap();
+        let at = |flip| make_randomized_graph(input.clone(), FlipProbability::new(flip).unwrap());
+        let (x, y) = (Graph::new([]), Graph::new([(0, 1), (1, 2)]));
+        let trial = Trial { draws: 20_000, ..Trial::default() };
+        let drawn = laws::private(&at(0.25).unwrap(), (&x, &y), trial).unwrap();
+        assert!(1.5 < drawn.epsilon && drawn.epsilon <= 2.2, "{drawn:?}");
+        // The control: what a smaller flip draws is not what this map claims.
+        let (claim, cheat) = (Claim::of(&at(0.25).unwrap(), &2).unwrap(), at(0.125).unwrap());
+        assert!(claim.by_releases(trial, || cheat.invoke(&x), || cheat.invoke(&y)).is_err());
     }
     #[test]
     fn the_map_knows_its_ends() {

@@ -25,7 +25,7 @@ const MAX_TIMES: u32 = 1000;
 /// product, rounded up once; in `acme::GaussianTradeoff` the loss times the root of `times`.
 ///
 /// # Proof
-/// The releases are those of `times` mechanisms. Each loses at most `map(d_in)`, and they draw
+/// The releases come from `times` mechanisms. Each loses at most `map(d_in)`, and they draw
 /// independent randomness. The measure composes the list of their losses to the joint loss.
 ///
 /// # Errors

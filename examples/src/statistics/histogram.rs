@@ -13,9 +13,10 @@ pub(crate) const LEVELS: std::ops::RangeInclusive<i32> = 1..=16;
 
 /// Count people by education, with noise on each count.
 ///
-/// A person is in one cell only, so the noise of each cell is that of a single count. People whose
-/// level is not one of the sixteen, or could not be read, are counted in a last cell. Counts stay
-/// as they are released: setting negative counts to zero would be allowed, but biases their sums.
+/// A person is in one cell only, so each cell needs only the noise of a single count. People whose
+/// level is not one of the sixteen, or could not be read, are counted in a last cell. Released
+/// counts are not changed. Setting negative counts to zero would be allowed, but it would bias
+/// their sums.
 pub(super) fn education(people: &People, share: f64) -> Result<Statistic> {
     let input = Space::new(codes(), SymmetricDistance)?;
     let levels: Vec<i32> = LEVELS.collect();

@@ -84,7 +84,7 @@ fn a_function_of_ours_follows_a_mechanism_of_ours() {
     ]));
     let estimate = build(&document).unwrap();
     assert!((loss(&estimate, 1) - 1.098_612_288_668).abs() < 1e-12);
-    // Of six pairs, any number may be reported: (k - 1.5) / 0.5.
+    // Any number `k` of the six pairs may be reported. The estimate is (k - 1.5) / 0.5.
     let found: f64 = release(&estimate).downcast().unwrap();
     assert!((0..=6).any(|k| f64::from(2 * k - 3) == found), "{found}");
 }

@@ -111,8 +111,8 @@ fn describe(measurement: &AnyMeasurement) -> Result<Vec<String>> {
     }
     Ok(text)
 }
-/// A function of a release, as a binding or a late plugin would add it: a closure and its
-/// description.
+/// A function of a release: a closure and its description. A binding or a plugin that is loaded
+/// later would add it in this way.
 fn round_to() -> Addition {
     let output = <Function<f64, f64> as Made>::type_name();
     Addition::new("tour::make_round_to", "opendp-examples", Kind::Function, output)

@@ -1,0 +1,144 @@
+//! Root mean square errors of `Context`, for `compare.py` beside it: one line of JSON.
+//!
+//! `cargo run --release -p opendp-examples --example compare -- people.csv 100`
+
+use std::fs::File;
+
+use opendp_rs::opendp_analysis::context::Goal;
+use opendp_rs::prelude::*;
+
+type Tight = Approximate<MaxDivergence>;
+type Outcome<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// The table, and its columns in the clear, to compare with.
+struct People {
+    table: Table,
+    age: Vec<i64>,
+    educ: Vec<i64>,
+    income: Vec<f64>,
+}
+impl People {
+    fn read(file: &str) -> Outcome<Self> {
+        let cells = ColumnDomain::new(AtomDomain::<i64>::default());
+        let money = ColumnDomain::new(AtomDomain::<f64>::non_nan());
+        let columns = [("age", cells.clone()), ("educ", cells), ("income", money)]
+            .map(|(n, c)| (n.into(), c));
+        let domain = DataFrameDomain::with_schema(columns)?;
+        let frames = CsvFrame::new(File::open(file)?, &domain)?.collect::<Result<Vec<_>>>()?;
+        let (mut age, mut educ, mut income) = (Vec::new(), Vec::new(), Vec::new());
+        for frame in &frames {
+            age.extend_from_slice(frame.cells(&"age".to_owned()).unwrap_or_default());
+            educ.extend_from_slice(frame.cells(&"educ".to_owned()).unwrap_or_default());
+            income.extend_from_slice(frame.cells(&"income".to_owned()).unwrap_or_default());
+        }
+        let table = Table::from_frames(frames.into_iter().map(Ok))?;
+        Ok(People { table, age, educ, income })
+    }
+    fn open(&self, split: Split) -> Result<Context<Tight>> {
+        let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon_delta(1.0, 1e-6)?);
+        Context::new(self.table.clone(), unit, budget, split)
+    }
+    /// The errors of 100 counts: of the people with at least some income.
+    fn counts(&self) -> Result<Vec<f64>> {
+        let context = self.open(Split::as_you_go())?;
+        let mut plan = context.plan();
+        let least = |k: u32| f64::from(k) * 1000.0;
+        let asked = (0..100).map(|k| {
+            let rich = context.query().filter("income", move |income: &f64| least(k) <= *income);
+            plan.ask(rich.count(), Goal::Weight(1.0))
+        });
+        let asked = asked.collect::<Result<Vec<_>>>()?;
+        let mut answers = plan.solve()?.release()?;
+        let error = |(k, asked)| {
+            let truth = self.income.iter().filter(|income| least(k) <= **income).count();
+            Ok(answers.take(asked)?.value as f64 - truth as f64)
+        };
+        (0..).zip(asked).map(error).collect()
+    }
+    /// The errors of 10 sums: of the incomes of people of a decade of ages.
+    fn sums(&self) -> Result<Vec<f64>> {
+        let context = self.open(Split::as_you_go())?;
+        let mut plan = context.plan();
+        let asked = (0..10_i64).map(|decade| {
+            let rows = context.query().filter("age", move |age: &i64| age / 10 == decade);
+            let incomes = rows.column("income").impute(0.0).clamp(0.0, 100_000.0);
+            plan.ask(incomes.sum(), Goal::Weight(1.0))
+        });
+        let asked = asked.collect::<Result<Vec<_>>>()?;
+        let mut answers = plan.solve()?.release()?;
+        let error = |(decade, asked)| {
+            let rows = self.age.iter().zip(&self.income).filter(|(age, _)| *age / 10 == decade);
+            let truth: f64 = rows.map(|(_, income)| income.clamp(0.0, 100_000.0)).sum();
+            Ok(answers.take(asked)?.value - truth)
+        };
+        (0..).zip(asked).map(error).collect()
+    }
+    /// The errors of the deciles of the age, in parts of the rows. Choices compose better under a
+    /// rho, and this one is (1, 1e-6)-DP.
+    fn quantiles(&self) -> Result<Vec<f64>> {
+        let (unit, budget) = (PrivacyUnit::person(1)?, Budget::rho(0.024_355)?);
+        let context = Context::new(self.table.clone(), unit, budget, Split::evenly(1)?)?;
+        let alphas: Vec<f64> = (1..10).map(|k| f64::from(k) / 10.0).collect();
+        let ages = context.query().column::<i64>("age");
+        let chosen = ages.quantiles(&alphas, (0..=100).collect()).choose()?.release()?;
+        let size = self.age.len() as f64;
+        let part = |keep: &dyn Fn(i64) -> bool| {
+            self.age.iter().filter(|age| keep(**age)).count() as f64 / size
+        };
+        let error = |(alpha, chosen): (&f64, &i64)| {
+            let (below, above) = (part(&|age| age < *chosen), part(&|age| *chosen < age));
+            (below - alpha).max(alpha - (1.0 - above)).max(0.0)
+        };
+        Ok(alphas.iter().zip(&chosen.value).map(error).collect())
+    }
+    /// The errors of the counts by education, whose keys are found; a missing key counts as 0.
+    fn keys(&self) -> Result<Vec<f64>> {
+        let context = self.open(Split::evenly(1)?)?;
+        let educ = context.query().column::<i64>("educ").count_by();
+        let found = educ.laplace()?.release()?.value;
+        let error = |key: i64| {
+            let truth = self.educ.iter().filter(|educ| **educ == key).count() as f64;
+            found.get(&key).map_or(0.0, |count| *count as f64) - truth
+        };
+        Ok((1..=16).map(error).collect())
+    }
+    /// The errors of the mean income by education, of groups of at least 30 people.
+    fn means(&self) -> Result<Vec<f64>> {
+        let context = self.open(Split::as_you_go())?;
+        let groups = context.query().group_by(["educ"]).keys("educ", 1..=16).impute("income", 0.0);
+        let rows = groups.mean("income", (0.0, 100_000.0)).release()?.rows(0.05)?;
+        let mut errors = Vec::new();
+        for (key, row) in (1..).zip(rows) {
+            let of = self.educ.iter().zip(&self.income).filter(|(educ, _)| **educ == key);
+            let of: Vec<f64> = of.map(|(_, income)| income.clamp(0.0, 100_000.0)).collect();
+            if 30 <= of.len() {
+                errors.push(row.value - of.iter().sum::<f64>() / of.len() as f64);
+            }
+        }
+        Ok(errors)
+    }
+}
+fn main() -> Outcome<()> {
+    let mut arguments = std::env::args().skip(1);
+    let file = arguments.next().ok_or("expected a file of people")?;
+    let times: u32 = arguments.next().as_deref().unwrap_or("100").parse()?;
+    let people = People::read(&file)?;
+    let rms = |errors: fn(&People) -> Result<Vec<f64>>| -> Result<f64> {
+        let (mut squares, mut count) = (0.0, 0.0);
+        for _ in 0..times {
+            for error in errors(&people)? {
+                (squares, count) = (squares + error * error, count + 1.0);
+            }
+        }
+        Ok(f64::sqrt(squares / count))
+    };
+    let found = serde_json::json!({
+        "100 counts": rms(People::counts)?,
+        "10 sums": rms(People::sums)?,
+        "9 quantiles, in parts of the rows": rms(People::quantiles)?,
+        "counts by keys that are found": rms(People::keys)?,
+        "mean by group": rms(People::means)?,
+    });
+    println!("{found}");
+    Ok(())
+}

@@ -1,0 +1,7 @@
+//! The command `graphs`: all of `opendp`, and the mechanisms of `custom-mechanism`.
+#![forbid(unsafe_code)]
+
+use custom_mechanism as _;
+fn main() -> std::process::ExitCode {
+    opendp_cli::main()
+}
