@@ -6,9 +6,8 @@ use opendp_core::{
     Transformation, VectorDomain,
 };
 use opendp_transformations::{
-    Alpha, Key, Pairwise, make_b_ary_tree, make_clamp, make_consistent_b_ary_tree,
-    make_count_by_categories, make_count_distinct, make_mean, make_quantile_score_candidates,
-    make_sum, make_variance,
+    Alpha, Key, make_b_ary_tree, make_clamp, make_consistent_b_ary_tree, make_count_by_categories,
+    make_count_distinct, make_mean, make_quantile_score_candidates, make_sum, make_variance,
 };
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -202,7 +201,7 @@ fn sums(table: &mut Table, rows: usize, pools: &Pools) -> Result<()> {
         let data: Vec<f64> = floats(rows).into_iter().map(|x| x.clamp(0.0, 100.0)).collect();
         let atoms = AtomDomain::bounded(Bounds::new(0.0, 100.0)?);
         let records = Space::new(VectorDomain::new(atoms).with_size(rows), SymmetricDistance)?;
-        let variance = make_variance::<_, _, Pairwise<f64>>(records, 1)?;
+        let variance = make_variance(records, 1)?;
         let mut theirs = incumbent::variance((0.0, 100.0), rows)?;
         table
             .contest(&work)

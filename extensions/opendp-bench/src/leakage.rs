@@ -47,8 +47,8 @@ impl Report {
 /// Time draws of each mechanism whose name contains the filter.
 ///
 /// The slowest 2 % are left out: an attacker would know that they are interrupts. The control
-/// counts up to the magnitude in Bernoulli trials, as slow exact samplers do. A test that finds
-/// nothing there would find nothing anywhere.
+/// counts up to the magnitude in Bernoulli trials, as slow exact samplers do. A test that finds no
+/// leak there would find none anywhere.
 pub fn report(filter: &str) -> Result<Report> {
     let integers = Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new())?;
     let floats = Space::new(AtomDomain::<f64>::non_nan(), AbsoluteDistance::<f64>::new())?;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// A target.
 #[derive(Clone, Copy)]
 pub enum Target {
-    /// Our time is at most the peer's divided by this.
+    /// Our time is at most the peer's time divided by this number.
     Faster(f64),
     /// Our time is at most the peer's times this.
     Within(f64),
@@ -55,7 +55,8 @@ impl<'a> Contest<'_, 'a> {
     pub fn run<T>(self, name: &str, items: usize, run: impl FnMut() -> T + 'a) -> Self {
         self.add(name, items, None, run)
     }
-    /// Add a contestant that ours is compared with, or ours with a limit of its own.
+    /// Add a contestant with a target: a peer that our implementation is compared with, or our
+    /// implementation with its own limit.
     pub fn against<T>(
         self,
         name: &str,
