@@ -23,6 +23,7 @@ pub struct Space<D, M> {
     /// domain.
     pub(crate) domain: AnyDomain,
     pub(crate) metric: M,
+    lowest_is_best: bool,
     domain_type: PhantomData<fn() -> D>,
 }
 
@@ -39,7 +40,24 @@ impl<D: Domain, M: MetricOn<D>> Space<D, M> {
 impl<D, M> Space<D, M> {
     /// Build a space from checked parts. The domain must be a `D`.
     pub(crate) fn of(domain: AnyDomain, metric: M) -> Self {
-        Space { domain, metric, domain_type: PhantomData }
+        Space { domain, metric, lowest_is_best: false, domain_type: PhantomData }
+    }
+    /// State whether the lowest scores are the best.
+    pub(crate) fn with_best(self, lowest_is_best: bool) -> Self {
+        Space { lowest_is_best, ..self }
+    }
+    /// State that members are vectors of scores, and that the lowest score is the best. Distances
+    /// from a quantile are such scores. A constructor that selects a score refuses to select the
+    /// highest one.
+    ///
+    /// This is a note to the next step. Two spaces that differ only in it are equal.
+    #[must_use]
+    pub fn with_lowest_best(self) -> Self {
+        self.with_best(true)
+    }
+    /// Whether the space states that the lowest score is the best.
+    pub fn lowest_is_best(&self) -> bool {
+        self.lowest_is_best
     }
 }
 impl<D: Domain, M: DistanceOn<D>> Space<D, M> {
@@ -65,7 +83,8 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// cannot state its number of records. Use it only with a metric that fits every domain of
     /// known size. This holds for every metric of this crate that depends on the size.
     pub fn with_records(&self, records: usize) -> Option<Self> {
-        Some(Space::of(self.domain.with_records(records)?, self.metric.clone()))
+        let space = Space::of(self.domain.with_records(records)?, self.metric.clone());
+        Some(space.with_best(self.lowest_is_best))
     }
     /// Write as `{"domain": ..., "metric": ...}`.
     pub fn to_json(&self) -> Json {
@@ -96,7 +115,7 @@ fn other_metric(expected: &Json, found: &Json) -> Error {
 
 impl<D, M: Clone> Clone for Space<D, M> {
     fn clone(&self) -> Self {
-        Space::of(self.domain.clone(), self.metric.clone())
+        Space::of(self.domain.clone(), self.metric.clone()).with_best(self.lowest_is_best)
     }
 }
 impl<D, M: PartialEq> PartialEq for Space<D, M> {

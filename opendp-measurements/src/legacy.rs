@@ -11,6 +11,7 @@ use opendp_core::{
 };
 
 use crate::samplers::{Optimize, Score};
+use crate::selection::check_best;
 use crate::selection::gumbel_max::ScoreMetric;
 use crate::{Scale, make_noisy_max};
 
@@ -54,6 +55,7 @@ where
     T: Atom + Number + Score,
     M: MetricOn<VectorDomain<AtomDomain<T>>> + ScoreMetric,
 {
+    check_best(&input, optimize, "optimize", "\"min\"")?;
     make_noisy_max(input, TheMeasure(MaxDivergence), scale, optimize == Optimize::Min)
 }
 

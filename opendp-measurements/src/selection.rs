@@ -14,7 +14,8 @@ use std::cmp::Ordering;
 use opendp_core::arith::{Directed, Exact, InfCast, Number};
 use opendp_core::random::{NoEntropy, RandomSource, SecureSource, with_secure};
 use opendp_core::{
-    Atom, Error, Function, MaxDivergence, Measure, PrivacyMap, Result, ZeroConcentratedDivergence,
+    Atom, Error, Function, MaxDivergence, Measure, PrivacyMap, Result, Space,
+    ZeroConcentratedDivergence,
 };
 
 use crate::Scale;
@@ -26,6 +27,32 @@ pub use noisy_max::make_noisy_max;
 pub use noisy_top_k::make_noisy_top_k;
 pub use select_private_candidate::{Candidate, CandidateMeasure, make_select_private_candidate};
 pub use temperature::Temperature;
+
+/// Refuse to select the highest score if the space states that the lowest is the best.
+///
+/// This would select the worst candidate. `argument` is the one that decides, and `right` is its
+/// value for the lowest score.
+///
+/// # Errors
+/// `Argument` when the highest is selected, and the space states that the lowest is the best.
+pub(crate) fn check_best<D, M>(
+    input: &Space<D, M>,
+    optimize: Optimize,
+    argument: &str,
+    right: &str,
+) -> Result<()> {
+    if input.lowest_is_best() && optimize == Optimize::Max {
+        return Err(no_best(argument, right));
+    }
+    Ok(())
+}
+#[cold]
+fn no_best(argument: &str, right: &str) -> Error {
+    let reason = format!(
+        "expected {right}: the lowest of these scores is the best, because they are distances"
+    );
+    Error::argument(argument, reason)
+}
 
 /// A privacy measure under which there is a random choice of known loss.
 ///

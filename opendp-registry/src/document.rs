@@ -4,7 +4,6 @@ mod build;
 mod describe;
 mod foreign;
 mod node;
-mod scores;
 mod weight;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,7 +5,7 @@ use std::path::Path;
 use opendp_analysis::context::{Entry, ErrorIn, Journal};
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
-use opendp_ledger::{Ledger, Loss, Notion, Request};
+use opendp_ledger::{Ledger, Loss, Notion, Request, Terms};
 use serde_json::{Value as Json, json};
 
 /// The name of the budget in the ledger.
@@ -23,7 +23,7 @@ impl Kept {
         let ledger = Ledger::open(path)?;
         let total = Loss::epsilon_delta(&epsilon.to_string(), &delta.to_string())?;
         if ledger.accounts()?.iter().all(|account| account.name != BUDGET) {
-            ledger.create(BUDGET, &total)?;
+            ledger.create_tight(BUDGET, &total, &Terms::new())?;
         }
         let kept = ledger.account(BUDGET)?.total;
         if kept != total {
@@ -43,7 +43,17 @@ impl Kept {
 }
 impl Journal for Kept {
     fn record(&self, entry: &Entry) -> Result<()> {
-        let loss = Loss::exact(Notion::Approximate, entry.loss.clone())?;
+        if entry.reserved.is_some() {
+            return Err(Error::NotImplemented(
+                "a plan reserves the whole budget, which the ledger does not record: ask the \
+                 questions one by one"
+                    .into(),
+            ));
+        }
+        let mut loss = Loss::exact(Notion::Approximate, entry.loss.clone())?;
+        if let Some(mu_squared) = &entry.mu_squared {
+            loss = loss.with_mu_squared(mu_squared.clone())?;
+        }
         let mut number = self.0.history(BUDGET)?.len();
         loop {
             number += 1;

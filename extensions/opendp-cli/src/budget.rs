@@ -23,6 +23,9 @@ pub(crate) enum Command {
         /// Approximate differential privacy
         #[arg(long, requires = "epsilon", allow_hyphen_values = true)]
         delta: Option<String>,
+        /// Compose tightly: many releases together then cost less than the sum of their losses
+        #[arg(long, requires = "delta")]
+        tight: bool,
         /// Zero-concentrated differential privacy
         #[arg(long, conflicts_with_all = ["epsilon", "delta"], allow_hyphen_values = true)]
         rho: Option<String>,
@@ -103,7 +106,7 @@ pub(crate) fn unit(place: &Place) -> Result<Option<Json>> {
 pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
     let either = |json: Json, text: String| if as_json { json.to_string() } else { text };
     match command {
-        Command::Create { place, epsilon, delta, rho, .. } => {
+        Command::Create { place, epsilon, delta, rho, tight, .. } => {
             let total = match (epsilon, delta, rho) {
                 (Some(epsilon), None, None) => Loss::epsilon(epsilon)?,
                 (Some(epsilon), Some(delta), None) => Loss::epsilon_delta(epsilon, delta)?,
@@ -117,7 +120,10 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
             };
             let terms = terms(command)?;
             let ledger = Ledger::open(&place.file)?;
-            ledger.create_with(&place.name, &total, &terms)?;
+            match tight {
+                true => ledger.create_tight(&place.name, &total, &terms)?,
+                false => ledger.create_with(&place.name, &total, &terms)?,
+            }
             let parts: Vec<f64> = total.parts().iter().map(|part| part.to_f64_up()).collect();
             let delta = parts.get(1).copied();
             let caution = Caution { loss: parts.first().copied(), delta, size: terms.size() };
@@ -212,11 +218,12 @@ fn terms_text(terms: &Terms) -> String {
 }
 fn account_text(account: &Account) -> String {
     format!(
-        "{}: {} left of {} ({}), {} releases{}",
+        "{}: {} left of {} ({}{}), {} releases{}",
         account.name,
         account.remaining().say(false),
         account.total.say(false),
         account.total.notion().name(),
+        if account.filters().is_some() { ", composed tightly" } else { "" },
         account.releases,
         terms_text(&account.terms),
     )

@@ -46,7 +46,7 @@ pub(crate) fn decide(
     loss.check_text()?;
     let spent = account.spent.plus(&loss);
     spent.check_text()?;
-    if !spent.at_most(&account.limit()) {
+    if !account.admits(&loss) {
         return Err(exceeded(budget, &loss, &account.remaining()));
     }
     let now = clock()?;
@@ -92,7 +92,7 @@ pub(crate) fn charge(
         digest: digest(release),
         previous: account.head.clone(),
     };
-    account.follow(&entry);
+    account.follow(&entry)?;
     tables.add_entry(&entry)?;
     tables.update_account(account)?;
     Ok(entry)

@@ -9,13 +9,14 @@ use std::{
 };
 
 use opendp_core::{Codec, Error, Result};
+use opendp_measurements::accounting::AdaptiveAccount;
 use serde_json::{Value as Json, json};
 
 use crate::decide::{Decision, TOLERANCE, charge, decide, find, no_budget};
 use crate::record;
 use crate::store::Store;
 use crate::store::file::{self, Mode};
-use crate::{Account, Entry, Loss, Release, Request, Terms};
+use crate::{Account, Entry, Loss, Release, Request, Terms, tight};
 
 /// The maximum number of characters of the name of a budget and of the id of a release.
 const MOST_CHARACTERS: usize = 256;
@@ -97,6 +98,32 @@ impl Ledger {
     /// # Errors
     /// The errors of [`create`](Ledger::create).
     pub fn create_with(&self, name: &str, total: &Loss, terms: &Terms) -> Result<()> {
+        self.create_of(name, total, terms, None)
+    }
+    /// Create a budget of an epsilon and a delta whose releases compose tightly, by the filters of
+    /// an [`AdaptiveAccount`]. Its table says what is proved.
+    ///
+    /// The filters are computed now, and kept with the budget. Many small pure losses and Gaussian
+    /// noise ([`Loss::with_mu_squared`]) then cost less than their sum. A release is charged alone
+    /// what any other budget charges for it.
+    ///
+    /// # Errors
+    /// The errors of [`create`](Ledger::create); `Argument` unless the budget is an epsilon and a
+    /// delta above 0; `NotImplemented` for a ledger on a server.
+    pub fn create_tight(&self, name: &str, total: &Loss, terms: &Terms) -> Result<()> {
+        if !self.store.keeps_filters() {
+            let reason = "a ledger on a server keeps no budget that composes tightly: use a file";
+            return Err(Error::NotImplemented(reason.into()));
+        }
+        self.create_of(name, total, terms, Some(tight::open(total)?))
+    }
+    fn create_of(
+        &self,
+        name: &str,
+        total: &Loss,
+        terms: &Terms,
+        filters: Option<AdaptiveAccount>,
+    ) -> Result<()> {
         check_text("name", name)?;
         total.check_text()?;
         if total.is_zero() {
@@ -117,6 +144,8 @@ impl Ledger {
                 created: now,
                 latest: now,
                 terms: terms.clone(),
+                opened: filters.clone(),
+                filters: filters.clone(),
                 head: String::new(),
             })
         })

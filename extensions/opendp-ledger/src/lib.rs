@@ -44,6 +44,9 @@
 //!   value of the float. Ten spends of `0.1` exhaust a budget of `1`. A budget is the larger of its
 //!   amount and of the nearest float, so a budget of delta `1e-5` has room for a loss of delta
 //!   `1e-5`.
+//! - A budget of an epsilon and a delta adds them up, or composes tightly
+//!   ([`Ledger::create_tight`]): then its filters admit each release, and what all releases
+//!   together may lose is at most the budget, although the sum of their losses may exceed it.
 //! - A budget may state whom it protects and in which data ([`Terms`]). Requests for another
 //!   distance are refused. A distance of 0 is always refused.
 //! - If anything is wrong (the disk is full, the file is read-only or damaged, the clock is more
@@ -112,6 +115,7 @@ mod record;
 mod request;
 mod store;
 mod terms;
+mod tight;
 mod words;
 
 pub use crate::ledger::Ledger;

@@ -62,6 +62,8 @@ impl Notion {
 pub struct Loss {
     notion: Notion,
     parts: Vec<Exact>,
+    /// The release is also `mu`-GDP for this `mu^2`.
+    mu_squared: Option<Exact>,
 }
 impl Loss {
     /// Make a loss in pure differential privacy from text, which is taken exactly as written.
@@ -70,7 +72,7 @@ impl Loss {
     /// `InvalidDistance` unless the text is a number of at least 0.
     pub fn epsilon(epsilon: &str) -> Result<Self> {
         let epsilon = epsilon.parse().map_err(|error: Error| error.at("epsilon"))?;
-        Ok(Loss { notion: Notion::Pure, parts: vec![epsilon] })
+        Ok(Loss::of(Notion::Pure, vec![epsilon]))
     }
     /// Make a loss in approximate differential privacy.
     ///
@@ -82,7 +84,7 @@ impl Loss {
         if "1".parse::<Exact>()? < delta {
             return Err(Error::InvalidDistance("delta: expected a number from 0 to 1".into()));
         }
-        Ok(Loss { notion: Notion::Approximate, parts: vec![epsilon, delta] })
+        Ok(Loss::of(Notion::Approximate, vec![epsilon, delta]))
     }
     /// Make a loss in zero-concentrated differential privacy.
     ///
@@ -90,7 +92,7 @@ impl Loss {
     /// `InvalidDistance` unless the text is a number of at least 0.
     pub fn rho(rho: &str) -> Result<Self> {
         let rho = rho.parse().map_err(|error: Error| error.at("rho"))?;
-        Ok(Loss { notion: Notion::Concentrated, parts: vec![rho] })
+        Ok(Loss::of(Notion::Concentrated, vec![rho]))
     }
     /// Make a loss from its exact parts, in the order of [`Notion::parts`].
     ///
@@ -98,13 +100,34 @@ impl Loss {
     /// `InvalidDistance` unless there are as many parts as the measure has, all finite.
     pub fn exact(notion: Notion, parts: Vec<Exact>) -> Result<Self> {
         match parts.len() == notion.parts().len() && parts.iter().all(Exact::is_finite) {
-            true => Ok(Loss { notion, parts }),
+            true => Ok(Loss::of(notion, parts)),
             false => Err(Error::InvalidDistance(format!(
                 "expected {} finite numbers for a loss in {}",
                 notion.parts().len(),
                 notion.name()
             ))),
         }
+    }
+    fn of(notion: Notion, parts: Vec<Exact>) -> Self {
+        Loss { notion, parts, mu_squared: None }
+    }
+    /// State that the release is also `mu`-GDP, for this `mu^2`, as one of continuous Gaussian
+    /// noise is. A budget that composes tightly then charges `mu^2`
+    /// ([`Ledger::create_tight`](crate::Ledger::create_tight)); any other ignores it. The epsilon
+    /// and the delta of the loss must hold, too.
+    ///
+    /// # Errors
+    /// `InvalidDistance` unless `mu^2` is finite and the loss has an epsilon and a delta.
+    pub fn with_mu_squared(self, mu_squared: Exact) -> Result<Self> {
+        if self.notion != Notion::Approximate || !mu_squared.is_finite() {
+            let reason = "mu_squared: expected a finite number beside an epsilon and a delta";
+            return Err(Error::InvalidDistance(reason.into()));
+        }
+        Ok(Loss { mu_squared: Some(mu_squared), ..self })
+    }
+    /// Return `mu^2`, if the release is `mu`-GDP.
+    pub fn mu_squared(&self) -> Option<&Exact> {
+        self.mu_squared.as_ref()
     }
     /// Make a loss from floats that a map computed. Use their exact values: a float is an upper
     /// bound, and the decimal number that it prints as may be smaller.
@@ -114,11 +137,12 @@ impl Loss {
     }
     /// Return the same loss as the mechanism states it, before its map rounds it up to floats.
     pub(crate) fn exactly(self, parts: Vec<Exact>) -> Self {
-        Loss::exact(self.notion, parts).unwrap_or(self)
+        let exact = Loss::exact(self.notion, parts).ok();
+        exact.map_or(self.clone(), |exact| Loss { mu_squared: self.mu_squared, ..exact })
     }
     /// Return the loss 0.
     pub(crate) fn zero(notion: Notion) -> Self {
-        Loss { notion, parts: vec![Exact::ZERO; notion.parts().len()] }
+        Loss::of(notion, vec![Exact::ZERO; notion.parts().len()])
     }
     /// Return the measure.
     pub fn notion(&self) -> Notion {
@@ -146,22 +170,22 @@ impl Loss {
                 .at("a budget of epsilon takes Laplace noise, and one of rho Gaussian noise"));
             }
         };
-        Ok(Loss { notion, parts })
+        Ok(Loss { notion, parts, mu_squared: self.mu_squared.clone() })
     }
-    /// Add a loss in the same measure to a running total.
+    /// Add the parts of a loss in the same measure to a running total.
     pub(crate) fn plus(&self, other: &Loss) -> Loss {
         let parts = self.parts.iter().zip(&other.parts).map(|(x, y)| x.plus_term(y)).collect();
-        Loss { notion: self.notion, parts }
+        Loss::of(self.notion, parts)
     }
     pub(crate) fn minus(&self, other: &Loss) -> Loss {
         let parts = self.parts.iter().zip(&other.parts).map(|(x, y)| x.minus(y)).collect();
-        Loss { notion: self.notion, parts }
+        Loss::of(self.notion, parts)
     }
     /// Return the larger of each part and its nearest float. A budget written as `1e-5` should have
     /// room for a loss of `1e-5`. A map states this loss as a float, which is larger.
     pub(crate) fn or_its_float(&self) -> Loss {
         let parts = self.parts.iter().map(or_its_float).collect();
-        Loss { notion: self.notion, parts }
+        Loss::of(self.notion, parts)
     }
     /// Whether the loss is zero.
     pub(crate) fn is_zero(&self) -> bool {
@@ -170,7 +194,7 @@ impl Loss {
     /// Check that the written loss can be read again. Very long numbers cannot.
     pub(crate) fn check_text(&self) -> Result<()> {
         let comes_back = |part: &Exact| part.to_string().parse().is_ok_and(|read| *part == read);
-        if self.parts.iter().all(comes_back) {
+        if self.parts.iter().chain(&self.mu_squared).all(comes_back) {
             return Ok(());
         }
         Err(Error::InvalidDistance(
@@ -182,20 +206,25 @@ impl Loss {
     }
     /// Write the amounts as in the tables.
     pub(crate) fn to_text(&self) -> String {
-        self.parts.iter().map(Exact::to_string).collect::<Vec<_>>().join(" ")
+        let amounts = self.parts.iter().chain(&self.mu_squared);
+        amounts.map(Exact::to_string).collect::<Vec<_>>().join(" ")
     }
     pub(crate) fn from_text(notion: Notion, text: &str) -> Result<Self> {
-        let parts = text.split(' ').map(read).collect::<Result<Vec<Exact>>>()?;
+        let mut parts = text.split(' ').map(read).collect::<Result<Vec<Exact>>>()?;
+        let squared = notion == Notion::Approximate && parts.len() == 1 + notion.parts().len();
+        let mu_squared = if squared { parts.pop() } else { None };
         if parts.len() != notion.parts().len() {
             return Err(Error::InvalidDistance("a loss has the wrong number of parts".into()));
         }
-        Ok(Loss { notion, parts })
+        Ok(Loss { notion, parts, mu_squared })
     }
     /// Convert to JSON: an object of exact amounts, as strings.
     pub fn to_json(&self) -> Json {
         let parts = self.notion.parts().iter().zip(&self.parts);
         let parts = parts.map(|(name, part)| ((*name).to_owned(), part.to_string().into()));
-        Json::Object(parts.collect::<Map<_, _>>())
+        let squared = self.mu_squared.iter();
+        let squared = squared.map(|amount| ("mu_squared".to_owned(), amount.to_string().into()));
+        Json::Object(parts.chain(squared).collect::<Map<_, _>>())
     }
     /// Write with up to 12 decimals, rounded up or down.
     pub fn show(&self, up: bool) -> String {

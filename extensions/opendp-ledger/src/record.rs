@@ -1,10 +1,11 @@
 //! The contents of the two tables, and the seals that make damage visible.
 
 use opendp_core::{Error, Result};
+use opendp_measurements::accounting::AdaptiveAccount;
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use crate::{Loss, Notion, Terms};
+use crate::{Loss, Notion, Terms, tight};
 
 /// A budget and what is spent of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub struct Account {
     pub name: String,
     /// The total that may be spent.
     pub total: Loss,
-    /// The amount spent.
+    /// The sum of all losses, part by part. See [`loss`](Account::loss) for a tighter bound.
     pub spent: Loss,
     /// The number of releases.
     pub releases: i64,
@@ -23,13 +24,40 @@ pub struct Account {
     pub latest: i64,
     /// Whom it protects, and in which data.
     pub terms: Terms,
+    /// The filters of a budget that composes tightly, as they were when it was created.
+    pub(crate) opened: Option<AdaptiveAccount>,
+    /// The filters, with all releases charged.
+    pub(crate) filters: Option<AdaptiveAccount>,
     /// The seal of the last entry.
     pub(crate) head: String,
 }
 impl Account {
-    /// Return what is left.
+    /// Return what is left: the largest loss that one more release could have.
     pub fn remaining(&self) -> Loss {
-        self.total.minus(&self.spent)
+        let left = self.filters.as_ref().and_then(|filters| tight::loss(filters.left().ok()?).ok());
+        match (&self.filters, left) {
+            (None, _) => self.total.minus(&self.spent),
+            (Some(_), left) => left.unwrap_or(Loss::zero(self.total.notion())),
+        }
+    }
+    /// Bound the loss of all releases together. It is the sum of their losses, or less if the
+    /// budget composes tightly.
+    pub fn loss(&self) -> Loss {
+        let spent = self.filters.as_ref().map(AdaptiveAccount::spent);
+        spent.and_then(|spent| tight::loss(spent.ok()?).ok()).unwrap_or(self.spent.clone())
+    }
+    /// Return the filters of a budget that composes tightly
+    /// ([`Ledger::create_tight`](crate::Ledger::create_tight)).
+    /// [`AdaptiveAccount::room`] finds the least noise that they admit.
+    pub fn filters(&self) -> Option<&AdaptiveAccount> {
+        self.filters.as_ref()
+    }
+    /// Whether one more release of this loss fits.
+    pub(crate) fn admits(&self, loss: &Loss) -> bool {
+        match &self.filters {
+            Some(filters) => filters.admits(&tight::charged(loss)),
+            None => self.spent.plus(loss).at_most(&self.limit()),
+        }
     }
     /// Convert to JSON, with exact amounts.
     pub fn to_json(&self) -> Json {
@@ -37,12 +65,15 @@ impl Account {
             "name": self.name,
             "measure": self.total.notion().name(),
             "total": self.total.to_json(),
-            "spent": self.spent.to_json(),
+            "spent": self.loss().to_json(),
             "remaining": self.remaining().to_json(),
             "releases": self.releases,
             "created_ms": self.created,
             "latest_ms": self.latest,
         });
+        if self.filters.is_some() {
+            json["composition"] = "tight".into();
+        }
         if let (Some(json), Json::Object(terms)) = (json.as_object_mut(), self.terms.to_json()) {
             json.extend(terms);
         }
@@ -56,12 +87,18 @@ impl Account {
         }
         json
     }
-    /// Add the next entry.
-    pub(crate) fn follow(&mut self, entry: &Entry) {
+    /// Add the next entry. An entry that the filters do not admit is an error.
+    pub(crate) fn follow(&mut self, entry: &Entry) -> Result<()> {
+        // An entry that is no release, such as one about the clock, does not open the account.
+        let none = entry.loss.is_zero() && entry.loss.mu_squared().is_none();
+        if let Some(filters) = self.filters.as_mut().filter(|_| !none) {
+            filters.charge(&tight::charged(&entry.loss))?;
+        }
         self.spent = self.spent.plus(&entry.loss);
         self.releases = entry.number;
         self.latest = entry.at;
         self.head = entry.seal();
+        Ok(())
     }
     /// Return the limit of its spends: the larger of the amount and its nearest float.
     pub(crate) fn limit(&self) -> Loss {
@@ -95,6 +132,8 @@ impl Account {
             created: row.created,
             latest: row.latest,
             terms: Terms::from_text(&row.terms).ok_or_else(damaged)?,
+            opened: None,
+            filters: None,
             head: row.head.clone(),
         };
         if account.seal() == row.seal { Ok(account) } else { Err(damaged()) }

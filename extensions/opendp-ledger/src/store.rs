@@ -16,6 +16,10 @@ pub(crate) trait Store: Send + Sync {
     /// Change the tables. On return, either all changes are durable or none is made. No other
     /// writer runs in between. After an error of the storage, either may be the case.
     fn write(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()>;
+    /// Whether it keeps the filters of a budget that composes tightly.
+    fn keeps_filters(&self) -> bool {
+        true
+    }
 }
 
 /// The two tables, within a transaction.

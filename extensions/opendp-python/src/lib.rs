@@ -37,19 +37,12 @@ use errors::{OrRaise, detached};
 #[pyfunction]
 fn make(py: Python<'_>, name: &str, given: &Bound<'_, PyDict>) -> PyResult<Py<PyAny>> {
     let arguments::Given { args, links } = arguments::read(given).or_raise(py)?;
-    let input = given.get_item("input")?;
-    let scores = input.is_some_and(|input| {
-        input.cast::<objects::PySpace>().is_ok_and(|space| space.get().losses())
-    });
     let registry = Registry::global();
     let (made, output) = detached(py, || {
-        if scores {
-            registry.check_losses(name, &args)?;
-        }
         let entry = registry.resolve(name, &args)?;
         Ok((entry.construct(&args)?, entry.output().clone()))
     })?;
-    objects::to_python(py, made, &output, links, registry.makes_losses(name))
+    objects::to_python(py, made, &output, links)
 }
 /// The links of a loaded object. Its document has a limit of its own, and its number of links is
 /// not known here: this number lets one or two loaded objects become part of another, not many.
@@ -59,7 +52,7 @@ const LOADED_LINKS: usize = 100;
 #[pyfunction]
 fn load(py: Python<'_>, text: &str) -> PyResult<Py<PyAny>> {
     let made = detached(py, || Document::parse(text)?.build(Registry::global()))?;
-    objects::to_python(py, made, &TypeName::plain("Function"), LOADED_LINKS, false)
+    objects::to_python(py, made, &TypeName::plain("Function"), LOADED_LINKS)
 }
 
 #[pymodule]

@@ -39,8 +39,6 @@ classes! {
 pub(crate) struct Transformation {
     pub(crate) made: AnyTransformation,
     links: usize,
-    /// Whether the members of the output are scores, and the lowest score is best.
-    losses: bool,
 }
 impl Transformation {
     /// The number of constructors on the longest path through it.
@@ -92,8 +90,6 @@ impl Function {
 #[pyclass(frozen, name = "Space", module = "opendp_rs")]
 pub(crate) struct PySpace {
     pub(crate) arg: Arg,
-    /// Whether the members are scores, and the lowest score is best.
-    losses: bool,
 }
 
 /// Return an object that a constructor made, whose type has this name.
@@ -102,14 +98,13 @@ pub(crate) fn to_python(
     made: Constructed,
     output: &TypeName,
     links: usize,
-    losses: bool,
 ) -> PyResult<Py<PyAny>> {
     Ok(match made {
         Constructed::Domain(made) => Py::new(py, Domain { made })?.into_any(),
         Constructed::Metric(made) => Py::new(py, Metric { made })?.into_any(),
         Constructed::Measure(made) => Py::new(py, Measure { made })?.into_any(),
         Constructed::Transformation(made) => {
-            Py::new(py, Transformation { made, links, losses })?.into_any()
+            Py::new(py, Transformation { made, links })?.into_any()
         }
         Constructed::Measurement(made) => Py::new(py, Measurement { made, links })?.into_any(),
         Constructed::Function(made) => {

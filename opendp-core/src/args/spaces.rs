@@ -22,7 +22,7 @@ impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
         if let Some(pair) = pair_on(arg, TypeId::of::<D>())
             && let Some(metric) = M::view(pair.metric)
         {
-            let space = Space::of(pair.domain.clone(), metric);
+            let space = Space::of(pair.domain.clone(), metric).with_best(pair.lowest_is_best);
             return if pair.checked { Ok(space) } else { checked_space(space) };
         }
         Err(no_space(<Self as Argument>::type_name, arg))
@@ -55,15 +55,22 @@ struct Pair<'a> {
     metric: &'a AnyMetric,
     /// Whether the domain and the metric were already checked to form a space.
     checked: bool,
+    /// See [`Space::lowest_is_best`].
+    lowest_is_best: bool,
 }
 impl Arg {
     /// The domain and the metric of a space.
     fn space(&self) -> Option<Pair<'_>> {
         match self {
-            Arg::Space(Space { domain, metric, .. }) => {
-                Some(Pair { domain, metric, checked: true })
+            Arg::Space(space) => Some(Pair {
+                domain: &space.domain,
+                metric: &space.metric,
+                checked: true,
+                lowest_is_best: space.lowest_is_best(),
+            }),
+            Arg::Pair(domain, metric) => {
+                Some(Pair { domain, metric, checked: false, lowest_is_best: false })
             }
-            Arg::Pair(domain, metric) => Some(Pair { domain, metric, checked: false }),
             _ => None,
         }
     }

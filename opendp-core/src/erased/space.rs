@@ -304,7 +304,7 @@ impl Measure for AnyMeasure {
 impl<D: Domain, M: Metric> Space<D, M> {
     /// Erase the types of the domain and the metric.
     pub fn erase(&self) -> Space<AnyDomain, AnyMetric> {
-        Space::of(self.domain.clone(), self.metric.erased())
+        Space::of(self.domain.clone(), self.metric.erased()).with_best(self.lowest_is_best())
     }
 }
 /// A dyn-compatible view of a space.
@@ -322,7 +322,8 @@ impl Space<AnyDomain, AnyMetric> {
     /// # Errors
     /// `FailedCast` when they differ.
     pub fn typed<D: Domain, M: Metric>(&self) -> Result<Space<D, M>> {
-        Ok(Space::of(self.domain.of_type::<D>()?.clone(), self.metric.typed()?))
+        let space = Space::of(self.domain.of_type::<D>()?.clone(), self.metric.typed()?);
+        Ok(space.with_best(self.lowest_is_best()))
     }
 }
 impl AnyDomain {

@@ -1,5 +1,7 @@
 //! An account of an epsilon and a delta that composes tightly for any next question.
 
+mod document;
+
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
 
@@ -120,7 +122,7 @@ impl Default for Room {
 /// assert!(1.0 / mu < 13.5);
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdaptiveAccount {
     epsilon: Exact,
     delta: Exact,

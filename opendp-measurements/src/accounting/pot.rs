@@ -5,7 +5,7 @@ use opendp_core::arith::Exact;
 use super::adaptive::AdaptiveLoss;
 
 /// A filter for pure losses up to a sum, and Gaussian noise up to a sum of `mu^2`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pot {
     /// The largest sum of pure losses.
     pub(super) pure: Exact,

@@ -8,7 +8,7 @@ use super::joined::{joined_epsilon, joined_mu, mu_of_pure, pure_of_mu};
 use super::pot::Pot;
 
 /// One way to divide delta, and the filters that it gives.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Way {
     /// Room for the deltas of releases without Gaussian noise.
     pub(super) deltas: Exact,

@@ -13,7 +13,7 @@ use opendp_core::{
 use crate::noise::numbers::all_finite;
 use crate::noise::quotient::{exact_quotient, finite_distance, quotient};
 use crate::samplers::{Optimize, Score, gumbel_argmax};
-use crate::selection::only;
+use crate::selection::{check_best, only};
 use crate::{Scale, Temperature, accuracy};
 
 /// A metric on vectors of scores in which a choice by Gumbel noise has a known loss.
@@ -96,6 +96,7 @@ pub trait ScoreMetric: Metric {
 /// is known when the size is known.
 ///
 /// # Errors
+/// * `Argument` for "max", when the space states that the lowest score is the best
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when doubling
 ///   leaves the type of the distance or the loss exceeds all floats
 /// * from the function: `FailedFunction` when there are no scores, which is public
@@ -122,6 +123,7 @@ where
 {
     let (size, metric, scale) =
         (input.domain().size(), input.metric().clone(), Scale::from(temperature));
+    check_best(&input, optimize, "optimize", "\"min\"")?;
     let function = choosing_by_gumbel(temperature, optimize);
     let map =
         PrivacyMap::new(loss_of(metric.clone(), scale)).with_exact(exact_loss_of(metric, scale));

@@ -8,7 +8,7 @@ use opendp_core::{
 
 use crate::samplers::{Optimize, Score};
 use crate::selection::gumbel_max::{ScoreMetric, accuracy_of_choice};
-use crate::selection::{choosing_one, loss_of_choices};
+use crate::selection::{check_best, choosing_one, loss_of_choices};
 use crate::{Scale, SelectionMeasure};
 
 /// Make a measurement that chooses the index of a good score.
@@ -23,7 +23,7 @@ use crate::{Scale, SelectionMeasure};
 /// * `output_measure` - the measure of the loss: max-divergence or zero-concentrated divergence
 /// * `scale` - the scale of the noise, in the unit of the scores; 0 for no noise
 /// * `negate` - whether a small score is good, instead of a large one. Scores of quantile
-///   candidates need it: documents that omit it there are refused
+///   candidates need it
 ///
 /// # Precondition
 /// The domain excludes NaN; otherwise there is no such space. `scale` is finite and not negative.
@@ -81,6 +81,7 @@ use crate::{Scale, SelectionMeasure};
 /// when the size is known.
 ///
 /// # Errors
+/// * `Argument` without `negate`, when the space states that the lowest score is the best
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when doubling
 ///   leaves the type of the distance or the loss exceeds all floats
 /// * from the function: `FailedFunction` when there are no scores, which is public
@@ -112,6 +113,7 @@ where
 {
     let (size, metric) = (input.domain().size(), input.metric().clone());
     let optimize = if negate { Optimize::Min } else { Optimize::Max };
+    check_best(&input, optimize, "negate", "true")?;
     let function = choosing_one::<MO, T>(scale, optimize);
     let map = loss_of_choices::<M, MO>(metric, scale, 1);
     Ok(Measurement::new(input, output_measure.0, function, map)

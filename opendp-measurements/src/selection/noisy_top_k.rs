@@ -8,7 +8,7 @@ use opendp_core::{
 
 use crate::samplers::{Optimize, Score};
 use crate::selection::gumbel_max::ScoreMetric;
-use crate::selection::{choosing, loss_of_choices};
+use crate::selection::{check_best, choosing, loss_of_choices};
 use crate::{Scale, SelectionMeasure};
 
 /// Make a measurement that chooses the indices of several good scores, in the order of choice.
@@ -73,6 +73,7 @@ use crate::{Scale, SelectionMeasure};
 ///
 /// # Errors
 /// * `MakeMeasurement` when `k` exceeds the known number of scores
+/// * `Argument` without `negate`, when the space states that the lowest score is the best
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when doubling
 ///   leaves the type of the distance or the loss exceeds all floats
 ///
@@ -106,6 +107,7 @@ where
     }
     let metric = input.metric().clone();
     let optimize = if negate { Optimize::Min } else { Optimize::Max };
+    check_best(&input, optimize, "negate", "true")?;
     let function = choosing::<MO, T>(k, scale, optimize);
     let map = loss_of_choices::<M, MO>(metric, scale, k);
     Ok(Measurement::new(input, output_measure.0, function, map))

@@ -8,7 +8,6 @@ use serde_json::{Map, Value as Json};
 
 use super::foreign;
 use super::node::{no_document, object_or_empty, only, repeated, text};
-use super::scores;
 use super::weight::{self, MAX_LINKS, Weight};
 use crate::{Entry, Registry};
 
@@ -16,7 +15,7 @@ use crate::{Entry, Registry};
 pub(super) struct Builder<'a> {
     pub(super) registry: &'a Registry,
     /// The spaces that the chains around the current node have reached.
-    here: Vec<Here>,
+    here: Vec<Arg>,
     /// The objects already built from repeated nodes of a foreign document.
     pub(super) made: HashMap<String, (Constructed, Weight)>,
     /// The weight of the node that was read last.
@@ -24,24 +23,11 @@ pub(super) struct Builder<'a> {
     /// The number of links so far.
     links: usize,
 }
-/// A space that a chain has reached.
-#[derive(Clone)]
-pub(super) struct Here {
-    space: Arg,
-    /// Whether its members are scores, and the lowest score is best.
-    losses: bool,
-}
 const BY_NAME: &str =
     "expected an object of arguments by their names, such as {\"bounds\": [0, 1]}";
 const ONE_MEASURE: &str = "convert one measure, as by \"pureDP_to_zCDP\" or \"zCDP_to_approxDP\"";
 const ONE_NAME: &str =
     "expected {NAME: {arguments}} with one name; write each step as an object of its own";
-
-impl From<Arg> for Here {
-    fn from(space: Arg) -> Self {
-        Here { space, losses: false }
-    }
-}
 
 impl<'a> Builder<'a> {
     pub(super) fn new(registry: &'a Registry) -> Self {
@@ -49,7 +35,7 @@ impl<'a> Builder<'a> {
         Builder { registry, here, made, weight: Weight::default(), links: 0 }
     }
     /// Return the space that the chain around the current node has reached.
-    pub(super) fn here(&self) -> Option<Here> {
+    pub(super) fn here(&self) -> Option<Arg> {
         self.here.last().cloned()
     }
     /// Build the whole document.
@@ -130,7 +116,7 @@ impl<'a> Builder<'a> {
     fn pipeline(&mut self, object: &Map<String, Json>) -> Result<Constructed> {
         only(object, &["space", "chain", "version"])?;
         let start = match object.get("space") {
-            Some(space) => self.space(space).map_err(|error| error.at("space"))?.into(),
+            Some(space) => self.space(space).map_err(|error| error.at("space"))?,
             None => self.here().ok_or_else(|| {
                 Error::argument("space", "missing, expected an object with `domain` and `metric`")
             })?,
@@ -161,14 +147,12 @@ impl<'a> Builder<'a> {
     fn link<'j>(
         &mut self,
         link: &'j Json,
-        start: &Here,
+        start: &Arg,
         chain: Option<&Constructed>,
     ) -> (&'j str, Result<Constructed>) {
         let here = match chain {
             None => Some(start.clone()),
-            Some(Constructed::Transformation(t)) => {
-                Some(Here { space: Arg::Space(t.output().clone()), losses: self.weight.losses })
-            }
+            Some(Constructed::Transformation(t)) => Some(Arg::Space(t.output().clone())),
             Some(_) => None,
         };
         let none = Map::new();
@@ -215,8 +199,8 @@ impl<'a> Builder<'a> {
     /// Run a function with `here` as the input space of chains that do not name one.
     pub(super) fn inside(
         &mut self,
-        here: Option<Here>,
-        run: impl FnOnce(&mut Self, Option<Here>) -> Result<Constructed>,
+        here: Option<Arg>,
+        run: impl FnOnce(&mut Self, Option<Arg>) -> Result<Constructed>,
     ) -> Result<Constructed> {
         let depth = self.here.len();
         self.here.extend(here.clone());
@@ -230,7 +214,7 @@ impl<'a> Builder<'a> {
         &mut self,
         request: &str,
         given: &Map<String, Json>,
-        input: Option<Here>,
+        input: Option<Arg>,
     ) -> Result<Constructed> {
         let name = request.split('<').next().unwrap_or(request);
         let family = self.registry.family(name)?;
@@ -248,17 +232,14 @@ impl<'a> Builder<'a> {
                 call.args = call.args.with("input", Arg::Pair(domain, metric));
             }
             ((None, None), Some(here)) if has(entries, "input") && !given.contains_key("input") => {
-                if here.losses {
-                    scores::check(entries, given)?;
-                }
-                call.args = call.args.with("input", here.space);
+                call.args = call.args.with("input", here);
             }
             ((None, None), _) => {}
             _ => return Err(Error::argument("input", "expected both a domain and a metric")),
         }
         let kind = entries.first().map(|entry| entry.kind());
         if !matches!(kind, Some(Kind::Domain | Kind::Metric | Kind::Measure)) {
-            weight = weight.link(scores::are_losses(entries))?;
+            weight = weight.link()?;
             self.links = weight::one_more(self.links)?;
         }
         self.weight = weight;

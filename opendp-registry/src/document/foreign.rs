@@ -7,7 +7,7 @@
 use opendp_core::{Arg, Constructed, Error, Result};
 use serde_json::{Map, Value as Json, json};
 
-use super::build::{Builder, Here, join};
+use super::build::{Builder, join};
 use super::node::{object_or_empty, only, text};
 use super::weight::Weight;
 
@@ -78,7 +78,7 @@ fn chain(
     let Arg::Made(first) = builder.read(first)? else { return Ok(None) };
     let weight = builder.weight;
     let here = match &first {
-        Constructed::Transformation(t) => Some(Here::from(Arg::Space(t.output().clone()))),
+        Constructed::Transformation(t) => Some(Arg::Space(t.output().clone())),
         _ => None,
     };
     let second = builder.inside(here, |builder, _| match builder.read(second)? {

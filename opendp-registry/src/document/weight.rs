@@ -17,26 +17,23 @@ pub(super) struct Weight {
     links: usize,
     /// The number of members that it runs.
     members: usize,
-    /// Whether its output is scores, and the lowest score is best.
-    pub(super) losses: bool,
 }
 impl Weight {
     /// Add a link whose arguments have this weight.
-    pub(super) fn link(self, losses: bool) -> Result<Weight> {
-        let members = self.members.max(1);
-        Weight { links: self.links.saturating_add(1), members, losses }.checked()
+    pub(super) fn link(self) -> Result<Weight> {
+        Weight { links: self.links.saturating_add(1), members: self.members.max(1) }.checked()
     }
     /// Combine a chain with the part that follows.
     pub(super) fn then(self, next: Weight) -> Result<Weight> {
-        Weight { losses: next.losses, ..self.joined(next) }.checked()
+        self.joined(next).checked()
     }
     /// Combine two arguments of one call.
     pub(super) fn beside(self, next: Weight) -> Result<Weight> {
-        Weight { losses: false, ..self.joined(next) }.checked()
+        self.joined(next).checked()
     }
     fn joined(self, next: Weight) -> Weight {
         let links = self.links.saturating_add(next.links);
-        Weight { links, members: self.members.max(next.members), losses: false }
+        Weight { links, members: self.members.max(next.members) }
     }
     /// Add a member to the members of a list, this many times.
     pub(super) fn and_members(self, next: Weight, times: usize) -> Result<Weight> {
@@ -44,9 +41,7 @@ impl Weight {
         let each = if times == 1 { next.members } else { next.members.max(1) };
         let members = each.checked_mul(times).and_then(|all| all.checked_add(self.members));
         match members.filter(|members| *members <= MAX_MEMBERS) {
-            Some(members) => {
-                Ok(Weight { links: self.links.max(next.links), members, losses: false })
-            }
+            Some(members) => Ok(Weight { links: self.links.max(next.links), members }),
             None => Err(Error::argument(
                 "repeat",
                 format!(

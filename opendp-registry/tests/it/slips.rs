@@ -101,7 +101,7 @@ fn scores_of_which_the_least_is_best_are_not_chosen_by_the_largest() {
             }
             json!({name: arguments})
         };
-        let said = format!("write \"{orientation}\": {right}");
+        let said = format!("expected {right}");
         for oriented in [None, Some(&wrong), Some(&json!(null))] {
             let choice = choice(oriented);
             let inside = json!({"composition": {"measurements": [{"chain": [choice]}]}});

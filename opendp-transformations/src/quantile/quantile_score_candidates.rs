@@ -38,7 +38,8 @@ use crate::symmetric::Records;
 /// its limit, then one record could move their difference by more than the bounds below.
 ///
 /// # Postcondition
-/// The output holds the score of each candidate, in order.
+/// The output holds the score of each candidate, in order. Its space states that the lowest score
+/// is the best.
 ///
 /// # Map
 /// Let `d` be the symmetric distance, which is `d_in`, or `2 * d_in` when the metric counts
@@ -103,7 +104,7 @@ where
     let (size, metric) = (input.domain().size(), input.metric().clone());
     let alpha = alpha.for_size(size);
     let domain = VectorDomain::new(AtomDomain::default()).with_size(candidates.len());
-    let output = Space::new(domain, MO::default())?;
+    let output = Space::new(domain, MO::default())?.with_lowest_best();
     let map = StabilityMap::new(move |d_in: &u32| {
         sensitivity::<MO>(metric.to_symmetric(*d_in)?, size.is_some(), alpha)
     });

@@ -121,6 +121,9 @@ impl Store for Postgres {
             work(&mut Rows { transaction })
         })
     }
+    fn keeps_filters(&self) -> bool {
+        false
+    }
 }
 
 struct Rows<'a, 'b> {

@@ -14,3 +14,4 @@ mod names;
 #[cfg(feature = "postgres")]
 mod server;
 mod spending;
+mod tight;

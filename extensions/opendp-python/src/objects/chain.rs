@@ -26,7 +26,7 @@ macro_rules! inputs {
             #[getter]
             fn input_space(&self) -> PySpace {
                 let space: &Space<AnyDomain, AnyMetric> = self.made.input();
-                PySpace::of(space, false)
+                PySpace::of(space)
             }
             /// The name of the type of the input.
             #[getter]
@@ -65,7 +65,7 @@ pub(crate) fn then(
         let (first, next) = (first.get(), next.get());
         let links = check_links(first.links + next.links).or_raise(py)?;
         let made = first.made.then(|_| Ok(next.made.clone())).or_raise(py)?;
-        let chained = Transformation { made, links, losses: next.losses };
+        let chained = Transformation { made, links };
         return Ok(Some(Py::new(py, chained)?.into_any()));
     }
     let made = if let (Ok(first), Ok(next)) =

@@ -71,7 +71,7 @@ impl PySpace {
     #[new]
     fn new(domain: &Bound<'_, Domain>, metric: &Bound<'_, Metric>) -> Self {
         let arg = Arg::Pair(domain.get().made.clone(), metric.get().made.clone());
-        PySpace { arg, losses: false }
+        PySpace { arg }
     }
     /// The domain.
     #[getter]
@@ -82,11 +82,6 @@ impl PySpace {
     #[getter]
     fn metric(&self, py: Python<'_>) -> PyResult<Py<Metric>> {
         Ok(self.parts(py)?.1)
-    }
-    /// Whether the members are scores, and the lowest score is best.
-    #[getter]
-    pub(crate) fn losses(&self) -> bool {
-        self.losses
     }
     fn __len__(&self) -> usize {
         2
@@ -108,8 +103,8 @@ impl PySpace {
     }
 }
 impl PySpace {
-    pub(super) fn of(space: &Space<AnyDomain, AnyMetric>, losses: bool) -> Self {
-        PySpace { arg: Arg::Space(space.clone()), losses }
+    pub(super) fn of(space: &Space<AnyDomain, AnyMetric>) -> Self {
+        PySpace { arg: Arg::Space(space.clone()) }
     }
     fn pair<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let (domain, metric) = self.parts(py)?;

@@ -93,7 +93,7 @@ impl Transformation {
     /// The space of the output.
     #[getter]
     fn output_space(&self) -> PySpace {
-        PySpace::of(self.made.output(), self.losses)
+        PySpace::of(self.made.output())
     }
     fn __repr__(&self) -> String {
         let (input, output) = (self.made.input(), self.made.output());

@@ -1,4 +1,5 @@
 //! What a program with one import can do.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")]
 
+mod selections;
 mod tables;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use opendp_core::{Error, Result};
+use opendp_measurements::accounting::AdaptiveAccount;
 use serde_json::{Value as Json, json};
 
 use crate::record::digest;
@@ -62,7 +63,7 @@ impl State {
                 seal: seal.to_owned(),
                 previous: account.head.clone(),
             });
-            account.follow(&entry);
+            account.follow(&entry).ok()?;
             if budget.ids.insert(entry.id, budget.places.len() - 1).is_some() {
                 return None;
             }
@@ -83,6 +84,9 @@ pub(super) fn write_account(account: &Account) -> String {
     if account.terms != Terms::default() {
         json["terms"] = account.terms.to_json();
     }
+    if let Some(filters) = &account.opened {
+        json["filters"] = filters.to_json();
+    }
     json!({"budget": json}).to_string()
 }
 fn read_account(json: &Json) -> Option<Account> {
@@ -90,6 +94,11 @@ fn read_account(json: &Json) -> Option<Account> {
     let notion = Notion::from_name(text("measure")?)?;
     let created = json.get("created")?.as_i64()?;
     let terms = json.get("terms").map(Json::to_string).unwrap_or_default();
+    let filters = json.get("filters").map(|json| AdaptiveAccount::from_json(json).ok());
+    let opened = match filters {
+        Some(filters) => Some(filters?),
+        None => None,
+    };
     Some(Account {
         name: text("name")?.to_owned(),
         total: Loss::from_text(notion, text("total")?).ok()?,
@@ -98,6 +107,8 @@ fn read_account(json: &Json) -> Option<Account> {
         created,
         latest: created,
         terms: Terms::from_text(&terms)?,
+        filters: opened.clone(),
+        opened,
         head: String::new(),
     })
 }
@@ -160,6 +171,8 @@ mod tests {
             created: 5,
             latest: 5,
             terms: Terms::new().with_size(7),
+            opened: None,
+            filters: None,
             head: String::new(),
         };
         let entry = |number: i64, id: &str| {

@@ -46,6 +46,8 @@ fn old(version: i32) -> (TempDir, PathBuf, Connection) {
         created: 1,
         latest: 1,
         terms: Terms::new(),
+        opened: None,
+        filters: None,
         head: String::new(),
     };
     let a = &account;
@@ -70,7 +72,7 @@ fn old(version: i32) -> (TempDir, PathBuf, Connection) {
             digest: digest("7"),
             previous: account.head.clone(),
         };
-        account.follow(&e);
+        account.follow(&e).unwrap();
         connection
             .execute(
                 "INSERT INTO spend VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",

@@ -1,0 +1,33 @@
+//! Budgets of an epsilon and a delta that compose tightly.
+
+use opendp_core::arith::Exact;
+use opendp_core::{Error, Result};
+use opendp_measurements::accounting::{AdaptiveAccount, AdaptiveLoss};
+
+use crate::{Loss, Notion};
+
+/// Open the filters of a budget.
+///
+/// # Errors
+/// `Argument` unless the budget is an epsilon and a delta; the errors of [`AdaptiveAccount::new`].
+pub(crate) fn open(total: &Loss) -> Result<AdaptiveAccount> {
+    match (total.notion(), total.or_its_float().parts()) {
+        (Notion::Approximate, [epsilon, delta]) if !delta.is_zero() => {
+            AdaptiveAccount::new(epsilon, delta, None)
+        }
+        _ => {
+            let reason = "a budget that composes tightly needs an epsilon and a delta above 0";
+            Err(Error::argument("total", reason))
+        }
+    }
+}
+/// Return a loss as the filters charge it. It must be in approximate differential privacy.
+pub(crate) fn charged(loss: &Loss) -> AdaptiveLoss {
+    let part = |place: usize| loss.parts().get(place).cloned().unwrap_or(Exact::INFINITY);
+    let mu_squared = loss.mu_squared().cloned();
+    AdaptiveLoss { epsilon: part(0), delta: part(1), mu_squared }
+}
+/// Return an epsilon and a delta as a loss.
+pub(crate) fn loss((epsilon, delta): (Exact, Exact)) -> Result<Loss> {
+    Loss::exact(Notion::Approximate, vec![epsilon, delta])
+}

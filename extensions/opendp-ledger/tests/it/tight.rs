@@ -1,0 +1,135 @@
+//! Budgets that compose tightly.
+
+use opendp_core::Result;
+use opendp_core::arith::Exact;
+use opendp_ledger::{Ledger, Loss, Release, Request, Terms};
+use opendp_measurements::accounting::{Kind, Share, joined_epsilon};
+
+/// The delta at which the epsilon of Gaussian noise is stated.
+const DELTA: &str = "1e-9";
+
+fn file() -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("study.ledger");
+    (folder, path)
+}
+fn total() -> Loss {
+    Loss::epsilon_delta("1", "1e-6").unwrap()
+}
+fn exact(text: &str) -> Exact {
+    text.parse().unwrap()
+}
+/// The loss of one of `n` equal releases of Gaussian noise.
+fn gaussian(ledger: &Ledger, n: u32) -> Loss {
+    let account = ledger.account("b").unwrap();
+    let share = Share::Fraction(exact(&format!("1/{n}")));
+    let room = account.filters().unwrap().room(&share, Kind::Gaussian).unwrap();
+    let mu = room.mu_squared.to_f64_up().sqrt();
+    let epsilon = joined_epsilon(0.0, mu * (1.0 + 1e-9), 1e-9).unwrap();
+    let loss = Loss::epsilon_delta(&epsilon.to_string(), DELTA).unwrap();
+    loss.with_mu_squared(room.mu_squared).unwrap()
+}
+fn spend(ledger: &Ledger, id: &str, loss: &Loss) -> Result<Release> {
+    ledger.release("b", &Request::of_loss(id, loss.clone()), || Ok(1))
+}
+
+#[test]
+fn a_tight_budget_admits_the_same_releases_after_each_restart() {
+    let (_folder, path) = file();
+    Ledger::open(&path).unwrap().create_tight("b", &total(), &Terms::new()).unwrap();
+    let loss = gaussian(&Ledger::open(&path).unwrap(), 100);
+    // One of a hundred counts gets noise of scale 42.5. Their epsilons add up to far more than 1.
+    let scale = loss.mu_squared().unwrap().to_f64_down().sqrt().recip();
+    assert!(scale < 42.7, "{scale}");
+    let epsilons = loss.parts()[0].times(&exact("100"));
+    assert!(exact("5") < epsilons, "{epsilons}");
+    for number in 1..=100 {
+        let ledger = Ledger::open(&path).unwrap();
+        spend(&ledger, &format!("count {number}"), &loss).unwrap();
+    }
+    let ledger = Ledger::open(&path).unwrap();
+    let account = ledger.account("b").unwrap();
+    let spent = account.loss();
+    assert!(exact("0.99") < spent.parts()[0] && spent.parts()[0] <= exact("1"), "{spent}");
+    assert!(spent.parts()[1] <= exact("1e-6"), "{spent}");
+    assert_eq!(account.to_json()["composition"], "tight");
+    assert_eq!(spend(&ledger, "one more", &loss).unwrap_err().kind(), "BudgetExceeded");
+    assert!(spend(&ledger, "count 7", &loss).unwrap().repeated());
+    assert_eq!(ledger.history("b").unwrap().len(), 100);
+    assert_eq!(ledger.history("b").unwrap()[6].loss, loss);
+    ledger.export().unwrap();
+}
+#[test]
+fn a_budget_that_adds_up_ignores_mu() {
+    let (_folder, path) = file();
+    let ledger = Ledger::open(&path).unwrap();
+    ledger.create_tight("b", &total(), &Terms::new()).unwrap();
+    let loss = gaussian(&ledger, 100);
+    ledger.create("sum", &total()).unwrap();
+    let admitted = (0..100).take_while(|number| {
+        let request = Request::of_loss(&number.to_string(), loss.clone());
+        ledger.release("sum", &request, || Ok(1)).is_ok()
+    });
+    // The control: basic composition.
+    assert!((1..30).contains(&admitted.count()));
+}
+#[test]
+fn many_pure_losses_cost_less_than_their_sum() {
+    let (_folder, path) = file();
+    let ledger = Ledger::open(&path).unwrap();
+    ledger.create_tight("b", &total(), &Terms::new()).unwrap();
+    let small = Loss::epsilon("0.02").unwrap();
+    let admitted =
+        (0..1000).take_while(|number| spend(&ledger, &number.to_string(), &small).is_ok()).count();
+    // Basic composition admits 50.
+    assert!(100 < admitted && admitted < 1000, "{admitted}");
+}
+#[test]
+fn programs_that_share_a_tight_budget_never_overspend_it() {
+    let (_folder, path) = file();
+    let first = Ledger::open(&path).unwrap();
+    first.create_tight("b", &total(), &Terms::new()).unwrap();
+    let loss = gaussian(&first, 20);
+    let admitted: usize = std::thread::scope(|scope| {
+        let run = |name: usize| {
+            let (path, loss) = (path.clone(), loss.clone());
+            scope.spawn(move || {
+                let ledger = Ledger::open(&path).unwrap();
+                let ask = |n: &usize| spend(&ledger, &format!("{name} {n}"), &loss).is_ok();
+                (0..20).filter(ask).count()
+            })
+        };
+        let threads: Vec<_> = (0..4).map(run).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(admitted, 20);
+    assert_eq!(first.account("b").unwrap().releases, 20);
+}
+#[test]
+fn a_budget_without_a_delta_cannot_compose_tightly() {
+    let (_folder, path) = file();
+    let ledger = Ledger::open(&path).unwrap();
+    for wrong in [
+        Loss::epsilon("1").unwrap(),
+        Loss::rho("1").unwrap(),
+        Loss::epsilon_delta("1", "0").unwrap(),
+    ] {
+        let error = ledger.create_tight("b", &wrong, &Terms::new()).unwrap_err();
+        assert_eq!(error.kind(), "Argument");
+        assert!(wrong.with_mu_squared(Exact::INFINITY).is_err());
+    }
+    assert!(Loss::rho("1").unwrap().with_mu_squared(exact("1")).is_err());
+}
+#[test]
+fn an_entry_about_the_clock_does_not_choose_how_delta_is_divided() {
+    use std::time::{Duration, SystemTime};
+    let (_folder, path) = file();
+    let ahead = || Ledger::open(&path).unwrap().with_clock(|| SystemTime::now() + DAY);
+    const DAY: Duration = Duration::from_secs(86_400);
+    ahead().create_tight("b", &total(), &Terms::new()).unwrap();
+    let ledger = Ledger::open(&path).unwrap();
+    let before = gaussian(&ledger, 10);
+    ledger.settle_clock("b", "Ada").unwrap();
+    assert_eq!(gaussian(&ledger, 10), before);
+    assert!(!ledger.account("b").unwrap().filters().unwrap().has_begun());
+}

@@ -1,0 +1,58 @@
+//! Scores of which the lowest is the best, in typed Rust.
+
+use opendp_rs::prelude::*;
+
+type Scores = Space<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>>;
+
+/// Score three candidates for the median of integers.
+fn then<N: After<Scored>>(next: impl FnOnce(Scores) -> Result<N>) -> Result<N::Chained> {
+    let ages = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance)?;
+    make_quantile_score_candidates(ages, vec![0, 50, 100], Alpha::new(0.5)?)?.then(next)
+}
+type Scored = Transformation<
+    VectorDomain<AtomDomain<i32>>,
+    SymmetricDistance,
+    VectorDomain<AtomDomain<u64>>,
+    RangeDistance<u64>,
+>;
+
+#[test]
+fn scores_of_which_the_lowest_is_best_are_not_chosen_by_the_highest() {
+    let pure = || TheMeasure(MaxDivergence);
+    let ages = vec![49, 50, 50, 51];
+    let refused = |error: Error, argument: &str| {
+        assert_eq!(error.kind(), "Argument");
+        let text = error.to_string();
+        assert!(text.contains(argument) && text.contains("lowest"), "{text}");
+    };
+    let exact = Scale::new(0.0).unwrap();
+    let max = |negate| then(|scores| make_noisy_max(scores, pure(), exact, negate));
+    refused(max(false).unwrap_err(), "negate");
+    assert_eq!(max(true).unwrap().invoke(&ages), Ok(1));
+    let top = |negate| then(|scores| make_noisy_top_k(scores, pure(), 1, exact, negate));
+    refused(top(false).unwrap_err(), "negate");
+    assert_eq!(top(true).unwrap().invoke(&ages), Ok(vec![1]));
+    let sharp = Temperature::new(1e-9).unwrap();
+    let gumbel = |optimize| then(|scores| make_gumbel_max(scores, sharp, optimize));
+    refused(gumbel(Optimize::Max).unwrap_err(), "optimize");
+    assert_eq!(gumbel(Optimize::Min).unwrap().invoke(&ages), Ok(1));
+    let older = |optimize| then(|scores| make_report_noisy_max_gumbel(scores, exact, optimize));
+    refused(older(Optimize::Max).unwrap_err(), "optimize");
+    assert_eq!(older(Optimize::Min).unwrap().invoke(&ages), Ok(1));
+}
+#[test]
+fn a_space_keeps_its_note_when_its_types_are_erased_and_restored() {
+    let ages = Space::new(VectorDomain::new(AtomDomain::<i32>::default()), SymmetricDistance);
+    let scored: Scored =
+        make_quantile_score_candidates(ages.unwrap(), vec![0, 1], Alpha::new(0.5).unwrap())
+            .unwrap();
+    let scores = scored.output();
+    assert!(scores.lowest_is_best() && scores.clone().lowest_is_best());
+    let erased = scored.erase();
+    assert!(erased.output().lowest_is_best());
+    let typed: Scores = erased.output().typed().unwrap();
+    assert!(typed.lowest_is_best());
+    // The note is for the next step: it does not make another space.
+    let plain: Scores = Space::new(scores.domain().clone(), scores.metric().clone()).unwrap();
+    assert!(!plain.lowest_is_best() && plain == typed);
+}

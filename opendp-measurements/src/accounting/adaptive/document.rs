@@ -1,0 +1,130 @@
+//! An account as JSON, to keep it while no program runs.
+
+use opendp_core::arith::Exact;
+use opendp_core::{Error, Result};
+use serde_json::{Value as Json, json};
+
+use super::AdaptiveAccount;
+use crate::accounting::pot::Pot;
+use crate::accounting::way::Way;
+
+impl AdaptiveAccount {
+    /// Convert to JSON: the filters with their limits, and what is spent of each. Amounts are exact.
+    ///
+    /// Limits are computed once, when an account is opened. A program of another version that reads
+    /// the JSON uses the same limits. Otherwise two sets of filters would admit releases, and each
+    /// could fail with the whole delta.
+    ///
+    /// ```
+    /// # use opendp_measurements::accounting::AdaptiveAccount;
+    /// let account = AdaptiveAccount::new(&"1".parse()?, &"1e-6".parse()?, None)?;
+    /// assert_eq!(AdaptiveAccount::from_json(&account.to_json())?, account);
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    pub fn to_json(&self) -> Json {
+        json!({
+            "epsilon": self.epsilon.to_string(),
+            "delta": self.delta.to_string(),
+            "began": self.began,
+            "only": self.only,
+            "ways": self.ways.iter().map(write_way).collect::<Vec<_>>(),
+        })
+    }
+    /// Read an account from JSON. The caller vouches for the JSON: a changed number may admit more
+    /// than the budget.
+    ///
+    /// # Errors
+    /// `FailedCast` unless the JSON was written by [`to_json`](AdaptiveAccount::to_json).
+    pub fn from_json(json: &Json) -> Result<Self> {
+        let ways = list(json, "ways")?.iter().map(read_way).collect::<Result<_>>()?;
+        let (epsilon, delta) = (exact(json, "epsilon")?, exact(json, "delta")?);
+        let (began, only) = (flag(json, "began")?, flag(json, "only")?);
+        AdaptiveAccount { began, only, ..AdaptiveAccount::of(&epsilon, &delta) }.with(ways)
+    }
+}
+fn write_way(way: &Way) -> Json {
+    json!({
+        "deltas": way.deltas.to_string(),
+        "spent": way.spent.to_string(),
+        "filters": way.pots.iter().map(write_pot).collect::<Vec<_>>(),
+    })
+}
+fn read_way(json: &Json) -> Result<Way> {
+    let pots = list(json, "filters")?.iter().map(read_pot).collect::<Result<_>>()?;
+    Ok(Way { deltas: exact(json, "deltas")?, spent: exact(json, "spent")?, pots })
+}
+fn write_pot(pot: &Pot) -> Json {
+    json!({
+        "pure": [pot.pure.to_string(), pot.pure_spent.to_string()],
+        "squares": [pot.squares.to_string(), pot.squares_spent.to_string()],
+        "failure": [pot.failure.to_string(), pot.failures_spent.to_string()],
+        "simple": pot.simple,
+    })
+}
+fn read_pot(json: &Json) -> Result<Pot> {
+    let pair = |name: &str| match list(json, name)?.as_slice() {
+        [limit, spent] => Ok((amount(limit, name)?, amount(spent, name)?)),
+        _ => Err(wrong(name)),
+    };
+    let ((pure, pure_spent), (squares, squares_spent)) = (pair("pure")?, pair("squares")?);
+    let ((failure, failures_spent), simple) = (pair("failure")?, flag(json, "simple")?);
+    Ok(Pot { pure, pure_spent, squares, squares_spent, failure, failures_spent, simple })
+}
+fn list<'j>(json: &'j Json, name: &str) -> Result<&'j Vec<Json>> {
+    json.get(name).and_then(Json::as_array).ok_or_else(|| wrong(name))
+}
+fn flag(json: &Json, name: &str) -> Result<bool> {
+    json.get(name).and_then(Json::as_bool).ok_or_else(|| wrong(name))
+}
+fn exact(json: &Json, name: &str) -> Result<Exact> {
+    amount(json.get(name).unwrap_or(&Json::Null), name)
+}
+fn amount(json: &Json, name: &str) -> Result<Exact> {
+    let number: Option<Exact> = json.as_str().and_then(|text| text.parse().ok());
+    number.filter(Exact::is_finite).ok_or_else(|| wrong(name))
+}
+#[cold]
+fn wrong(name: &str) -> Error {
+    Error::FailedCast(format!("an account as JSON: `{name}` is missing or wrong"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::{AdaptiveLoss, Kind, Share};
+
+    fn exact(text: &str) -> Exact {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn an_account_that_was_read_continues_with_the_same_filters() {
+        let mut account = AdaptiveAccount::new(&exact("1"), &exact("1e-6"), None).unwrap();
+        let share = Share::Fraction(exact("1/10"));
+        let mu_squared = Some(account.room(&share, Kind::Gaussian).unwrap().mu_squared);
+        let gaussian = AdaptiveLoss { epsilon: exact("0.3"), delta: exact("1e-9"), mu_squared };
+        let mut admitted = 0;
+        // Each release is charged by a program that has just read the account.
+        while account.charge(&gaussian).is_ok() {
+            admitted += 1;
+            account = AdaptiveAccount::from_json(&account.to_json()).unwrap();
+        }
+        assert_eq!(admitted, 10);
+    }
+    #[test]
+    fn a_wrong_document_is_an_error_that_names_the_field() {
+        let account = AdaptiveAccount::new(&exact("1"), &exact("1e-6"), Some(1)).unwrap();
+        let good = account.to_json();
+        for (field, bad) in [
+            ("epsilon", json!("x")),
+            ("delta", json!("Infinity")),
+            ("began", json!(1)),
+            ("ways", json!([{"deltas": "0", "spent": "0", "filters": [{"simple": true}]}])),
+        ] {
+            let mut json = good.clone();
+            json[field] = bad;
+            let error = AdaptiveAccount::from_json(&json).unwrap_err();
+            assert_eq!(error.kind(), "FailedCast", "{field}");
+        }
+    }
+}
