@@ -1,4 +1,4 @@
-//! Scores of which the lowest is the best, in typed Rust.
+//! Selections of scores whose lowest is the best, in typed Rust.
 
 use opendp_rs::prelude::*;
 
