@@ -9,7 +9,8 @@ use crate::accounting::pot::Pot;
 use crate::accounting::way::Way;
 
 impl AdaptiveAccount {
-    /// Convert to JSON: the filters with their limits, and what is spent of each. Amounts are exact.
+    /// Convert to JSON: the filters with their limits, and what is spent of each. Amounts are
+    /// exact.
     ///
     /// Limits are computed once, when an account is opened. A program of another version that reads
     /// the JSON uses the same limits. Otherwise two sets of filters would admit releases, and each
