@@ -25,7 +25,7 @@ pub(super) fn call(builder: &mut Builder<'_>, node: &Map<String, Json>) -> Resul
         // Not kept, because the same text has another meaning on another space.
         let input = match builder.here() {
             Some(here) if !starts_from_text(name) => here,
-            _ => builder.space(&json!({"domain": domain, "metric": "symmetric_distance"}))?.into(),
+            _ => builder.space(&json!({"domain": domain, "metric": "symmetric_distance"}))?,
         };
         return builder.call(name, arguments, Some(input));
     }

@@ -53,6 +53,6 @@ fn a_space_keeps_its_note_when_its_types_are_erased_and_restored() {
     let typed: Scores = erased.output().typed().unwrap();
     assert!(typed.lowest_is_best());
     // The note is for the next step: it does not make another space.
-    let plain: Scores = Space::new(scores.domain().clone(), scores.metric().clone()).unwrap();
+    let plain: Scores = Space::new(scores.domain().clone(), *scores.metric()).unwrap();
     assert!(!plain.lowest_is_best() && plain == typed);
 }
