@@ -82,7 +82,7 @@ fn many_pure_losses_cost_less_than_their_sum() {
     let admitted =
         (0..1000).take_while(|number| spend(&ledger, &number.to_string(), &small).is_ok()).count();
     // Basic composition admits 50.
-    assert!(100 < admitted && admitted < 1000, "{admitted}");
+    assert!((80..100).contains(&admitted), "{admitted}");
 }
 #[test]
 fn programs_that_share_a_tight_budget_never_overspend_it() {
