@@ -85,6 +85,11 @@ impl Entry {
             _ => true,
         }
     }
+    /// Whether the constructor goes by its recommended name. Older ones are registered in modules
+    /// named `legacy`.
+    pub fn recommended(&self) -> bool {
+        !self.module.split("::").any(|part| part == "legacy")
+    }
     /// Whether the documentation has a section with this title.
     fn has(&self, title: &str) -> bool {
         self.documentation().lines().any(|line| line == title)
