@@ -2,8 +2,8 @@
 
 /// A change of a registered constructor.
 ///
-/// A document states the version that it was written for, and keeps its meaning: whoever reads it
-/// applies the changes that came later. [`migrate!`](crate::migrate) writes this constant below the
+/// A document states the version that it was written for, and keeps its meaning: its reader applies
+/// the changes that came later. [`migrate!`](crate::migrate) writes this constant below the
 /// constructor that changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Migration {

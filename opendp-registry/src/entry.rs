@@ -47,6 +47,11 @@ impl Entry {
     pub fn generics(&self) -> impl Iterator<Item = (&str, &TypeName)> {
         self.generics.iter().map(|generic| (generic.name, &generic.type_name))
     }
+    /// Return the type arguments that a request may leave out: names and types.
+    pub fn generic_defaults(&self) -> impl Iterator<Item = (&str, &TypeName)> {
+        let generics = self.generics.iter();
+        generics.filter_map(|generic| Some((generic.name, generic.default.as_ref()?)))
+    }
     /// Return the parameters, in order.
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters

@@ -364,7 +364,7 @@ mod tests {
             let name = format!("symmetric_distance{end}");
             assert!(registry.resolve(&name, &Args::new()).is_ok());
         }
-        assert!(0 < registry.memo.len());
+        assert!(!registry.memo.is_empty());
         assert!(registry.memo.len() <= MOST_REMEMBERED);
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use opendp_core::erased::AnyMeasure;
-use opendp_core::{Arg, Result};
+use opendp_core::{Arg, Distance, Error, Result};
 use serde_json::Value as Json;
 
 use self::steps::Search;
@@ -161,10 +161,13 @@ impl Registry {
     /// The errors of reading the space, the measure and the distances.
     pub fn suggest(&self, goal: &Goal<'_>) -> Result<Suggestions> {
         let measure = Document::measure(self, &goal.measure)?;
-        let at = |error: opendp_core::Error| error.at("d_out");
-        use opendp_core::Distance;
+        let at = |error: Error| error.at("d_out");
         measure.decode(&goal.d_out).and_then(|d_out| d_out.check()).map_err(at)?;
         let start = Document::space(self, &goal.space)?;
+        if let Arg::Pair(_, metric) = &start {
+            let d_in = metric.decode(&goal.d_in).and_then(|d_in| d_in.check());
+            d_in.map_err(|error| error.at("d_in"))?;
+        }
         let mut facts = goal.facts.clone();
         // The delta of a budget is the delta of a conversion.
         if let Some(delta) = goal.d_out.get(1) {

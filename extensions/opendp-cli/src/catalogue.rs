@@ -50,9 +50,16 @@ fn list_with(
     }
     Json::Array(all)
 }
-/// List constructors: the names, kind, origins and signatures of each.
+/// List constructors, each as [`describe`] does. It is all that bindings and pages need.
 pub(crate) fn list(registry: &Registry, selection: &Selection<'_>) -> Json {
-    list_with(registry, selection, all)
+    let mut list = list_with(registry, selection, |_| Json::Null);
+    for constructor in list.as_array_mut().into_iter().flatten() {
+        let described = constructor["name"].as_str().map(|name| describe(registry, name));
+        if let Some(Ok(described)) = described {
+            *constructor = described;
+        }
+    }
+    list
 }
 
 /// Describe one constructor, with its documentation split into sections.
@@ -150,8 +157,12 @@ fn all(signatures: &[std::sync::Arc<Entry>]) -> Json {
                     json!({"name": p.name, "type": p.type_name.to_string(), "default": default})
                 })
                 .collect();
+            let defaults: Map<String, Json> = entry
+                .generic_defaults()
+                .map(|(name, type_name)| (name.to_owned(), type_name.to_string().into()))
+                .collect();
             json!({
-                "signature": entry.to_string(), "types": types,
+                "signature": entry.to_string(), "types": types, "defaults": defaults,
                 "parameters": parameters, "output": entry.output().to_string(),
             })
         })

@@ -7,6 +7,8 @@ use serde_json::Value as Json;
 pub(crate) struct Family {
     /// The type parameters, and the types of each.
     pub(crate) types: Vec<(String, Vec<String>)>,
+    /// The types that may be left out.
+    defaults: Json,
     /// The parameters: name, type with type parameters, default.
     pub(crate) parameters: Vec<(String, String, Option<String>)>,
     /// What it makes.
@@ -60,6 +62,7 @@ impl Family {
         Family {
             types: types.iter().map(|(name, of)| ((*name).into(), vec![(*of).into()])).collect(),
             parameters: parameters(signature).map(parameter).collect(),
+            defaults: signature["defaults"].clone(),
             output: general(signature["output"].as_str().unwrap_or_default()),
             count: 1,
         }
@@ -97,7 +100,12 @@ impl Family {
     }
     /// Write what each type parameter stands for.
     pub(crate) fn lists(&self) -> Vec<String> {
-        let line = |(name, all): &(String, Vec<String>)| format!("{name}: {}", all.join(", "));
+        let line = |(name, all): &(String, Vec<String>)| match self.defaults[name].as_str() {
+            Some(default) if 1 < all.len() => {
+                format!("{name}: {}; if left out, {default}", all.join(", "))
+            }
+            _ => format!("{name}: {}", all.join(", ")),
+        };
         let mut lines: Vec<String> = self.types.iter().map(line).collect();
         let product: usize = self.types.iter().map(|(_, all)| all.len()).product();
         if self.count < product {

@@ -87,9 +87,9 @@ enum Command {
     },
     /// Suggest short pipelines from the data to a release within a budget
     ///
-    /// Every suggestion builds, and its noise is solved for the budget. Nothing is invented: without
-    /// bounds, a size or categories the answer names what is missing.
-    Suggest(suggest::Arguments),
+    /// Every suggestion builds, and its noise is solved for the budget. Nothing is invented:
+    /// without bounds, a size or categories the answer names what is missing.
+    Suggest(Box<suggest::Arguments>),
     /// Print a pipeline in the format of another library
     Convert {
         #[command(flatten)]

@@ -46,7 +46,7 @@ fn pages(registry: &Registry) -> Result<BTreeMap<String, String>> {
     Ok(pages)
 }
 const GENERATED: &str = "Generated from the registry by `opendp reference`; do not edit. \
-                         [All constructors](README.md).\n";
+                         [All constructors](README.md).";
 
 /// The topic of a constructor: its crate, and the module below it.
 fn topic(described: &Json) -> String {

@@ -185,7 +185,7 @@ fn text(found: &Suggestions, registry: &Registry) -> Result<String> {
         }
         if let [Some(error)] = one.accuracy[..] {
             let error = words::amount(&json!(error)).unwrap_or_default();
-            said.push(format!("within {error} of the statistic with probability 0.95"));
+            said.push(format!("accuracy within {error} with probability 0.95"));
         }
         lines.push(format!("   {}", said.join("; ")));
         lines.extend([document(one.document.json()), String::new()]);

@@ -3,20 +3,19 @@
 //! A link of a chain refers to the output domain of the link before it, and states its metric. So
 //! the text grows with the square of the number of links; OpenDP itself doubles it with each link.
 
+mod spell;
+
 use std::sync::Arc;
 
 use opendp_core::{Arg, Constructed, Domain, Error, Measure, Metric, Result, TypeName};
 use serde_json::{Map, Value as Json, json};
 
+use self::spell::{described, function, known, lacks, plain};
 use super::Document;
 use super::build::{Builder, Here};
 use super::node::{join, object_or_empty, repeated, same, text};
 use crate::{Entry, Registry};
 
-/// The functions of OpenDP 0.16: module, name, and the names of the parameters.
-const FUNCTIONS: &str = include_str!("opendp_0_16.txt");
-/// The version that is written.
-const VERSION: &str = "0.16.0";
 /// The most members of a list, with repeated ones counted each time.
 const MOST_MEMBERS: usize = 4096;
 
@@ -167,23 +166,41 @@ impl Writer<'_> {
         let entry = self.builder.called.clone();
         let entry = entry.ok_or_else(|| Error::argument(name, "expected a constructor"))?;
         let given = self.builder.current(&entry, given)?;
-        let Some((module, function_name, parameters)) = entry.names().find_map(known) else {
+        let stated =
+            match (given.get("input_domain"), given.get("input_metric"), given.get("input")) {
+                (Some(domain), Some(metric), _) => {
+                    Some(self.start(&json!({"domain": domain, "metric": metric}))?)
+                }
+                (.., Some(input)) => Some(self.start(input)?),
+                _ => None,
+            };
+        let start = stated.as_ref().or(start);
+        let Some(known) = entry.names().find_map(known) else {
             return Err(lacks(name, &format!("constructor `{}`", entry.name())));
         };
-        let unknown = given.iter().find(|(key, value)| {
-            let listed = parameters.clone().any(|parameter| parameter == key.as_str());
-            !listed && !implied(&entry, key, value)
-        });
+        let listed = |key: &str| known.parameters.contains(&key);
+        let unknown = given.iter().find(|(key, it)| !listed(key) && !implied(&entry, key, it));
         if let Some((key, _)) = unknown {
-            return Err(lacks(name, &format!("argument `{key}` of `{function_name}`")));
+            return Err(lacks(name, &format!("argument `{key}` of `{}`", known.name)));
+        }
+        match &made {
+            Constructed::Transformation(made) => {
+                known.check(name, &made.input().metric().inner_type())?;
+            }
+            // The limit of a quantile is on its metric, and that of noise on its measure.
+            Constructed::Measurement(made) if listed("output_measure") => {
+                known.check(name, &made.input().metric().inner_type())?;
+            }
+            Constructed::Measurement(made) => known.check(name, &made.measure().inner_type())?,
+            _ => {}
         }
         let mut arguments = Map::new();
-        for parameter in parameters {
+        for parameter in &known.parameters {
             if let Some(value) = self.argument(&entry, parameter, &given, start, &made)? {
-                arguments.insert(parameter.to_owned(), value);
+                arguments.insert((*parameter).to_owned(), value);
             }
         }
-        Ok((function(module, function_name, Json::Object(arguments)), made))
+        Ok((function(known.module, known.name, Json::Object(arguments)), made))
     }
     /// Write the value of one parameter of OpenDP's function, or nothing if it is not determined.
     fn argument(
@@ -222,7 +239,7 @@ impl Writer<'_> {
     /// Write a value of a type: a description, a pipeline, or plain JSON.
     fn value(&mut self, value: &Json, type_name: &TypeName, start: Option<&Start>) -> Result<Json> {
         if let Json::Array(items) = value
-            && items.iter().any(|item| is_node(item))
+            && items.iter().any(is_node)
         {
             let mut written = Vec::new();
             for item in items {
@@ -265,24 +282,6 @@ fn name_of(link: &Json) -> &str {
     let name = link.as_str().or_else(|| link.get("constructor")?.as_str());
     name.or_else(|| Some(link.as_object()?.keys().next()?.as_str())).unwrap_or("?")
 }
-/// Find a function of OpenDP 0.16: its module, name and parameters.
-fn known(name: &str) -> Option<(&'static str, &'static str, std::str::SplitWhitespace<'static>)> {
-    FUNCTIONS.lines().find_map(|line| {
-        let mut words = line.split_whitespace();
-        let (module, function) = (words.next()?, words.next()?);
-        (function == name).then_some((module, function, words))
-    })
-}
-#[cold]
-fn lacks(name: &str, what: &str) -> Error {
-    Error::NotImplemented(format!("{name}: OpenDP 0.16 has no {what}, so this cannot be written"))
-}
-/// Write a call.
-fn function(module: &str, name: &str, arguments: Json) -> Json {
-    json!({
-        "__function__": name, "__module__": module, "__kwargs__": arguments, "__version__": VERSION,
-    })
-}
 /// Write two parts of a chain as one.
 fn chained(before: Json, first: &Constructed, next: Json, last: &Constructed) -> Json {
     let (name, arguments) = match (first, last) {
@@ -295,89 +294,4 @@ fn chained(before: Json, first: &Constructed, next: Json, last: &Constructed) ->
         _ => ("make_chain_pm", json!({"postprocess1": next, "measurement0": before})),
     };
     function("combinators", name, arguments)
-}
-/// Write a domain, a metric or a measure from its description.
-fn described(json: &Json) -> Result<Json> {
-    let none = Map::new();
-    let (name, given) = match json {
-        Json::String(name) => (name.as_str(), &none),
-        Json::Object(object) => match object.iter().next() {
-            Some((name, Json::Object(given))) if object.len() == 1 => (name.as_str(), given),
-            _ => return Err(Error::argument("space", "expected a description")),
-        },
-        _ => return Err(Error::argument("space", "expected a description")),
-    };
-    let Some((module, name, parameters)) = known(name) else {
-        return Err(lacks("the space or the measure", &format!("`{name}`")));
-    };
-    let atom = given.get("T").and_then(Json::as_str).unwrap_or_default();
-    let mut arguments = Map::new();
-    let open = parameters.clone().find(|parameter| !given.contains_key(*parameter));
-    for (key, value) in given {
-        let listed = parameters.clone().any(|parameter| parameter == key.as_str());
-        let inner = json!({ key.as_str(): value });
-        let (parameter, value) = match (known(key).is_some(), listed, value, open) {
-            (true, true, ..) => (key.as_str(), described(&inner)?),
-            (true, false, _, Some(open)) => (open, described(&inner)?),
-            (false, true, Json::Array(_) | Json::Number(_), _) => {
-                let head = if key == "bounds" { "Bounds" } else { "Vec" };
-                let bounds =
-                    TypeName::generic(head, [atom.parse().unwrap_or(TypeName::plain("_"))]);
-                (key.as_str(), plain(value, &bounds)?)
-            }
-            (false, true, Json::Object(_), _) => (key.as_str(), described(value)?),
-            (false, true, Json::String(name), _) if known(name).is_some() => {
-                (key.as_str(), described(value)?)
-            }
-            (false, true, ..) => (key.as_str(), value.clone()),
-            _ => return Err(lacks(name, &format!("argument `{key}`"))),
-        };
-        arguments.insert(parameter.to_owned(), value);
-    }
-    Ok(function(module, name, Json::Object(arguments)))
-}
-/// Write JSON with the types that Python tells apart: floats from integers, tuples from lists.
-fn plain(value: &Json, type_name: &TypeName) -> Result<Json> {
-    let text = type_name.to_string();
-    let float = text.contains("f64") || text.contains("f32") || FLOATS.contains(&type_name.head());
-    let tuple = ["Bounds", "Option<Bounds"].iter().any(|head| text.starts_with(head));
-    Ok(match value {
-        Json::Number(_) => number(value, float)?,
-        Json::Array(items) => {
-            let items = items.iter().map(|item| plain(item, inner(type_name)));
-            let items: Json = items.collect::<Result<Vec<_>>>()?.into();
-            if tuple { json!({ "__tuple__": items }) } else { items }
-        }
-        Json::String(name) if float => match name.as_str() {
-            "NaN" | "Infinity" | "-Infinity" => {
-                return Err(Error::NotImplemented(format!("{name} cannot be written")));
-            }
-            _ => value.clone(),
-        },
-        other => other.clone(),
-    })
-}
-/// Types of parameters that are written as floats.
-const FLOATS: [&str; 2] = ["Scale", "Alpha"];
-/// The type of the items.
-fn inner(type_name: &TypeName) -> &TypeName {
-    match (type_name.head(), type_name.args()) {
-        ("Option", [of]) => inner(of),
-        ("Vec" | "Bounds", [of]) => of,
-        _ => type_name,
-    }
-}
-fn number(value: &Json, float: bool) -> Result<Json> {
-    let text = value.to_string();
-    let written = match (float, value.as_f64()) {
-        (true, Some(number)) if number.is_finite() => Some(json!(number)),
-        (true, _) => None,
-        (false, _) if !text.contains(['.', 'e', 'E']) => Some(value.clone()),
-        // A whole number that is written like a float.
-        (false, Some(number)) if number.fract() == 0.0 && number.abs() < 9e15 => {
-            serde_json::from_str(&format!("{number:.0}")).ok()
-        }
-        (false, _) => Some(value.clone()),
-    };
-    written.ok_or_else(|| Error::NotImplemented(format!("{text} is no number of OpenDP")))
 }

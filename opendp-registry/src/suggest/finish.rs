@@ -49,17 +49,20 @@ impl Search<'_> {
             let by_error = error(a).total_cmp(&error(b));
             known(b).cmp(&known(a)).then(by_error).then(a.names.len().cmp(&b.names.len()))
         });
-        let mut alike: BTreeMap<Vec<String>, usize> = BTreeMap::new();
-        found.retain(|(statistic, _)| {
-            let count = alike.entry(statistic.clone()).or_default();
-            *count += 1;
-            *count <= ALIKE
+        let mut alike: BTreeMap<Vec<String>, Vec<(String, Vec<Option<f64>>)>> = BTreeMap::new();
+        found.retain(|(statistic, one)| {
+            let alike = alike.entry(statistic.clone()).or_default();
+            // The same noise under another name is no other suggestion.
+            let noise = (one.loss.to_string(), one.accuracy.clone());
+            let same = noise.1.iter().any(Option::is_some) && alike.contains(&noise);
+            alike.push(noise);
+            !same && alike.len() <= ALIKE
         });
         // The order of statistics is that of their length; that of their noise, its error.
         found.sort_by_key(|(_, suggestion)| suggestion.names.len());
         let mut found: Vec<Suggestion> = found.into_iter().map(|(_, one)| one).collect();
         found.truncate(limits.results);
-        let obstacles = self.kept();
+        let obstacles = self.kept(found.is_empty());
         Ok(Suggestions { found, obstacles, calls: self.calls, whole: self.whole })
     }
 

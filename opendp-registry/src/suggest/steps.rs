@@ -44,6 +44,13 @@ pub(super) struct Family {
     pub(super) entries: Vec<Arc<Entry>>,
     about: bool,
 }
+/// What the goal is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum About {
+    Neither,
+    Chain,
+    Constructor,
+}
 /// One way to call a constructor.
 struct Way {
     args: Args,
@@ -55,7 +62,8 @@ pub(super) struct Search<'a> {
     pub(super) aim: &'a Aim<'a>,
     pub(super) families: Vec<Family>,
     pub(super) releases: Vec<Release>,
-    obstacles: BTreeMap<String, Obstacle>,
+    /// What is in the way, and whether the goal is about the constructor or about the chain.
+    obstacles: BTreeMap<String, (About, Obstacle)>,
     done: BTreeSet<String>,
     /// The spaces and statistics that chains have reached.
     seen: BTreeSet<String>,
@@ -176,7 +184,15 @@ impl<'a> Search<'a> {
                 let joined = before.map_or(Ok(made.clone()), |before| before.then(|_| Ok(made)));
                 let Ok(made) = joined else { return };
                 self.done.insert(name.to_owned());
-                let Chain { links, names, statistic, .. } = grown;
+                let Chain { links, names, mut statistic, .. } = grown;
+                if statistic.is_empty() {
+                    statistic.push(name.to_owned());
+                }
+                let shorter =
+                    |it: &Release| it.statistic == statistic && it.names.len() < names.len();
+                if self.releases.iter().any(shorter) {
+                    return;
+                }
                 self.releases.push(Release { links, names, made, statistic });
             }
             _ => {}
@@ -228,8 +244,15 @@ impl<'a> Search<'a> {
                 (false, None) if types.len() <= 2 => types.into_iter().collect(),
                 _ => USUAL.map(str::to_owned).into_iter().filter(|t| types.contains(t)).collect(),
             };
+            // What a type parameter means anyway is not written, unless the measure is an argument.
+            let default = generic.default.as_ref().map(ToString::to_string);
+            let plain = default.filter(|_| first.measure_parameter().is_none());
             let choose = |way: &Map<String, Json>| -> Vec<Map<String, Json>> {
-                chosen.iter().map(|name| with(way, generic.name, name.as_str().into())).collect()
+                let write = |name: &String| match plain.as_ref() == Some(name) {
+                    true => way.clone(),
+                    false => with(way, generic.name, name.as_str().into()),
+                };
+                chosen.iter().map(write).collect()
             };
             ways = ways.iter().flat_map(choose).take(CHOICES).collect();
         }
@@ -264,7 +287,10 @@ impl<'a> Search<'a> {
         }
     }
     fn refused(&mut self, name: &str, about: bool, chain: &Chain, error: &Error) {
-        self.obstacle(name, about, chain, Vec::new(), Some(error.to_string()));
+        // Without a goal of its own, only what refuses the data matters.
+        if about && (self.aim.goal.about.is_some() || chain.links.is_empty()) {
+            self.obstacle(name, about, chain, Vec::new(), Some(error.to_string()));
+        }
     }
     fn obstacle(
         &mut self,
@@ -274,35 +300,35 @@ impl<'a> Search<'a> {
         missing: Vec<String>,
         reason: Option<String>,
     ) {
-        let named = self.aim.goal.about.is_some();
-        // Facts that are missing are kept for advice; a refusal counts if it is about the goal.
-        if reason.is_some() && !(about && (named || chain.links.is_empty())) {
-            return;
-        }
+        let about = match (about, chain.about && self.aim.goal.about.is_some()) {
+            (true, _) => About::Constructor,
+            (false, true) => About::Chain,
+            (false, false) => About::Neither,
+        };
         let obstacle = Obstacle { name: name.to_owned(), missing, reason };
-        self.obstacles.entry(name.to_owned()).or_insert(obstacle);
+        let known = self.obstacles.entry(name.to_owned()).or_insert_with(|| (about, obstacle));
+        known.0 = known.0.max(about);
     }
     /// Keep the obstacles that matter: those of constructors that the goal is about, and those that
-    /// their refusals name.
-    pub(super) fn kept(&self) -> Vec<Obstacle> {
-        let about = |name: &str| self.families.iter().any(|it| it.name == name && it.about);
+    /// their refusals name. If nothing was found, what could end a chain matters too.
+    pub(super) fn kept(&self, nothing: bool) -> Vec<Obstacle> {
         let named = self.aim.goal.about.is_some();
-        let (mut kept, mut advised) = (Vec::new(), Vec::new());
-        for (name, obstacle) in &self.obstacles {
-            if self.done.contains(name) || !about(name) || (!named && obstacle.reason.is_none()) {
-                continue;
-            }
-            let reason = obstacle.reason.as_deref().unwrap_or_default();
-            let parts = reason.split('`');
-            advised.extend(parts.filter(|part| self.obstacles.contains_key(*part)));
-            kept.push(obstacle.clone());
-        }
-        advised.sort_unstable();
-        advised.dedup();
-        let known = |name: &&str| !kept.iter().any(|it: &Obstacle| it.name == **name);
-        let advised: Vec<&str> = advised.into_iter().filter(known).collect();
-        kept.extend(advised.iter().filter_map(|name| self.obstacles.get(*name)).cloned());
-        kept
+        let matters = |(name, (about, obstacle)): &(&String, &(About, Obstacle))| {
+            let about = match about {
+                About::Constructor => named || obstacle.reason.is_some(),
+                About::Chain => nothing,
+                About::Neither => false,
+            };
+            about && !self.done.contains(*name)
+        };
+        let kept: Vec<&Obstacle> =
+            self.obstacles.iter().filter(matters).map(|it| &it.1.1).collect();
+        let reasons = kept.iter().filter_map(|obstacle| obstacle.reason.as_deref());
+        let advised: BTreeSet<&str> = reasons.flat_map(|reason| reason.split('`')).collect();
+        let advised = advised.into_iter().filter_map(|name| self.obstacles.get(name));
+        let advised = advised.map(|(_, obstacle)| obstacle);
+        let new = advised.filter(|advised| !kept.contains(advised));
+        kept.iter().copied().chain(new).cloned().collect()
     }
 }
 impl Entry {

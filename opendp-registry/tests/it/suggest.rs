@@ -34,6 +34,7 @@ fn suggest(
     for (name, value) in facts {
         goal = goal.fact(*name, value.clone());
     }
+    let goal = goal.limits(Limits { results: 2, ..Limits::default() });
     let goal = if word.is_empty() { goal } else { goal.about(&about) };
     let found = Registry::global().suggest(&goal).unwrap();
     assert!(found.whole, "{} calls", found.calls);
@@ -154,6 +155,11 @@ fn a_budget_that_is_no_loss_is_an_error() {
     ] {
         let goal = Goal::new(space.clone(), measure.clone(), json!(1), d_out.clone());
         assert!(Registry::global().suggest(&goal).is_err(), "{measure} {d_out}");
+    }
+    for d_in in [json!(-1), json!("x"), json!(null), json!("NaN")] {
+        let goal = Goal::new(space.clone(), json!(PURE), d_in.clone(), json!(1));
+        let error = Registry::global().suggest(&goal).unwrap_err().to_string();
+        assert!(error.contains("d_in"), "{d_in}: {error}");
     }
     let goal = Goal::new(json!({"domain": 7}), json!(PURE), json!(1), json!(1));
     assert!(Registry::global().suggest(&goal).is_err());
