@@ -69,6 +69,7 @@ mod measurement;
 mod measures;
 mod metric;
 mod metrics;
+mod migration;
 mod neighbours;
 pub mod random;
 mod registration;
@@ -110,6 +111,7 @@ pub use metrics::{
     L02InfDistance, LInfDistance, LpDistance, NumberMetric, OfAnyNumber, RangeDistance,
     SymmetricDistance, UserDistance,
 };
+pub use migration::{Change, Migration};
 pub use registration::{ArgumentType, Family, Generic, Origin, Parameter, Registration, Signature};
 pub use space::Space;
 pub use transformation::{After, Transformation};

@@ -68,6 +68,9 @@ macro_rules! register_at {
         }
     )+};
 }
+opendp_core::migrate! {
+    make_report_noisy_max_gumbel in 1: Deprecated { advice: "use `make_noisy_max`" };
+}
 register_at!(i8 i16 i32 i64 i128 u8 u16 u32 u64 usize f32 f64);
 
 #[cfg(test)]

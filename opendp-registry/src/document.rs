@@ -3,15 +3,19 @@
 mod build;
 mod describe;
 mod foreign;
+mod migrate;
 mod node;
 mod weight;
+mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use opendp_core::{Constructed, Error, Result};
+use opendp_core::erased::AnyMeasure;
+use opendp_core::{Arg, Constructed, Error, Result};
 use serde_json::Value as Json;
 
 use self::build::Builder;
+use self::migrate::Versions;
 use crate::{Registry, json};
 
 /// The newest version of the document format that is read.
@@ -26,6 +30,12 @@ const VERSION: u64 = 1;
 /// `"repeat": N` beside, for N of them), and `{"param": "NAME"}` for a number that is given or
 /// solved for later. A document may also be a serialization of OpenDP 0.16
 /// (`{"__function__": ...}`).
+///
+/// A document keeps its meaning. `version` is the version of the format and of the constructors of
+/// this workspace; `"packages": {"acme-dp": 2}` states those of other packages. What is not stated
+/// is 1. When a constructor changes its arguments, its author [states](opendp_core::migrate) the
+/// change, and documents of earlier versions are read with it.
+/// [`take_notes`](Registry::take_notes) tells what to rewrite.
 ///
 /// ```
 /// use opendp_registry::{Document, Registry};
@@ -47,6 +57,7 @@ const VERSION: u64 = 1;
 #[derive(Clone, Debug)]
 pub struct Document {
     json: Json,
+    versions: Versions,
 }
 
 impl Document {
@@ -54,24 +65,26 @@ impl Document {
     ///
     /// # Errors
     /// `Argument` when the text is not JSON, or is nested too deeply, or has a key twice in one
-    /// object, or has a newer version.
+    /// object, or has a newer version of the format.
     pub fn parse(text: &str) -> Result<Self> {
         Document::new(json::parse_request(text)?)
     }
     /// Take a document that is already JSON.
     ///
     /// # Errors
-    /// `Argument` when the document has a newer version.
+    /// `Argument` when the document has a newer version of the format.
     pub fn new(json: Json) -> Result<Self> {
-        match json.get("version").map(|version| (version.as_u64(), version)) {
-            None => {}
-            Some((Some(1..=VERSION), _)) => {}
-            Some((_, version)) => {
-                let reason = format!("expected a number from 1 to {VERSION}, found {version}");
-                return Err(Error::argument("version", reason));
-            }
-        }
-        Ok(Document { json })
+        let versions = Versions::of(&json, VERSION)?;
+        Ok(Document { json, versions })
+    }
+    /// Read a space, as a document writes it. Its parts are not checked to fit.
+    pub(crate) fn space(registry: &Registry, json: &Json) -> Result<Arg> {
+        Builder::new(registry).space(json).map_err(|error| error.at("space"))
+    }
+    /// Read a measure, as a document writes it.
+    pub(crate) fn measure(registry: &Registry, json: &Json) -> Result<AnyMeasure> {
+        let made = Builder::new(registry).descriptor(json, None);
+        made.and_then(Constructed::measure).map_err(|error| error.at("measure"))
     }
     /// Return the document as JSON.
     pub fn json(&self) -> &Json {
@@ -108,7 +121,8 @@ impl Document {
                 "no value: state one, such as `--set NAME=1.5`, or find it by `solve`",
             ));
         }
-        Builder::new(registry).top(&filled.json)
+        self.versions.check(registry)?;
+        Builder::new(registry).written_for(self.versions.clone()).top(&filled.json)
     }
     /// Give some of the parameters their values. The others stay.
     ///
@@ -132,7 +146,7 @@ impl Document {
             };
             return Err(Error::argument(name, reason));
         }
-        Ok(Document { json: fill(&self.json, values) })
+        Ok(Document { json: fill(&self.json, values), versions: self.versions.clone() })
     }
 }
 

@@ -47,6 +47,11 @@ impl Entry {
     pub fn generics(&self) -> impl Iterator<Item = (&str, &TypeName)> {
         self.generics.iter().map(|generic| (generic.name, &generic.type_name))
     }
+    /// Return the type arguments that a request may leave out: names and types.
+    pub fn generic_defaults(&self) -> impl Iterator<Item = (&str, &TypeName)> {
+        let generics = self.generics.iter();
+        generics.filter_map(|generic| Some((generic.name, generic.default.as_ref()?)))
+    }
     /// Return the parameters, in order.
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
@@ -84,6 +89,11 @@ impl Entry {
             (_, Kind::Transformation | Kind::Measurement | Kind::Odometer) => self.has("# Proof"),
             _ => true,
         }
+    }
+    /// Whether the constructor goes by its recommended name. Older ones are registered in modules
+    /// named `legacy`.
+    pub fn recommended(&self) -> bool {
+        !self.module.split("::").any(|part| part == "legacy")
     }
     /// Whether the documentation has a section with this title.
     fn has(&self, title: &str) -> bool {

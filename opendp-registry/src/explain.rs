@@ -5,7 +5,8 @@ use std::{collections::BTreeSet, sync::Arc};
 use opendp_core::{Args, Error, TypeName};
 
 use crate::advice;
-use crate::registry::{Family, Refusal};
+use crate::refusal::Refusal;
+use crate::registry::Family;
 use crate::{Entry, Request};
 
 /// The largest number of types that an error lists.

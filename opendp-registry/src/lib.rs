@@ -22,17 +22,22 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
 
 mod advice;
+mod catalogues;
 mod document;
 mod entry;
 mod explain;
+mod introspect;
 pub mod json;
 mod memo;
+mod refusal;
 mod registry;
 mod request;
 mod solve;
+mod suggest;
 mod types;
 
 pub use document::Document;
 pub use entry::{Addition, Entry};
 pub use registry::Registry;
 pub use request::Request;
+pub use suggest::{Goal, Limits, Obstacle, Suggestion, Suggestions};

@@ -6,14 +6,15 @@ use std::{
     hash::{BuildHasher, RandomState},
     sync::{
         Arc, LazyLock,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
 
 use dashmap::DashMap;
-use opendp_core::{Arg, Args, Constructed, Error, Kind, Registration, Result, TypeName};
+use opendp_core::{Arg, Args, Constructed, Error, Kind, Migration, Registration, Result, TypeName};
 use serde_json::Value as Json;
 
+use crate::catalogues::unlinked;
 use crate::explain::{ambiguous, no_candidate, no_name, two_functions};
 use crate::memo::{Key, Memo};
 use crate::types::{has_float, telling};
@@ -28,10 +29,21 @@ pub struct Registry {
     memo: DashMap<u64, Vec<Memo>>,
     /// The objects made from the name of a type alone.
     pub(crate) plain: DashMap<TypeName, Constructed>,
+    /// The constructor of each type of a domain, a metric or a measure, the first by name.
+    described: DashMap<TypeName, Arc<Entry>>,
+    /// The changes of each constructor.
+    pub(crate) migrations: DashMap<String, Arc<[Migration]>>,
+    /// Notes about older documents, and whether they were taken.
+    pub(crate) notes: DashMap<String, bool>,
     hasher: RandomState,
-    /// Counts additions. A result remembered before the last addition may be outdated.
+    /// Counts additions that may change what a request means. A result remembered before the last
+    /// one may be outdated.
     epoch: AtomicU64,
+    /// The number of results remembered since the memory was emptied.
+    remembered: AtomicUsize,
 }
+/// The most results that are remembered. Requests may come from anyone, and each may be another.
+const MOST_REMEMBERED: usize = 1 << 16;
 /// All signatures under one name, sorted by their texts.
 #[derive(Clone, Default)]
 pub(crate) struct Family {
@@ -65,13 +77,37 @@ impl Registry {
         for family in families.values_mut() {
             family.entries.sort_by_cached_key(|entry| entry.to_string());
         }
-        Registry {
-            families: families.into_iter().map(|(name, f)| (name, Arc::new(f))).collect(),
+        let registry = Registry {
+            families: DashMap::new(),
             memo: DashMap::new(),
             plain: DashMap::new(),
+            described: DashMap::new(),
+            migrations: DashMap::new(),
+            notes: DashMap::new(),
             hasher: RandomState::new(),
             epoch: AtomicU64::new(0),
+            remembered: AtomicUsize::new(0),
+        };
+        for (name, family) in families {
+            family.entries.iter().for_each(|entry| registry.describe(entry));
+            registry.families.insert(name, Arc::new(family));
         }
+        Migration::all().copied().for_each(|migration| registry.migrate(migration));
+        registry
+    }
+    /// Remember which constructor makes a domain, a metric or a measure of a type.
+    fn describe(&self, entry: &Arc<Entry>) {
+        if matches!(entry.kind, Kind::Domain | Kind::Metric | Kind::Measure) {
+            let mut slot =
+                self.described.entry(entry.output.clone()).or_insert_with(|| entry.clone());
+            if entry.name() < slot.name() {
+                *slot = entry.clone();
+            }
+        }
+    }
+    /// The constructor of domains, metrics or measures of a type.
+    pub(crate) fn describing(&self, name: &TypeName) -> Option<Arc<Entry>> {
+        self.described.get(name).map(|entry| entry.value().clone())
     }
     /// Check that constructors are registered. Call this at program start: a crate that is linked
     /// but never named in code registers nothing.
@@ -83,6 +119,9 @@ impl Registry {
             names.iter().copied().filter(|name| !self.families.contains_key(*name)).collect();
         if missing.is_empty() {
             return Ok(self);
+        }
+        if let Some(error) = missing.iter().find_map(|name| unlinked(name)) {
+            return Err(error);
         }
         Err(Error::NotFound(format!(
             "no constructor named `{}` is linked; name the crate that registers it once in code, \
@@ -96,17 +135,28 @@ impl Registry {
     /// `Ambiguous` when its name stands for another function.
     pub fn add(&self, addition: Addition) -> Result<()> {
         let entry = Arc::new(addition.into_entry());
-        let mut slot = self.families.entry(entry.name().to_owned()).or_default();
-        if let Some(other) = slot.entries.first()
-            && (other.identity != entry.identity || other.to_string() == entry.to_string())
+        // Without this name, a request for it meant the longer name, if there is one.
+        let mut shadows = self.families.contains_key(&full_name(entry.name()));
         {
-            return Err(two_functions(entry.name(), [other, &entry]));
+            let mut slot = self.families.entry(entry.name().to_owned()).or_default();
+            if let Some(other) = slot.entries.first() {
+                if other.identity != entry.identity || other.to_string() == entry.to_string() {
+                    return Err(two_functions(entry.name(), [other, &entry]));
+                }
+                shadows = true;
+            }
+            let mut family = Family::clone(&slot);
+            family.entries.push(entry.clone());
+            if 1 < family.entries.len() {
+                family.entries.sort_by_cached_key(|entry| entry.to_string());
+            }
+            *slot = Arc::new(family);
         }
-        let mut family = Family::clone(&slot);
-        family.entries.push(entry);
-        family.entries.sort_by_cached_key(|entry| entry.to_string());
-        *slot = Arc::new(family);
-        self.epoch.fetch_add(1, Ordering::SeqCst);
+        self.describe(&entry);
+        // A name that no request could mean before leaves everything as it was remembered.
+        if shadows {
+            self.epoch.fetch_add(1, Ordering::SeqCst);
+        }
         Ok(())
     }
 
@@ -148,18 +198,24 @@ impl Registry {
     pub fn resolve(&self, request: &str, args: &Args) -> Result<Arc<Entry>> {
         let epoch = self.epoch.load(Ordering::SeqCst);
         let hash = self.hash(request, args);
-        if let Some(hash) = hash
-            && let Some(found) = self.memo.get(&hash)
-            && let Some(memo) = found.iter().find(|memo| memo.is(epoch, request, args))
-        {
-            self.check_type_arguments(&memo.entry, args)?;
-            return Ok(memo.entry.clone());
+        // The lock ends here: to check arguments may call constructors, which are code of users.
+        let known = hash.and_then(|hash| {
+            let found = self.memo.get(&hash)?;
+            found.iter().find(|memo| memo.is(epoch, request, args)).map(|memo| memo.entry.clone())
+        });
+        if let Some(entry) = known {
+            self.check_type_arguments(&entry, args)?;
+            return Ok(entry);
         }
         let (entry, decided_by_kind) = self.find(&request.parse()?, args)?;
         self.check_type_arguments(&entry, args)?;
         if let (Some(hash), true) = (hash, decided_by_kind)
             && let Some(memo) = Memo::new(epoch, request, args, &entry)
         {
+            if MOST_REMEMBERED <= self.remembered.fetch_add(1, Ordering::Relaxed) {
+                self.memo.clear();
+                self.remembered.store(0, Ordering::Relaxed);
+            }
             let mut slot = self.memo.entry(hash).or_default();
             slot.retain(|memo| memo.epoch == epoch);
             slot.push(memo);
@@ -178,9 +234,10 @@ impl Registry {
     /// Find a family by any of its names.
     pub(crate) fn family(&self, name: &str) -> Result<Arc<Family>> {
         let get = |name: &str| self.families.get(name).map(|family| family.value().clone());
-        let family = get(name)
-            .or_else(|| get(&full_name(name)))
-            .ok_or_else(|| no_name(name, self.families.iter().map(|f| f.key().clone())))?;
+        let family = get(name).or_else(|| get(&full_name(name))).ok_or_else(|| {
+            let known = || self.families.iter().map(|family| family.key().clone());
+            unlinked(name).unwrap_or_else(|| no_name(name, known()))
+        })?;
         match family.conflict() {
             Some(pair) => Err(two_functions(name, pair)),
             None => Ok(family),
@@ -276,7 +333,7 @@ fn narrow(left: &mut Vec<&Arc<Entry>>, keep: impl Fn(&Entry) -> bool) {
     }
 }
 /// `clamp` and `then_clamp` mean `make_clamp`; `acme::count` means `acme::make_count`.
-fn full_name(name: &str) -> String {
+pub(crate) fn full_name(name: &str) -> String {
     let (path, last) = match name.rsplit_once("::") {
         Some((path, last)) => (format!("{path}::"), last),
         None => (String::new(), name),
@@ -293,82 +350,21 @@ impl Family {
     }
 }
 
-impl Entry {
-    /// Return the reason why a request does not mean this signature, or `None` if it may.
-    pub(crate) fn refuses(&self, request: &Request, args: &Args) -> Option<Refusal> {
-        for (i, (name, wanted)) in request.types.iter().enumerate() {
-            let found = match name {
-                Some(name) => self.generics.iter().find(|generic| generic.name == name),
-                None => self.generics.get(i),
-            };
-            let label = name.clone().unwrap_or_else(|| format!("type argument {}", i + 1));
-            match found {
-                None => return Some(Refusal::NoGeneric(label)),
-                Some(found) if found.type_name != *wanted => {
-                    return Some(Refusal::Type(label, found.type_name.clone()));
-                }
-                Some(_) => {}
-            }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_that_all_differ_are_forgotten_again() {
+        let registry = Registry::new();
+        // Core alone is linked. White space after a name makes another text of the same request.
+        let white = |bit: u32, number: usize| if number >> bit & 1 == 0 { ' ' } else { '\t' };
+        for number in 0..MOST_REMEMBERED + 1_000 {
+            let end: String = (0..20).map(|bit| white(bit, number)).collect();
+            let name = format!("symmetric_distance{end}");
+            assert!(registry.resolve(&name, &Args::new()).is_ok());
         }
-        for (name, arg) in args.iter() {
-            if let Some(parameter) = self.parameters.iter().find(|p| p.name == name) {
-                if !parameter.accepts(arg) {
-                    return Some(Refusal::Argument(name.to_owned(), parameter.type_name.clone()));
-                }
-                continue;
-            }
-            let Some(generic) = self.generics.iter().find(|generic| generic.name == name) else {
-                return Some(Refusal::NoParameter(name.to_owned()));
-            };
-            if !generic.means(arg) {
-                return Some(Refusal::Type(name.to_owned(), generic.type_name.clone()));
-            }
-        }
-        None
-    }
-    fn decodes(&self, args: &Args) -> bool {
-        self.parameters.iter().all(|parameter| {
-            args.get(&parameter.name).is_none_or(|arg| parameter.decodes(arg).is_ok())
-        })
-    }
-    fn names_type(&self, name: &str) -> bool {
-        self.generics.iter().any(|generic| generic.type_name.to_string() == name)
-    }
-}
-impl crate::entry::Generic {
-    /// Whether an argument names this type: by its name, or as a domain, a metric or a measure.
-    fn means(&self, arg: &Arg) -> bool {
-        match arg {
-            Arg::Json(Json::Null) => self.default.is_some(),
-            Arg::Json(Json::String(text)) => {
-                text.parse::<TypeName>().is_ok_and(|name| name == self.type_name)
-            }
-            Arg::Made(Constructed::Domain(domain)) => domain.inner_type() == self.type_name,
-            Arg::Made(Constructed::Metric(metric)) => metric.inner_type() == self.type_name,
-            Arg::Made(Constructed::Measure(measure)) => measure.inner_type() == self.type_name,
-            _ => false,
-        }
-    }
-}
-/// The reason why a signature is excluded.
-pub(crate) enum Refusal {
-    /// It has no such type parameter.
-    NoGeneric(String),
-    /// A type parameter has another type.
-    Type(String, TypeName),
-    /// It has no such parameter.
-    NoParameter(String),
-    /// The kind of an argument does not fit the parameter.
-    Argument(String, TypeName),
-}
-impl Refusal {
-    /// The type that was expected of an argument or of a type parameter.
-    pub(crate) fn at(&self, name: &str) -> Option<&TypeName> {
-        match self {
-            Refusal::Argument(at, expected) | Refusal::Type(at, expected) if at == name => {
-                Some(expected)
-            }
-            _ => None,
-        }
+        assert!(!registry.memo.is_empty());
+        assert!(registry.memo.len() <= MOST_REMEMBERED);
     }
 }

@@ -11,9 +11,8 @@ use crate::{Entry, Registry};
 impl Registry {
     /// Make a domain, a metric or a measure from the name of its type alone.
     pub(crate) fn of_type(&self, name: &TypeName) -> Result<Constructed> {
-        let kinds = [Kind::Domain, Kind::Metric, Kind::Measure];
-        let fits = kinds.iter().flat_map(|kind| self.of_kind(*kind));
-        let Some(entry) = fits.into_iter().find(|entry| entry.output() == name) else {
+        let Some(entry) = self.describing(name) else {
+            let kinds = [Kind::Domain, Kind::Metric, Kind::Measure];
             let known = kinds.iter().flat_map(|kind| self.of_kind(*kind));
             let names: BTreeSet<String> = known
                 .flat_map(|entry| entry.names().map(str::to_owned).collect::<Vec<_>>())

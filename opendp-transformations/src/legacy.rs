@@ -25,3 +25,23 @@ pub use sums::{
     make_sized_bounded_int_monotonic_sum, make_sized_bounded_int_ordered_sum,
     make_sized_bounded_int_split_sum,
 };
+
+opendp_core::migrate! {
+    make_bounded_sum in 1: Deprecated { advice: "use `make_sum`" };
+    make_sized_bounded_sum in 1: Deprecated { advice: "use `make_sum`" };
+    make_sized_bounded_mean in 1: Deprecated { advice: "use `make_mean`" };
+    make_sized_bounded_variance in 1: Deprecated { advice: "use `make_variance`" };
+    make_sized_bounded_covariance in 1: Deprecated { advice: "use `make_covariance`" };
+    make_sized_quantile_score_candidates in 1: Deprecated { advice: "use `make_quantile_score_candidates`" };
+    make_bounded_float_checked_sum in 1: Deprecated { advice: "use `make_sum`" };
+    make_bounded_float_ordered_sum in 1: Deprecated { advice: "use `make_sum`" };
+    make_bounded_int_monotonic_sum in 1: Deprecated { advice: "use `make_sum`" };
+    make_bounded_int_ordered_sum in 1: Deprecated { advice: "use `make_sum`" };
+    make_bounded_int_split_sum in 1: Deprecated { advice: "use `make_sum`" };
+    make_sized_bounded_float_checked_sum in 1: Deprecated { advice: "use `make_sum`" };
+    make_sized_bounded_float_ordered_sum in 1: Deprecated { advice: "use `make_sum`" };
+    make_sized_bounded_int_checked_sum in 1: Deprecated { advice: "use `make_sum`" };
+    make_sized_bounded_int_monotonic_sum in 1: Deprecated { advice: "use `make_sum`" };
+    make_sized_bounded_int_ordered_sum in 1: Deprecated { advice: "use `make_sum`" };
+    make_sized_bounded_int_split_sum in 1: Deprecated { advice: "use `make_sum`" };
+}

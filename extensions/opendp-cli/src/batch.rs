@@ -206,7 +206,7 @@ impl Server<'_> {
                         Some(kind.map_err(|reason| Error::argument("kind", reason))?)
                     }
                 };
-                let selection = catalogue::Selection { kind, word: None };
+                let selection = catalogue::Selection { kind, word: None, among: None };
                 Ok(catalogue::list(self.registry, &selection))
             }
             "describe" => catalogue::describe(self.registry, text("name")?),

@@ -1,25 +1,29 @@
 //! Lists and describes the registered constructors, for people and for programs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use opendp_core::{Kind, Result};
 use opendp_registry::{Entry, Registry};
 use serde_json::{Map, Value as Json, json};
 
-use crate::search;
+use crate::{families, reference, search};
 
 /// The constructors to list.
 pub(crate) struct Selection<'a> {
     pub(crate) kind: Option<Kind>,
     /// A word that they are about.
     pub(crate) word: Option<&'a str>,
+    /// The only names to list.
+    pub(crate) among: Option<BTreeSet<String>>,
 }
 impl Selection<'_> {
     fn has(&self, entry: &Entry) -> bool {
         let about = |word: &str| {
             search::matches(word, entry.names(), &first_sentence(&entry.documentation()))
         };
-        self.kind.is_none_or(|kind| kind == entry.kind()) && self.word.is_none_or(about)
+        self.kind.is_none_or(|kind| kind == entry.kind())
+            && self.among.as_ref().is_none_or(|names| names.contains(entry.name()))
+            && self.word.is_none_or(about)
     }
 }
 
@@ -46,9 +50,16 @@ fn list_with(
     }
     Json::Array(all)
 }
-/// List constructors: the names, kind, origins and signatures of each.
+/// List constructors, each as [`describe`] does. It is all that bindings and pages need.
 pub(crate) fn list(registry: &Registry, selection: &Selection<'_>) -> Json {
-    list_with(registry, selection, all)
+    let mut list = list_with(registry, selection, |_| Json::Null);
+    for constructor in list.as_array_mut().into_iter().flatten() {
+        let described = constructor["name"].as_str().map(|name| describe(registry, name));
+        if let Some(Ok(described)) = described {
+            *constructor = described;
+        }
+    }
+    list
 }
 
 /// Describe one constructor, with its documentation split into sections.
@@ -65,6 +76,10 @@ pub(crate) fn describe(registry: &Registry, name: &str) -> Result<Json> {
         let part = |title: &str| sections.get(title).map_or(Json::Null, |t| t.as_str().into());
         object.insert("formula".into(), part("Map"));
         object.insert("errors".into(), part("Errors"));
+    }
+    let example = reference::example(&described).map_or(Json::Null, Json::from);
+    if let Some(object) = described.as_object_mut() {
+        object.insert("example".into(), example);
     }
     Ok(described)
 }
@@ -106,12 +121,6 @@ fn first_sentence(documentation: &str) -> String {
         None => paragraph,
     }
 }
-/// Whether a constructor goes by its recommended name. Older names are registered in modules of
-/// their own.
-fn recommended(entry: &Entry) -> bool {
-    let (_, _, module) = entry.origin();
-    !module.split("::").any(|part| part == "legacy")
-}
 fn summary(first: &Entry, signatures: &[std::sync::Arc<Entry>], shown: Json) -> Json {
     let proved = proved(first, signatures);
     let mut origins: BTreeMap<String, Json> = BTreeMap::new();
@@ -125,7 +134,7 @@ fn summary(first: &Entry, signatures: &[std::sync::Arc<Entry>], shown: Json) -> 
         "names": first.names().collect::<Vec<_>>(),
         "kind": first.kind().name(),
         "proved": proved,
-        "recommended": recommended(first),
+        "recommended": first.recommended(),
         "summary": first_sentence(&first.documentation()),
         "origins": origins.into_values().collect::<Vec<_>>(),
         "signatures": shown,
@@ -148,8 +157,12 @@ fn all(signatures: &[std::sync::Arc<Entry>]) -> Json {
                     json!({"name": p.name, "type": p.type_name.to_string(), "default": default})
                 })
                 .collect();
+            let defaults: Map<String, Json> = entry
+                .generic_defaults()
+                .map(|(name, type_name)| (name.to_owned(), type_name.to_string().into()))
+                .collect();
             json!({
-                "signature": entry.to_string(), "types": types,
+                "signature": entry.to_string(), "types": types, "defaults": defaults,
                 "parameters": parameters, "output": entry.output().to_string(),
             })
         })
@@ -272,31 +285,22 @@ pub(crate) fn describe_text(described: &Json, every: bool) -> String {
         false => "Its claims are stated by its author, without a proof.".to_owned(),
     });
     lines.extend([String::new(), text(&described["documentation"]), String::new()]);
+    if let Some(example) = described["example"].as_str() {
+        lines.extend(["# Document".to_owned(), format!("  {example}"), String::new()]);
+    }
     let signatures = described["signatures"].as_array().map(Vec::as_slice).unwrap_or_default();
     lines.push("# Signatures".to_owned());
     if every {
         lines.extend(signatures.iter().map(|one| format!("  {}", text(&one["signature"]))));
         return lines.join("\n");
     }
-    lines.extend(families(signatures));
+    for family in families::of(signatures) {
+        lines.push(format!("  {}", family.head(described["name"].as_str().unwrap_or_default())));
+        lines.extend(family.lists().iter().map(|line| format!("    {line}")));
+    }
     let count = signatures.len();
     lines.push(format!("  {count} in all; `--signatures` lists them"));
     lines.join("\n")
-}
-/// State the types that each type parameter may stand for, in the order of the signatures.
-fn families(signatures: &[Json]) -> Vec<String> {
-    let mut types: Vec<(&String, Vec<&str>)> = Vec::new();
-    for (name, stands_for) in signatures.iter().filter_map(|one| one["types"].as_object()).flatten()
-    {
-        let stands_for = stands_for.as_str().unwrap_or_default();
-        match types.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, all)) if all.contains(&stands_for) => {}
-            Some((_, all)) => all.push(stands_for),
-            None => types.push((name, vec![stands_for])),
-        }
-    }
-    let line = |(name, all): (&String, Vec<&str>)| format!("  {name}: {}", all.join(", "));
-    types.into_iter().map(line).collect()
 }
 
 #[cfg(test)]
@@ -306,7 +310,7 @@ mod tests {
 
     use super::*;
 
-    const EVERYTHING: Selection<'static> = Selection { kind: None, word: None };
+    const EVERYTHING: Selection<'static> = Selection { kind: None, word: None, among: None };
 
     #[test]
     fn tells_what_is_proved_from_what_is_trusted() {

@@ -53,11 +53,7 @@ impl Caution {
     /// Warn on standard error. The parts are the names of those of the loss.
     pub(crate) fn warn(&self, parts: &[&str], as_json: bool) {
         for warning in self.warnings(parts.first().copied().unwrap_or("the loss")) {
-            if as_json {
-                eprintln!("{}", json!({"warning": warning}));
-            } else {
-                eprintln!("warning: {warning}");
-            }
+            say(&warning, as_json);
         }
     }
     fn warnings(&self, name: &str) -> Vec<String> {
@@ -80,6 +76,14 @@ impl Caution {
             ));
         }
         warnings
+    }
+}
+/// Print a warning on standard error.
+pub(crate) fn say(warning: &str, as_json: bool) {
+    if as_json {
+        eprintln!("{}", json!({"warning": warning}));
+    } else {
+        eprintln!("warning: {warning}");
     }
 }
 fn number(json: &Json) -> Option<f64> {

@@ -23,11 +23,14 @@ mod catalogue;
 mod caution;
 mod columns;
 mod data;
+mod families;
 mod inspect;
 mod operations;
 mod pages;
+mod reference;
 mod run;
 mod search;
+mod suggest;
 mod words;
 
 use std::{collections::BTreeMap, io::Write, path::PathBuf, process::ExitCode};
@@ -67,6 +70,12 @@ enum Command {
         /// Also list older names, each of which has a recommended one
         #[arg(long)]
         all: bool,
+        /// Only constructors that take this space, as JSON: {"domain": ..., "metric": ...}
+        #[arg(long, value_name = "SPACE", value_parser = suggest::parse_object)]
+        takes: Option<Json>,
+        /// Only measurements from that space whose loss is in this measure
+        #[arg(long, value_name = "MEASURE", requires = "takes")]
+        leads_to: Option<String>,
     },
     /// Show the documentation, arguments, formulas, signatures and errors of a constructor
     Describe {
@@ -75,6 +84,24 @@ enum Command {
         /// List every signature
         #[arg(long)]
         signatures: bool,
+    },
+    /// Suggest short pipelines from the data to a release within a budget
+    ///
+    /// Every suggestion builds, and its noise is solved for the budget. Nothing is invented:
+    /// without bounds, a size or categories the answer names what is missing.
+    Suggest(Box<suggest::Arguments>),
+    /// Print a pipeline in the format of another library
+    Convert {
+        #[command(flatten)]
+        pipeline: Pipeline,
+        /// The format: opendp, the JSON that `deserialize` of OpenDP 0.16 reads
+        #[arg(long, value_parser = ["opendp"])]
+        to: String,
+    },
+    /// Write the reference of all constructors: pages in Markdown, and an index
+    Reference {
+        /// The folder
+        folder: PathBuf,
     },
     /// Print the map of a pipeline at a distance
     Map {
@@ -208,7 +235,9 @@ fn command() -> clap::Command {
 pub fn main() -> ExitCode {
     let parsed = Cli::from_arg_matches(&command().get_matches());
     let cli = parsed.unwrap_or_else(|error| error.exit());
-    match answer(&cli) {
+    let answered = answer(&cli);
+    say_notes(cli.json);
+    match answered {
         Ok(text) => match write(&text) {
             // A bound that is not met is an answer, and with --exit-code also a failure.
             Ok(())
@@ -221,6 +250,12 @@ pub fn main() -> ExitCode {
             Err(error) => fail(&cli, &unwritten(&cli, &error)),
         },
         Err(error) => fail(&cli, &error),
+    }
+}
+/// Print what the documents of this run should write instead of older names.
+fn say_notes(as_json: bool) {
+    for note in Registry::global().take_notes() {
+        caution::say(&note, as_json);
     }
 }
 fn write(text: &str) -> std::io::Result<()> {
@@ -255,8 +290,9 @@ fn answer(cli: &Cli) -> Result<String> {
     let registry = Registry::global();
     let value = |json: Json| Ok(json.to_string());
     match &cli.command {
-        Command::List { kind, word, all } => {
-            let list = catalogue::Selection { kind: *kind, word: word.as_deref() };
+        Command::List { kind, word, all, takes, leads_to } => {
+            let among = suggest::among(registry, takes.as_ref(), leads_to.as_deref())?;
+            let list = catalogue::Selection { kind: *kind, word: word.as_deref(), among };
             if cli.json {
                 value(catalogue::list(registry, &list))
             } else {
@@ -271,6 +307,9 @@ fn answer(cli: &Cli) -> Result<String> {
                 Ok(catalogue::describe_text(&description, *signatures))
             }
         }
+        Command::Suggest(arguments) => suggest::answer(arguments, registry, cli.json),
+        Command::Convert { pipeline, .. } => value(pipeline.read()?.to_opendp(registry)?),
+        Command::Reference { folder } => reference::write(registry, folder),
         Command::Map { pipeline, d_in } => {
             let made = pipeline.read()?.build(registry)?;
             let loss = made.map(d_in)?;
@@ -299,6 +338,7 @@ fn answer(cli: &Cli) -> Result<String> {
             let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
             let all = batch::serve(registry, input, output, batch::MAX_LINE)
                 .map_err(|error| Error::FailedFunction(format!("batch: {error}")))?;
+            say_notes(cli.json);
             std::process::exit(i32::from(!all));
         }
         Command::Completions { shell } => pages::completions(*shell),

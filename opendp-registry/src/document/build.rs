@@ -1,13 +1,14 @@
 //! Builds the objects that the JSON of a document describes.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use opendp_core::erased::{AnyDomain, AnyMetric};
 use opendp_core::{Arg, Args, Constructed, Error, Kind, Result, TypeName};
 use serde_json::{Map, Value as Json};
 
 use super::foreign;
-use super::node::{no_document, object_or_empty, only, repeated, text};
+use super::migrate::{Versions, migrated};
+use super::node::{cannot_follow, join, no_document, object_or_empty, only, repeated, text};
 use super::weight::{self, MAX_LINKS, Weight};
 use crate::{Entry, Registry};
 
@@ -22,6 +23,10 @@ pub(super) struct Builder<'a> {
     pub(super) weight: Weight,
     /// The number of links so far.
     links: usize,
+    /// The versions that the document was written for.
+    versions: Versions,
+    /// The signature of the call that ended last.
+    pub(super) called: Option<Arc<Entry>>,
 }
 const BY_NAME: &str =
     "expected an object of arguments by their names, such as {\"bounds\": [0, 1]}";
@@ -32,7 +37,21 @@ const ONE_NAME: &str =
 impl<'a> Builder<'a> {
     pub(super) fn new(registry: &'a Registry) -> Self {
         let (here, made) = (Vec::new(), HashMap::new());
-        Builder { registry, here, made, weight: Weight::default(), links: 0 }
+        let (weight, versions) = (Weight::default(), Versions::default());
+        Builder { registry, here, made, weight, links: 0, versions, called: None }
+    }
+    /// Read the document as one for these versions.
+    pub(super) fn written_for(mut self, versions: Versions) -> Self {
+        self.versions = versions;
+        self
+    }
+    /// Return the arguments of a call as they are written now.
+    pub(super) fn current(
+        &self,
+        of: &Entry,
+        given: &Map<String, Json>,
+    ) -> Result<Map<String, Json>> {
+        migrated(self.registry, &self.versions, Some(of), given).map(Cow::into_owned)
     }
     /// Return the space that the chain around the current node has reached.
     pub(super) fn here(&self) -> Option<Arg> {
@@ -90,7 +109,7 @@ impl<'a> Builder<'a> {
 
     /// `{"constructor": NAME, "types": {...}, "args": {...}}`
     fn constructor(&mut self, object: &Map<String, Json>) -> Result<Constructed> {
-        only(object, &["constructor", "types", "args", "version"])?;
+        only(object, &["constructor", "types", "args", "version", "packages"])?;
         let name = text(object, "constructor")?;
         let (none, types) = (Map::new(), object.get("types"));
         let mut request = name.to_owned();
@@ -114,7 +133,7 @@ impl<'a> Builder<'a> {
 
     /// `{"space": {"domain": ..., "metric": ...}, "chain": [...]}`
     fn pipeline(&mut self, object: &Map<String, Json>) -> Result<Constructed> {
-        only(object, &["space", "chain", "version"])?;
+        only(object, &["space", "chain", "version", "packages"])?;
         let start = match object.get("space") {
             Some(space) => self.space(space).map_err(|error| error.at("space"))?,
             None => self.here().ok_or_else(|| {
@@ -144,7 +163,7 @@ impl<'a> Builder<'a> {
         chain.ok_or_else(|| Error::argument("chain", "expected at least one link"))
     }
     /// Build one link on the space that the chain has reached, and return its name.
-    fn link<'j>(
+    pub(super) fn link<'j>(
         &mut self,
         link: &'j Json,
         start: &Arg,
@@ -209,6 +228,14 @@ impl<'a> Builder<'a> {
         made
     }
 
+    /// Read a node that starts from no space around it.
+    pub(super) fn alone(&mut self, json: &Json) -> Result<Arg> {
+        let around = std::mem::take(&mut self.here);
+        let read = self.read(json);
+        self.here = around;
+        read
+    }
+
     /// Call a constructor. `input` is the default of its parameter of that name.
     pub(super) fn call(
         &mut self,
@@ -219,6 +246,9 @@ impl<'a> Builder<'a> {
         let name = request.split('<').next().unwrap_or(request);
         let family = self.registry.family(name)?;
         let entries = &family.entries;
+        let first = entries.first().map(|entry| &**entry);
+        let given = migrated(self.registry, &self.versions, first, given)?;
+        let given = &*given;
         let mut call = Call { entries, given, args: Args::new(), space: (None, None) };
         let mut weight = Weight::default();
         for (key, value) in given {
@@ -243,10 +273,13 @@ impl<'a> Builder<'a> {
             self.links = weight::one_more(self.links)?;
         }
         self.weight = weight;
-        self.registry.make(request, &call.args).map_err(|error| match error.kind() {
+        let entry = self.registry.resolve(request, &call.args)?;
+        let made = entry.construct(&call.args).map_err(|error| match error.kind() {
             "MeasureMismatch" => error.at(ONE_MEASURE),
             _ => error,
-        })
+        });
+        self.called = Some(entry);
+        made
     }
     /// Read one argument of a call.
     fn parameter(&mut self, call: &mut Call<'_>, key: &str, value: &Json) -> Result<()> {
@@ -310,33 +343,6 @@ impl<'a> Builder<'a> {
             |name: &str| !given.contains_key(name) && !first.takes(name, &Arg::Json(Json::Null));
         first.parameters().iter().map(|p| p.name.to_string()).find(|name| open(name))
     }
-}
-
-/// Append a link to a chain.
-pub(super) fn join(chain: Option<Constructed>, next: Constructed) -> Result<Constructed> {
-    match (chain, next) {
-        (
-            None,
-            next @ (Constructed::Transformation(_)
-            | Constructed::Measurement(_)
-            | Constructed::Odometer(_)),
-        ) => Ok(next),
-        (Some(Constructed::Transformation(t)), Constructed::Transformation(next)) => {
-            t.then(|_| Ok(next)).map(Constructed::from)
-        }
-        (Some(Constructed::Transformation(t)), Constructed::Measurement(next)) => {
-            t.then(|_| Ok(next)).map(Constructed::from)
-        }
-        (Some(Constructed::Measurement(m)), Constructed::Function(next)) => {
-            m.then(|| Ok(next)).map(Constructed::from)
-        }
-        (chain, next) => Err(cannot_follow(next.kind(), chain.map(|chain| chain.kind()))),
-    }
-}
-#[cold]
-fn cannot_follow(next: Kind, chain: Option<Kind>) -> Error {
-    let before = chain.map_or("the space", Kind::with_article);
-    Error::argument("chain", format!("{} cannot follow {before}", next.with_article()))
 }
 
 /// A call whose arguments are being read.

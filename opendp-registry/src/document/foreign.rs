@@ -7,8 +7,8 @@
 use opendp_core::{Arg, Constructed, Error, Result};
 use serde_json::{Map, Value as Json, json};
 
-use super::build::{Builder, join};
-use super::node::{object_or_empty, only, text};
+use super::build::Builder;
+use super::node::{join, object_or_empty, only, text};
 use super::weight::Weight;
 
 /// Build a node.
@@ -101,7 +101,7 @@ fn accessor(
         _ => return Ok(None),
     };
     let this = arguments.get("this").ok_or_else(|| Error::argument("this", "missing"))?;
-    let made = builder.read(this)?;
+    let made = builder.alone(this)?;
     // A space does not count as a link.
     builder.weight = Weight::default();
     let opendp_core::Arg::Made(made) = made else {

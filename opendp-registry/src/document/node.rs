@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use opendp_core::{Codec, Error, Result};
+use opendp_core::arith::Exact;
+use opendp_core::{Codec, Constructed, Error, Kind, Result};
 use serde_json::{Map, Value as Json};
 
 use crate::explain::nearest;
@@ -73,4 +74,43 @@ pub(super) fn object_or_empty<'j>(
         Some(Json::Object(inner)) => Ok(inner),
         Some(_) => Err(Error::argument(key, "expected an object")),
     }
+}
+/// Whether two JSON values are the same, with numbers compared by their values.
+pub(super) fn same(left: &Json, right: &Json) -> bool {
+    match (left, right) {
+        (Json::Number(a), Json::Number(b)) => {
+            let exact = |number: &serde_json::Number| number.to_string().parse::<Exact>().ok();
+            a == b || exact(a).is_some_and(|number| exact(b) == Some(number))
+        }
+        (Json::Array(a), Json::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        _ => left == right,
+    }
+}
+/// Append a link to a chain.
+pub(super) fn join(chain: Option<Constructed>, next: Constructed) -> Result<Constructed> {
+    match (chain, next) {
+        (
+            None,
+            next @ (Constructed::Transformation(_)
+            | Constructed::Measurement(_)
+            | Constructed::Odometer(_)),
+        ) => Ok(next),
+        (Some(Constructed::Transformation(t)), Constructed::Transformation(next)) => {
+            t.then(|_| Ok(next)).map(Constructed::from)
+        }
+        (Some(Constructed::Transformation(t)), Constructed::Measurement(next)) => {
+            t.then(|_| Ok(next)).map(Constructed::from)
+        }
+        (Some(Constructed::Measurement(m)), Constructed::Function(next)) => {
+            m.then(|| Ok(next)).map(Constructed::from)
+        }
+        (chain, next) => Err(cannot_follow(next.kind(), chain.map(|chain| chain.kind()))),
+    }
+}
+#[cold]
+pub(super) fn cannot_follow(next: Kind, chain: Option<Kind>) -> Error {
+    let before = chain.map_or("the space", Kind::with_article);
+    Error::argument("chain", format!("{} cannot follow {before}", next.with_article()))
 }

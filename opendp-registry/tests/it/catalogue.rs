@@ -47,6 +47,28 @@ fn the_catalogue_is_the_reviewed_one() {
     );
 }
 #[test]
+fn the_names_of_the_catalogues_are_the_registered_ones() {
+    let registry = Registry::global();
+    let mut lines = Vec::new();
+    for name in registry.names() {
+        for entry in registry.signatures(&name).unwrap() {
+            let (package, ..) = entry.origin();
+            lines.extend(entry.names().map(|name| format!("{package} {name}")));
+        }
+    }
+    lines.sort();
+    lines.dedup();
+    let found = lines.join("\n") + "\n";
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/catalogues.txt");
+    if std::env::var_os("UPDATE_CATALOGUE").is_some() {
+        std::fs::write(path, &found).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(path).unwrap() == found,
+        "src/catalogues.txt is outdated; run this test once with UPDATE_CATALOGUE=1"
+    );
+}
+#[test]
 fn the_core_constructors_and_their_older_names_are_there() {
     let names = [
         "make_is_equal",

@@ -18,11 +18,15 @@ mod members;
 mod mutations;
 mod resolution;
 mod sampling;
+mod scale;
 mod signatures;
 mod slips;
 mod solving;
+mod suggest;
 mod user;
 mod valid_documents;
+mod versions;
+mod written;
 
 use opendp_analysis as _;
 use opendp_core::erased::{AnyMeasurement, AnyTransformation};

@@ -19,6 +19,8 @@ mod pages;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod reference;
+mod reference_pages;
+mod suggest;
 mod terms;
 
 use std::{

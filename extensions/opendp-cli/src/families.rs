@@ -1,0 +1,176 @@
+//! Signatures that differ only in their types, as one signature with lists of types.
+
+use opendp_core::TypeName;
+use serde_json::Value as Json;
+
+/// The signatures of one shape.
+pub(crate) struct Family {
+    /// The type parameters, and the types of each.
+    pub(crate) types: Vec<(String, Vec<String>)>,
+    /// The types that may be left out.
+    defaults: Json,
+    /// The parameters: name, type with type parameters, default.
+    pub(crate) parameters: Vec<(String, String, Option<String>)>,
+    /// What it makes.
+    pub(crate) output: String,
+    /// The number of signatures.
+    pub(crate) count: usize,
+}
+
+/// Group signatures, as `list` writes them, by their shapes.
+pub(crate) fn of(signatures: &[Json]) -> Vec<Family> {
+    let mut all: Vec<(Vec<(&str, &str)>, &Json)> =
+        signatures.iter().map(|one| (types(one), one)).collect();
+    // A signature whose types all differ shows which of them stands where.
+    let different = |types: &[(&str, &str)]| {
+        let mut names: Vec<&str> = types.iter().map(|(_, of)| *of).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.len()
+    };
+    all.sort_by_key(|(types, _)| std::cmp::Reverse(different(types)));
+    let mut families: Vec<Family> = Vec::new();
+    for (types, signature) in all {
+        match families.iter_mut().find(|family| family.is_of(&types, signature)) {
+            Some(family) => family.add(&types),
+            None => families.push(Family::new(&types, signature)),
+        }
+    }
+    families
+}
+fn types(signature: &Json) -> Vec<(&str, &str)> {
+    let types = signature["types"].as_object().into_iter().flatten();
+    let types = types.filter_map(|(name, of)| Some((name.as_str(), of.as_str()?)));
+    // The erased types of a combinator carry no information.
+    types.filter(|(_, of)| !of.starts_with("Any")).collect()
+}
+/// The name, the type and the default of each parameter.
+fn parameters(signature: &Json) -> impl Iterator<Item = (&str, &str, Option<&str>)> {
+    let parameters = signature["parameters"].as_array().into_iter().flatten();
+    parameters
+        .filter_map(|p| Some((p["name"].as_str()?, p["type"].as_str()?, p["default"].as_str())))
+}
+impl Family {
+    fn new(types: &[(&str, &str)], signature: &Json) -> Family {
+        let general = |text: &str| match text.parse::<TypeName>() {
+            Ok(name) => generalize(&name, types),
+            Err(_) => text.to_owned(),
+        };
+        let parameter = |(name, of, default): (&str, &str, Option<&str>)| {
+            (name.to_owned(), general(of), default.map(str::to_owned))
+        };
+        Family {
+            types: types.iter().map(|(name, of)| ((*name).into(), vec![(*of).into()])).collect(),
+            parameters: parameters(signature).map(parameter).collect(),
+            defaults: signature["defaults"].clone(),
+            output: general(signature["output"].as_str().unwrap_or_default()),
+            count: 1,
+        }
+    }
+    /// Whether a signature has this shape.
+    fn is_of(&self, types: &[(&str, &str)], signature: &Json) -> bool {
+        let names = types.iter().map(|(name, _)| *name);
+        let same = |((name, of, _), (n, o, _)): (&(String, String, _), (&str, &str, _))| {
+            name == n && special(of, types) == o
+        };
+        self.types.iter().map(|(name, _)| name.as_str()).eq(names)
+            && self.parameters.len() == parameters(signature).count()
+            && self.parameters.iter().zip(parameters(signature)).all(same)
+            && special(&self.output, types) == signature["output"].as_str().unwrap_or_default()
+    }
+    fn add(&mut self, types: &[(&str, &str)]) {
+        self.count += 1;
+        for ((_, all), (_, of)) in self.types.iter_mut().zip(types) {
+            if !all.iter().any(|known| known == of) {
+                all.push((*of).to_owned());
+            }
+        }
+    }
+    /// Write the signature, with the name of the constructor.
+    pub(crate) fn head(&self, name: &str) -> String {
+        let types: Vec<&str> = self.types.iter().map(|(name, _)| name.as_str()).collect();
+        let types =
+            if types.is_empty() { String::new() } else { format!("<{}>", types.join(", ")) };
+        let parameter = |(name, of, default): &(String, String, Option<String>)| match default {
+            Some(default) => format!("{name}: {of} = {default}"),
+            None => format!("{name}: {of}"),
+        };
+        let parameters: Vec<String> = self.parameters.iter().map(parameter).collect();
+        format!("{name}{types}({}) -> {}", parameters.join(", "), self.output)
+    }
+    /// Write what each type parameter stands for.
+    pub(crate) fn lists(&self) -> Vec<String> {
+        let line = |(name, all): &(String, Vec<String>)| match self.defaults[name].as_str() {
+            Some(default) if 1 < all.len() => {
+                format!("{name}: {}; if left out, {default}", all.join(", "))
+            }
+            _ => format!("{name}: {}", all.join(", ")),
+        };
+        let mut lines: Vec<String> = self.types.iter().map(line).collect();
+        let product: usize = self.types.iter().map(|(_, all)| all.len()).product();
+        if self.count < product {
+            lines.push(format!("{} of these {product} combinations", self.count));
+        }
+        lines
+    }
+}
+/// Write a type with the type parameters in the place of their types.
+fn generalize(name: &TypeName, types: &[(&str, &str)]) -> String {
+    let text = name.to_string();
+    if let Some((parameter, _)) = types.iter().find(|(_, of)| *of == text) {
+        return (*parameter).to_owned();
+    }
+    let args: Vec<String> = name.args().iter().map(|arg| generalize(arg, types)).collect();
+    match (name.args(), text.starts_with('(')) {
+        ([], _) => text,
+        (_, true) => format!("({})", args.join(", ")),
+        _ => format!("{}<{}>", name.head(), args.join(", ")),
+    }
+}
+/// Put types in the place of type parameters.
+fn special(text: &str, types: &[(&str, &str)]) -> String {
+    let (mut written, mut word) = (String::new(), String::new());
+    for c in text.chars().chain([' ']) {
+        if c.is_alphanumeric() || c == '_' || c == ':' {
+            word.push(c);
+            continue;
+        }
+        let found = types.iter().find(|(name, _)| *name == word);
+        written.push_str(found.map_or(word.as_str(), |(_, of)| of));
+        word.clear();
+        written.push(c);
+    }
+    written.pop();
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn signatures_of_one_shape_are_one() {
+        let signature = |t: &str, q: &str| {
+            json!({"types": {"T": t, "Q": q}, "output": format!("Out<{q}>"), "parameters": [
+                {"name": "input", "type": format!("Space<AtomDomain<{t}>, Distance<{q}>>"), "default": null},
+                {"name": "pair", "type": format!("({t}, {q})"), "default": "[0, 1]"},
+            ]})
+        };
+        let all = [signature("i32", "i32"), signature("i32", "f64"), signature("f64", "i32")];
+        let families = of(&all);
+        assert_eq!(families.len(), 1);
+        let head =
+            "f<T, Q>(input: Space<AtomDomain<T>, Distance<Q>>, pair: (T, Q) = [0, 1]) -> Out<Q>";
+        assert_eq!(families[0].head("f"), head);
+        assert_eq!(families[0].lists()[2], "3 of these 4 combinations");
+    }
+    #[test]
+    fn another_shape_is_another_family() {
+        let signature = |t: &str, of: &str| json!({"types": {"T": t}, "output": t, "parameters": [{"name": "x", "type": of}]});
+        let families = of(&[signature("i32", "i32"), signature("f64", "Scale")]);
+        let heads: Vec<String> = families.iter().map(|family| family.head("f")).collect();
+        assert_eq!(heads, ["f<T>(x: T) -> T", "f<T>(x: Scale) -> T"]);
+    }
+}

@@ -1,0 +1,230 @@
+//! Chains that lead from data to a release within a budget.
+
+use std::collections::BTreeSet;
+
+use opendp_core::{Error, Result};
+use opendp_registry::{Entry, Goal, Limits, Obstacle, Registry, Suggestion, Suggestions, json};
+use serde_json::{Map, Value as Json, json};
+
+use crate::{parse_json, parse_setting, search, words};
+
+/// The arguments of `suggest`.
+#[derive(clap::Args)]
+#[command(group(clap::ArgGroup::new("data").required(true).args(["column_type", "space"])))]
+#[command(group(clap::ArgGroup::new("budget").required(true).args(["epsilon", "rho", "measure"])))]
+pub(crate) struct Arguments {
+    /// What to release: a word such as mean, histogram or median
+    word: Option<String>,
+    /// The type of the records, such as f64, i64, bool or String
+    #[arg(long, value_name = "TYPE")]
+    column_type: Option<String>,
+    /// The number of records, if it is public
+    #[arg(long, requires = "column_type")]
+    size: Option<u64>,
+    /// State that no record is NaN
+    #[arg(long, requires = "column_type")]
+    no_nan: bool,
+    /// The metric of the records; defaults to symmetric_distance, or to change_one_distance if the
+    /// size is public
+    #[arg(long, requires = "column_type")]
+    metric: Option<String>,
+    /// The space of the data, as JSON: {"domain": ..., "metric": ...}
+    #[arg(long, value_parser = parse_object)]
+    space: Option<Json>,
+    /// The bounds to which numbers are clamped, such as 0,100
+    #[arg(long, value_name = "LOWER,UPPER", allow_hyphen_values = true, value_parser = parse_bounds)]
+    bounds: Option<Json>,
+    /// The value of a parameter, as JSON, such as categories=["a","b"] or resize.size=1000
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
+    fact: Vec<(String, Json)>,
+    /// The distance of neighbouring inputs, as JSON
+    #[arg(long, allow_hyphen_values = true, value_parser = parse_json, default_value = "1")]
+    d_in: Json,
+    /// The budget: epsilon
+    #[arg(long, allow_hyphen_values = true, value_parser = parse_amount)]
+    epsilon: Option<Json>,
+    /// The budget: delta, beside epsilon
+    #[arg(long, requires = "epsilon", allow_hyphen_values = true, value_parser = parse_amount)]
+    delta: Option<Json>,
+    /// The budget: rho
+    #[arg(long, allow_hyphen_values = true, value_parser = parse_amount)]
+    rho: Option<Json>,
+    /// The measure of the budget, as in a document, if it is another one
+    #[arg(long, requires = "d_out")]
+    measure: Option<String>,
+    /// The most loss in this measure, as JSON
+    #[arg(long, requires = "measure", allow_hyphen_values = true, value_parser = parse_json)]
+    d_out: Option<Json>,
+    /// The largest number of suggestions
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=50))]
+    count: u8,
+}
+
+/// Suggest chains, for people or for programs.
+pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) -> Result<String> {
+    let word = arguments.word.as_deref();
+    let about = |entry: &Entry| word.is_none_or(|word| search::matches(word, entry.names(), ""));
+    if let Some(word) = word {
+        let mut names = registry.names().into_iter();
+        let known = names.any(|name| search::matches(word, [name.as_str()].into_iter(), ""));
+        if !known {
+            let reason = format!("no constructor is about `{word}`; `opendp list` shows all");
+            return Err(Error::NotFound(reason));
+        }
+    }
+    let (measure, d_out) = budget(arguments)?;
+    let limits = Limits { results: arguments.count.into(), ..Limits::default() };
+    let goal = Goal::new(space(arguments)?, measure, arguments.d_in.clone(), d_out).limits(limits);
+    let mut goal = if word.is_some() { goal.about(&about) } else { goal };
+    if word.is_some_and(|word| word.to_lowercase().contains("median")) {
+        // This is what the word means.
+        goal = goal.fact("alpha", 0.5);
+    }
+    if let Some(bounds) = &arguments.bounds {
+        goal = goal.fact("bounds", bounds.clone());
+    }
+    for (name, value) in &arguments.fact {
+        goal = goal.fact(name, value.clone());
+    }
+    let found = registry.suggest(&goal)?;
+    if as_json {
+        return Ok(to_json(&found).to_string());
+    }
+    text(&found, registry)
+}
+fn space(arguments: &Arguments) -> Result<Json> {
+    let Some(column) = &arguments.column_type else {
+        return arguments.space.clone().ok_or_else(|| Error::argument("space", "missing"));
+    };
+    let mut atom = Map::from_iter([("T".to_owned(), column.as_str().into())]);
+    if arguments.no_nan {
+        atom.insert("nan".to_owned(), false.into());
+    }
+    let mut records = Map::from_iter([("atom_domain".to_owned(), atom.into())]);
+    if let Some(size) = arguments.size {
+        records.insert("size".to_owned(), size.into());
+    }
+    let usual = match arguments.size {
+        Some(_) => "change_one_distance",
+        None => "symmetric_distance",
+    };
+    let metric = arguments.metric.as_deref().unwrap_or(usual);
+    Ok(json!({"domain": {"vector_domain": records}, "metric": metric}))
+}
+fn budget(arguments: &Arguments) -> Result<(Json, Json)> {
+    let Arguments { epsilon, delta, rho, measure, d_out, .. } = arguments;
+    Ok(match (epsilon, delta, rho, measure, d_out) {
+        (Some(epsilon), None, ..) => (json!("max_divergence"), epsilon.clone()),
+        (Some(epsilon), Some(delta), ..) => {
+            (json!({"approximate": {"measure": "max_divergence"}}), json!([epsilon, delta]))
+        }
+        (_, _, Some(rho), ..) => (json!("zero_concentrated_divergence"), rho.clone()),
+        (.., Some(measure), Some(d_out)) => (written(measure), d_out.clone()),
+        _ => return Err(Error::argument("epsilon", "state a budget")),
+    })
+}
+fn parse_amount(text: &str) -> Result<Json, String> {
+    let wrong = || "expected a number of at least 0, such as 0.5 or 1e-6".to_owned();
+    let json = parse_json(text).map_err(|_| wrong())?;
+    match json.as_f64() {
+        Some(number) if 0.0 <= number && number.is_finite() => Ok(json),
+        _ => Err(wrong()),
+    }
+}
+fn parse_bounds(text: &str) -> Result<Json, String> {
+    let bounds = parse_json(&format!("[{text}]")).ok();
+    let pair = |bounds: &Json| bounds.as_array().is_some_and(|both| both.len() == 2);
+    bounds.filter(pair).ok_or_else(|| "expected LOWER,UPPER, such as 0,100".to_owned())
+}
+pub(crate) fn parse_object(text: &str) -> Result<Json, String> {
+    json::parse_request(text).map_err(|error| error.to_string())
+}
+
+/// Return the names of the constructors that take a space, and lead to a measure.
+pub(crate) fn among(
+    registry: &Registry,
+    space: Option<&Json>,
+    measure: Option<&str>,
+) -> Result<Option<BTreeSet<String>>> {
+    let Some(space) = space else { return Ok(None) };
+    let entries = match measure {
+        Some(measure) => registry.leading(space, &written(measure))?,
+        None => registry.taking(space)?,
+    };
+    Ok(Some(entries.iter().map(|entry| entry.name().to_owned()).collect()))
+}
+/// Read a measure: its name alone, or JSON.
+fn written(measure: &str) -> Json {
+    json::parse(measure).unwrap_or_else(|_| measure.into())
+}
+
+fn to_json(found: &Suggestions) -> Json {
+    let suggestion = |one: &Suggestion| {
+        let solved = one.solved.iter().cloned().collect::<Map<String, Json>>();
+        json!({
+            "chain": one.names, "document": one.document.json(), "solved": solved,
+            "loss": one.loss, "accuracy": one.accuracy,
+        })
+    };
+    let obstacle = |one: &Obstacle| json!({"constructor": one.name, "missing": one.missing, "reason": one.reason});
+    json!({
+        "suggestions": found.found.iter().map(suggestion).collect::<Vec<_>>(),
+        "obstacles": found.obstacles.iter().map(obstacle).collect::<Vec<_>>(),
+        "calls": found.calls, "complete": found.whole,
+    })
+}
+fn text(found: &Suggestions, registry: &Registry) -> Result<String> {
+    let mut lines = Vec::new();
+    for (place, one) in found.found.iter().enumerate() {
+        let names: Vec<&str> = one.names.iter().map(|name| short(name)).collect();
+        lines.push(format!("{}. {}", place + 1, names.join(", ")));
+        let made = one.document.build(registry)?.measurement()?;
+        let mut said = vec![format!("loss {}", words::loss(&one.loss, made.measure()))];
+        if let Some((name, value)) = &one.solved {
+            said.insert(0, format!("{name} {value}"));
+        }
+        if let [Some(error)] = one.accuracy[..] {
+            let error = words::amount(&json!(error)).unwrap_or_default();
+            said.push(format!("accuracy within {error} with probability 0.95"));
+        }
+        lines.push(format!("   {}", said.join("; ")));
+        lines.extend([document(one.document.json()), String::new()]);
+    }
+    if found.found.is_empty() {
+        lines.extend(["No chain was found for these facts.".to_owned(), String::new()]);
+    }
+    if !found.obstacles.is_empty() {
+        lines.push("Not possible with these facts:".to_owned());
+        lines.extend(found.obstacles.iter().map(obstacle));
+        lines.push(String::new());
+    }
+    if !found.whole {
+        let calls = found.calls;
+        lines.push(format!("The search stopped after {calls} calls; state a word or more facts."));
+    }
+    lines.push(format!("`{} run -p FILE` releases a chain that you save.", crate::program()));
+    Ok(lines.join("\n"))
+}
+fn short(name: &str) -> &str {
+    name.strip_prefix("make_").unwrap_or(name)
+}
+fn document(json: &Json) -> String {
+    let part = |name: &str| &json[name];
+    format!(
+        "   {{ \"version\": {},\n     \"space\": {},\n     \"chain\": {} }}",
+        part("version"),
+        part("space"),
+        part("chain")
+    )
+}
+fn obstacle(one: &Obstacle) -> String {
+    let name = short(&one.name);
+    match (&one.reason, one.missing.as_slice()) {
+        (Some(reason), _) => format!("  {name}: {reason}"),
+        (None, missing) => {
+            let facts: Vec<String> =
+                missing.iter().map(|fact| format!("--fact {fact}=VALUE")).collect();
+            format!("  {name}: state `{}`, as {}", missing.join("`, `"), facts.join(" "))
+        }
+    }
+}

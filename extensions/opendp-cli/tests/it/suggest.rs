@@ -1,0 +1,207 @@
+//! Suggestions, conversions and older names, as a user sees them.
+
+use serde_json::{Value as Json, json};
+
+use crate::{Desk, sum};
+
+const MEAN: [&str; 12] = [
+    "suggest",
+    "mean",
+    "--column-type",
+    "f64",
+    "--no-nan",
+    "--size",
+    "1000",
+    "--bounds",
+    "0,100",
+    "--epsilon",
+    "1",
+    "--json",
+];
+
+#[test]
+fn each_suggestion_is_a_document_that_meets_the_budget() {
+    let desk = Desk::new();
+    let grid: [&[&str]; 7] = [
+        &MEAN,
+        &["suggest", "count", "--column-type", "String", "--rho", "0.1", "--json"],
+        &["suggest", "--column-type", "i64", "--bounds", "-5,5", "--epsilon", "0.1", "--json"],
+        &[
+            "suggest",
+            "median",
+            "--column-type",
+            "i32",
+            "--fact",
+            "candidates=[0,5,10]",
+            "--epsilon",
+            "1",
+            "--json",
+        ],
+        &[
+            "suggest",
+            "histogram",
+            "--column-type",
+            "String",
+            "--fact",
+            "categories=[\"a\",\"b\"]",
+            "--epsilon",
+            "1",
+            "--delta",
+            "1e-6",
+            "--json",
+        ],
+        &[
+            "suggest",
+            "sum",
+            "--column-type",
+            "f32",
+            "--no-nan",
+            "--metric",
+            "insert_delete_distance",
+            "--bounds",
+            "0,1",
+            "--epsilon",
+            "2",
+            "--d-in",
+            "3",
+            "--json",
+        ],
+        &[
+            "suggest",
+            "--space",
+            r#"{"domain": {"atom_domain": {"T": "i64"}}, "metric": "absolute_distance"}"#,
+            "--measure",
+            "renyi_divergence",
+            "--d-out",
+            r#"{"renyi": [[2.0, 1.0]]}"#,
+            "--json",
+        ],
+    ];
+    for (place, arguments) in grid.into_iter().enumerate() {
+        let found: Json = serde_json::from_str(&desk.says(arguments)).unwrap();
+        let suggestions = found["suggestions"].as_array().unwrap();
+        // No constructor leads to the last measure.
+        assert_eq!(suggestions.is_empty(), place == 6, "{arguments:?}: {found}");
+        assert_eq!(found["complete"], true);
+        let value = |name: &str| {
+            let at = arguments.iter().position(|it| *it == name)?;
+            arguments.get(at + 1).copied()
+        };
+        for one in suggestions {
+            desk.file("one.json", one["document"].to_string());
+            let budget = match (value("--epsilon"), value("--delta"), value("--rho")) {
+                (Some(epsilon), Some(delta), _) => format!("[{epsilon}, {delta}]"),
+                (epsilon, _, rho) => epsilon.or(rho).unwrap().to_owned(),
+            };
+            let d_in = value("--d-in").unwrap_or("1");
+            let check = ["check", "-p", "one.json", "--d-in", d_in, "--d-out", &budget];
+            assert_eq!(desk.says(&check), "true", "{one}");
+        }
+    }
+}
+#[test]
+fn a_suggestion_is_told_with_its_noise_its_loss_and_its_accuracy() {
+    let desk = Desk::new();
+    let text = desk.says(&MEAN[..11]);
+    for part in
+        ["1. clamp, mean, laplace", "scale 0.1", "loss epsilon 1", "within 0.3", "\"chain\": ["]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+#[test]
+fn what_is_missing_is_named_with_the_flag_that_states_it() {
+    let desk = Desk::new();
+    let text = desk.says(&["suggest", "sum", "--column-type", "i64", "--epsilon", "1"]);
+    for part in ["No chain was found", "  sum: ", "  clamp: state `bounds`, as --fact bounds=VALUE"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let text = desk.fails(&["suggest", "frobnicate", "--column-type", "i64", "--epsilon", "1"], 1);
+    assert!(text.contains("frobnicate") && text.contains("list"), "{text}");
+    for (arguments, code) in [
+        (&["suggest", "sum", "--epsilon", "1"][..], 2),
+        (&["suggest", "sum", "--column-type", "i64"], 2),
+        (&["suggest", "sum", "--column-type", "i64", "--epsilon", "-1"], 2),
+        (&["suggest", "sum", "--column-type", "i64", "--epsilon", "NaN"], 2),
+        (&["suggest", "sum", "--column-type", "i64", "--delta", "1e-6", "--rho", "1"], 2),
+        (&["suggest", "sum", "--column-type", "i64", "--bounds", "1", "--epsilon", "1"], 2),
+        (&["suggest", "sum", "--column-type", "i65", "--epsilon", "1"], 1),
+        (&["suggest", "sum", "--column-type", "i64", "--epsilon", "1", "--d-in", "x"], 2),
+    ] {
+        desk.fails(arguments, code);
+    }
+}
+#[test]
+fn a_list_names_what_takes_a_space_and_what_leads_to_a_measure() {
+    let desk = Desk::new();
+    let space = r#"{"domain": {"atom_domain": {"T": "i64"}}, "metric": "absolute_distance"}"#;
+    let text = desk.says(&["list", "--takes", space]);
+    assert!(text.contains("make_laplace") && text.contains("make_gaussian"), "{text}");
+    assert!(!text.contains("make_count"), "{text}");
+    let pure = ["list", "--takes", space, "--leads-to", "max_divergence"];
+    let text = desk.says(&pure);
+    assert!(text.contains("make_laplace") && !text.contains("make_gaussian"), "{text}");
+    desk.fails(&["list", "--leads-to", "max_divergence"], 2);
+}
+#[test]
+fn a_pipeline_is_converted_and_what_cannot_be_is_named() {
+    let desk = Desk::new();
+    desk.file("sum.json", sum(20.0).to_string());
+    let text = desk.says(&["convert", "-p", "sum.json", "--to", "opendp"]);
+    desk.file("theirs.json", &text);
+    assert!(text.contains("__function__"), "{text}");
+    assert_eq!(desk.says(&["map", "-p", "theirs.json", "--d-in", "1"]), "0.5");
+    let mut filtered = sum(20.0);
+    filtered["chain"][0] = json!({"filter_bounds": {"bounds": [0, 10]}});
+    desk.file("filtered.json", filtered.to_string());
+    let text = desk.fails(&["convert", "-p", "filtered.json", "--to", "opendp"], 1);
+    assert!(
+        text.contains("chain link 1 `filter_bounds`") && text.contains("OpenDP 0.16"),
+        "{text}"
+    );
+    desk.fails(&["convert", "-p", "sum.json", "--to", "nonsense"], 2);
+}
+#[test]
+fn an_older_name_gives_one_warning_on_standard_error() {
+    let desk = Desk::new();
+    let older = json!({"constructor": "bounded_int_split_sum", "args": {"bounds": [0, 9]}});
+    desk.file("older.json", older.to_string());
+    let output = desk.run(&["map", "-p", "older.json", "--d-in", "1"]);
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "9\n");
+    let warning = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(warning.matches("warning").count(), 1, "{warning}");
+    assert!(
+        warning.contains("`make_bounded_int_split_sum` is deprecated: use `make_sum`"),
+        "{warning}"
+    );
+    let json = desk.run(&["map", "-p", "older.json", "--d-in", "1", "--json"]);
+    let warning: Json = serde_json::from_slice(&json.stderr).unwrap();
+    assert!(warning["warning"].is_string());
+}
+
+#[test]
+fn a_list_in_json_describes_each_constructor_in_full() {
+    let desk = Desk::new();
+    let list: Json =
+        serde_json::from_str(&desk.says(&["list", "--json", "--kind", "transformation"])).unwrap();
+    for constructor in list.as_array().unwrap() {
+        for part in ["documentation", "summary", "formula", "errors"] {
+            assert!(constructor[part].is_string(), "{part} of {}", constructor["name"]);
+        }
+        assert!(constructor["arguments"].is_array() && constructor["origins"].is_array());
+        for signature in constructor["signatures"].as_array().unwrap() {
+            assert!(signature["types"].is_object() && signature["output"].is_string());
+        }
+    }
+    let named = |name: &str| list.as_array().unwrap().iter().find(|it| it["name"] == name).unwrap();
+    assert_eq!(named("make_count")["signatures"][0]["defaults"], json!({"TO": "i32"}));
+    assert_eq!(named("make_clamp")["signatures"][0]["defaults"], json!({}));
+    let text = desk.says(&["describe", "count"]);
+    assert!(
+        text.contains("; if left out, i32") && text.contains("make_count<T, M, TO>("),
+        "{text}"
+    );
+    assert!(text.contains("# Document\n  {\"space\""), "{text}");
+}

@@ -1,0 +1,104 @@
+//! Prints how long the registry takes with 100,000 constructors.
+//!
+//! Run it with `cargo run --release -p opendp-registry --example scale`.
+#![allow(clippy::unwrap_used, reason = "an example stops at the first error")]
+
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+
+use opendp_core::{
+    Args, AtomDomain, Kind, Made, Named, Parameter, Space, SymmetricDistance, TheMetric,
+    VectorDomain,
+};
+use opendp_registry::{Addition, Registry};
+use serde_json::json;
+
+const NAMES: usize = 100_000;
+const THREADS: usize = 16;
+/// The names that are resolved warm.
+const WARM: usize = 1_000;
+/// The resolutions of each thread.
+const LOOKUPS: usize = 200_000;
+const RUNS: usize = 5;
+
+fn numbered(number: usize) -> Addition {
+    let output = SymmetricDistance::type_name();
+    type Rows = Space<VectorDomain<AtomDomain<i64>>, SymmetricDistance>;
+    Addition::new(format!("make_numbered_{number}"), "my-app", Kind::Metric, output)
+        .parameter(Parameter::new::<Rows>("input", None))
+        .parameter(Parameter::new::<i64>("size", Some("1".into())))
+        .constructs(|_| Ok(TheMetric(SymmetricDistance).erased()))
+}
+fn registered() -> (Registry, Duration) {
+    // What a program does before: the additions are there, and the registry takes them.
+    let additions: Vec<Addition> = (0..NAMES).map(numbered).collect();
+    let start = Instant::now();
+    let registry = Registry::new();
+    additions.into_iter().for_each(|addition| registry.add(addition).unwrap());
+    (registry, start.elapsed())
+}
+fn requests() -> (Vec<String>, Args) {
+    let names = (0..WARM).map(|number| format!("make_numbered_{number}")).collect();
+    let input = VectorDomain::new(AtomDomain::<i64>::default());
+    let input = Space::new(input, SymmetricDistance).unwrap();
+    (names, Args::new().with("input", &input).with("size", json!(3)))
+}
+/// The time of one resolution, when this many threads resolve.
+fn warm(registry: &Registry, threads: usize, adding: bool) -> f64 {
+    let (names, args) = requests();
+    names.iter().for_each(|name| drop(registry.resolve(name, &args).unwrap()));
+    let (go, names, args) = (Barrier::new(threads + 1), &names, &args);
+    let mut elapsed = Duration::ZERO;
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let go = &go;
+            scope.spawn(move || {
+                go.wait();
+                for place in 0..LOOKUPS {
+                    let name = &names[(place * 7 + thread) % WARM];
+                    black_box(registry.resolve(name, args).unwrap());
+                }
+                go.wait();
+            });
+        }
+        go.wait();
+        let start = Instant::now();
+        if adding {
+            (NAMES..NAMES + 1_000).for_each(|number| {
+                // Names that exist by now are refused, which costs as much.
+                let _ = registry.add(numbered(number));
+            });
+        }
+        go.wait();
+        elapsed = start.elapsed();
+    });
+    // The threads share fewer cores: count the time of a core.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(threads);
+    elapsed.as_secs_f64() * 1e9 * cores as f64 / (threads * LOOKUPS) as f64
+}
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn main() {
+    let starts: Vec<f64> = (0..RUNS).map(|_| registered().1.as_secs_f64() * 1e3).collect();
+    println!("start-up with {NAMES} constructors: {:.1} ms", median(starts));
+    let own = median(
+        (0..RUNS)
+            .map(|_| {
+                let start = Instant::now();
+                black_box(Registry::new());
+                start.elapsed().as_secs_f64() * 1e3
+            })
+            .collect(),
+    );
+    println!("start-up with the linked ones: {own:.2} ms");
+    let (registry, _) = registered();
+    for (threads, adding) in [(1, false), (THREADS, false), (THREADS, true)] {
+        let times = (0..RUNS).map(|_| warm(&registry, threads, adding)).collect();
+        let beside = if adding { ", while 1000 names are added" } else { "" };
+        println!("warm resolution from {threads} threads{beside}: {:.0} ns", median(times));
+    }
+}

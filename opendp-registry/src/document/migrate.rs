@@ -1,0 +1,201 @@
+//! Documents that were written before a constructor changed.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use opendp_core::{Change, Error, Migration, Result};
+use serde_json::{Map, Value as Json};
+
+use super::node::same;
+use crate::{Entry, Registry};
+
+/// The packages whose constructors the `version` of a document counts.
+const HOUSE: &str = "opendp-";
+
+/// The versions for which a document was written.
+#[derive(Clone, Debug)]
+pub(super) struct Versions {
+    /// The version of the format and of the constructors of this workspace.
+    format: u64,
+    /// The versions of other packages. A package that is not stated is at 1.
+    packages: BTreeMap<String, u64>,
+    /// Whether the document is written by OpenDP, and not for any of these versions.
+    foreign: bool,
+}
+impl Default for Versions {
+    fn default() -> Self {
+        Versions { format: 1, packages: BTreeMap::new(), foreign: false }
+    }
+}
+impl Versions {
+    /// Read the versions that a document states.
+    pub(super) fn of(document: &Json, newest: u64) -> Result<Versions> {
+        let format = match document.get("version") {
+            None => 1,
+            Some(version) => number("version", version, newest)?,
+        };
+        let packages = match document.get("packages") {
+            None => BTreeMap::new(),
+            Some(Json::Object(packages)) => {
+                let read = |(name, version): (&String, &Json)| {
+                    let version = number("packages", version, u64::MAX);
+                    version.map(|version| (name.clone(), version))
+                };
+                packages.iter().map(read).collect::<Result<_>>()?
+            }
+            Some(_) => {
+                let reason = "expected an object of versions, such as {\"acme-dp\": 2}";
+                return Err(Error::argument("packages", reason));
+            }
+        };
+        Ok(Versions { format, packages, foreign: document.get("__function__").is_some() })
+    }
+    fn of_package(&self, package: &str) -> u64 {
+        match package.starts_with(HOUSE) {
+            true => self.format,
+            false => self.packages.get(package).copied().unwrap_or(1),
+        }
+    }
+    /// Check that no stated version is newer than this program knows.
+    pub(super) fn check(&self, registry: &Registry) -> Result<()> {
+        for (package, version) in &self.packages {
+            let newest = registry.newest(package);
+            if newest < *version {
+                let reason = format!(
+                    "the document is for version {version} of `{package}`, and this program knows \
+                     versions up to {newest}; update the program"
+                );
+                return Err(Error::argument("packages", reason));
+            }
+        }
+        Ok(())
+    }
+}
+fn number(name: &str, json: &Json, newest: u64) -> Result<u64> {
+    json.as_u64().filter(|version| (1..=newest).contains(version)).ok_or_else(|| {
+        let most = if newest == u64::MAX { "up".to_owned() } else { format!("to {newest}") };
+        Error::argument(name, format!("expected a number from 1 {most}, found {json}"))
+    })
+}
+
+/// Give the arguments of an earlier document the form that they have now.
+pub(super) fn migrated<'j>(
+    registry: &Registry,
+    versions: &Versions,
+    entry: Option<&Entry>,
+    given: &'j Map<String, Json>,
+) -> Result<Cow<'j, Map<String, Json>>> {
+    let mut given = Cow::Borrowed(given);
+    let Some(entry) = entry.filter(|_| !versions.foreign) else { return Ok(given) };
+    let Some(changes) = registry.changes(entry) else { return Ok(given) };
+    for migration in &*changes {
+        let earlier = versions.of_package(migration.package) < migration.since;
+        step(registry, entry.name(), migration, earlier, &mut given)?;
+    }
+    Ok(given)
+}
+fn step(
+    registry: &Registry,
+    name: &str,
+    migration: &Migration,
+    earlier: bool,
+    given: &mut Cow<'_, Map<String, Json>>,
+) -> Result<()> {
+    let since = migration.since;
+    match migration.change {
+        Change::Deprecated { advice } => {
+            registry.note(format!("`{name}` is deprecated: {advice}"));
+        }
+        Change::Renamed { from, to } if given.contains_key(from) => {
+            if !earlier {
+                let reason =
+                    format!("`{name}` calls it `{to}` since version {since}; write `{to}`");
+                return Err(Error::argument(from, reason));
+            }
+            if given.contains_key(to) {
+                let reason =
+                    format!("it is another name of `{to}`, which is given too; remove one");
+                return Err(Error::argument(from, reason));
+            }
+            if let Some(value) = given.to_mut().remove(from) {
+                given.to_mut().insert(to.to_owned(), value);
+            }
+            registry.note(format!("the argument `{from}` of `{name}` is now called `{to}`"));
+        }
+        Change::Removed { argument, only } if earlier => {
+            let Some(value) = given.get(argument) else { return Ok(()) };
+            let meant: Json = serde_json::from_str(only).unwrap_or_default();
+            if !same(value, &meant) {
+                let reason = format!(
+                    "`{name}` has no such argument since version {since}, and means `{only}`; another \
+                     value has no equivalent"
+                );
+                return Err(Error::argument(argument, reason));
+            }
+            given.to_mut().remove(argument);
+            registry.note(format!("the argument `{argument}` of `{name}` is not needed any more"));
+        }
+        Change::Defaulted { argument, value } if earlier && !given.contains_key(argument) => {
+            let value: Json = serde_json::from_str(value).unwrap_or_default();
+            given.to_mut().insert(argument.to_owned(), value);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+impl Registry {
+    /// State a change of a constructor that was added while the program runs. A linked crate writes
+    /// [`migrate!`](opendp_core::migrate) instead.
+    pub fn migrate(&self, migration: Migration) {
+        let name = migration.constructor.to_owned();
+        let mut slot = self.migrations.entry(name).or_default();
+        let mut changes = slot.to_vec();
+        changes.push(migration);
+        changes.sort_by_key(|migration| migration.since);
+        *slot = changes.into();
+    }
+    /// Take the notes about older documents that were not taken before, such as of arguments with a
+    /// new name. Each note is given once per registry, however many documents cause it.
+    ///
+    /// ```
+    /// # use opendp_registry::{Document, Registry};
+    /// # use opendp_transformations as _;
+    /// let registry = Registry::new();
+    /// let text = r#"{"constructor": "make_bounded_int_split_sum", "args": {"bounds": [0, 9]}}"#;
+    /// for notes in [1, 0] {
+    ///     Document::parse(text)?.build(&registry)?;
+    ///     assert_eq!(registry.take_notes().len(), notes);
+    /// }
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    pub fn take_notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = Vec::new();
+        for mut note in self.notes.iter_mut().filter(|note| !*note.value()) {
+            *note = true;
+            notes.push(note.key().clone());
+        }
+        notes.sort();
+        notes
+    }
+    fn note(&self, text: String) {
+        self.notes.entry(text).or_insert(false);
+    }
+    /// The changes of a constructor, the earliest first. Only its own package can state them.
+    fn changes(&self, entry: &Entry) -> Option<std::sync::Arc<[Migration]>> {
+        let changes = self.migrations.get(entry.name())?.value().clone();
+        let own = |migration: &Migration| migration.package == entry.package;
+        if changes.iter().all(own) {
+            return Some(changes);
+        }
+        Some(changes.iter().filter(|migration| own(migration)).copied().collect())
+    }
+    /// The newest version of a package that a change names.
+    fn newest(&self, package: &str) -> u64 {
+        let of = |changes: &[Migration]| {
+            let own = changes.iter().filter(|migration| migration.package == package);
+            own.map(|migration| migration.since).max().unwrap_or(1)
+        };
+        self.migrations.iter().map(|changes| of(changes.value())).max().unwrap_or(1)
+    }
+}

@@ -1,0 +1,83 @@
+//! Which constructors take a space, and which of them lead to a measure.
+
+use std::sync::Arc;
+
+use opendp_core::erased::AnyMeasure;
+use opendp_core::{Arg, Kind, Result};
+use serde_json::Value as Json;
+
+use crate::{Document, Entry, Registry};
+
+impl Registry {
+    /// Return the signatures that take a space, in order of name. They take it by its types. A
+    /// constructor may also require more, such as bounds or a known size, and then its error says
+    /// what.
+    ///
+    /// ```
+    /// use opendp_registry::Registry;
+    /// use opendp_transformations as _;
+    /// use serde_json::json;
+    ///
+    /// let texts = json!({"vector_domain": {"atom_domain": {"T": "String"}}});
+    /// let space = json!({"domain": texts, "metric": "symmetric_distance"});
+    /// let takers = Registry::global().taking(&space)?;
+    /// let takes = |name: &str| takers.iter().any(|entry| entry.name() == name);
+    /// assert!(takes("make_count") && !takes("make_sum"));
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of reading the space, as a document writes it.
+    pub fn taking(&self, space: &Json) -> Result<Vec<Arc<Entry>>> {
+        let here = Document::space(self, space)?;
+        Ok(self.chained().into_iter().filter(|entry| entry.takes_space(&here)).collect())
+    }
+    /// Return the measurements that take a space and give a loss in a measure, in order of name.
+    /// Conversions of measurements between measures take no space, so they are not among them:
+    /// [`suggest`](Registry::suggest) finds chains with conversions.
+    ///
+    /// ```
+    /// use opendp_measurements as _;
+    /// use opendp_registry::Registry;
+    /// use serde_json::json;
+    ///
+    /// let number = json!({"atom_domain": {"T": "f64", "nan": false}});
+    /// let space = json!({"domain": number, "metric": {"absolute_distance": {"T": "f64"}}});
+    /// let rho = Registry::global().leading(&space, &"zero_concentrated_divergence".into())?;
+    /// let leads = |name: &str| rho.iter().any(|entry| entry.name() == name);
+    /// assert!(leads("make_gaussian") && !leads("make_laplace"));
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of reading the space and the measure, as a document writes them.
+    pub fn leading(&self, space: &Json, measure: &Json) -> Result<Vec<Arc<Entry>>> {
+        let measure = Document::measure(self, measure)?;
+        let leads = |entry: &Arc<Entry>| entry.leads_to(&measure);
+        Ok(self.taking(space)?.into_iter().filter(leads).collect())
+    }
+    /// Every signature that a chain may contain, in order of name.
+    fn chained(&self) -> Vec<Arc<Entry>> {
+        let names = self.names().into_iter();
+        // A name with two functions cannot be used.
+        let all = names.filter_map(|name| self.signatures(&name).ok()).flatten();
+        all.filter(|entry| matches!(entry.kind, Kind::Transformation | Kind::Measurement)).collect()
+    }
+}
+impl Entry {
+    /// Whether the parameter `input` takes a space of these types.
+    pub(crate) fn takes_space(&self, here: &Arg) -> bool {
+        self.parameters.iter().any(|p| p.name == "input" && p.accepts(here))
+    }
+    /// Whether it makes measurements whose loss is in a measure.
+    pub(crate) fn leads_to(&self, measure: &AnyMeasure) -> bool {
+        self.measure_type().is_some_and(|name| *name == measure.inner_type())
+    }
+    /// The type of the measure of the measurements that it makes.
+    pub(crate) fn measure_type(&self) -> Option<&opendp_core::TypeName> {
+        match self.kind {
+            Kind::Measurement => self.output.args().get(2),
+            _ => None,
+        }
+    }
+}

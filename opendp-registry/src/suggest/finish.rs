@@ -1,0 +1,144 @@
+//! The end of a search: conversions to the measure, noise for the budget, and the order.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use opendp_core::erased::AnyMeasurement;
+use opendp_core::{Arg, Args, Constructed, Result};
+use serde_json::{Map, json};
+
+use super::steps::{Release, Search, written};
+use super::{Suggestion, Suggestions};
+use crate::{Document, Entry};
+
+/// The printed accuracy holds except with this probability.
+const ALPHA: f64 = 0.05;
+/// The most bisections for each result.
+const SOLUTIONS: usize = 4;
+/// The most chains for one statistic.
+const ALIKE: usize = 2;
+/// The most conversions of the measure, one after another.
+const CONVERSIONS: usize = 2;
+
+impl Search<'_> {
+    /// Convert, solve, check and sort what was found.
+    pub(super) fn finish(mut self) -> Result<Suggestions> {
+        let releases = std::mem::take(&mut self.releases);
+        let mut reached = Vec::new();
+        for release in releases {
+            self.convert(release, 0, &mut reached);
+        }
+        reached.sort_by_key(|release| release.names.len());
+        let limits = self.aim.goal.limits;
+        let (mut found, mut solved) = (Vec::new(), 0);
+        let mut texts = BTreeSet::new();
+        for release in &reached {
+            if SOLUTIONS * limits.results <= solved {
+                break;
+            }
+            solved += 1;
+            if let Some(suggestion) = self.solve(release)
+                && texts.insert(suggestion.document.json().to_string())
+            {
+                found.push((release.statistic.clone(), suggestion));
+            }
+        }
+        let error = |it: &Suggestion| it.accuracy.iter().flatten().copied().fold(0.0, f64::max);
+        found.sort_by(|(_, a), (_, b)| {
+            let known = |it: &Suggestion| it.accuracy.iter().any(Option::is_some);
+            let by_error = error(a).total_cmp(&error(b));
+            known(b).cmp(&known(a)).then(by_error).then(a.names.len().cmp(&b.names.len()))
+        });
+        let mut alike: BTreeMap<Vec<String>, Vec<(String, Vec<Option<f64>>)>> = BTreeMap::new();
+        found.retain(|(statistic, one)| {
+            let alike = alike.entry(statistic.clone()).or_default();
+            // The same noise under another name is no other suggestion.
+            let noise = (one.loss.to_string(), one.accuracy.clone());
+            let same = noise.1.iter().any(Option::is_some) && alike.contains(&noise);
+            alike.push(noise);
+            !same && alike.len() <= ALIKE
+        });
+        // The order of statistics is that of their length; that of their noise, its error.
+        found.sort_by_key(|(_, suggestion)| suggestion.names.len());
+        let mut found: Vec<Suggestion> = found.into_iter().map(|(_, one)| one).collect();
+        found.truncate(limits.results);
+        let obstacles = self.kept(found.is_empty());
+        Ok(Suggestions { found, obstacles, calls: self.calls, whole: self.whole })
+    }
+
+    /// Convert the measure of a release to that of the goal.
+    fn convert(&mut self, release: Release, depth: usize, reached: &mut Vec<Release>) {
+        if *release.made.measure() == self.aim.measure {
+            reached.push(release);
+        } else if depth < CONVERSIONS {
+            for place in 0..self.families.len() {
+                if let Some(converted) = self.converted(&release, depth, place) {
+                    self.convert(converted, depth + 1, reached);
+                }
+            }
+        }
+    }
+    /// Apply a conversion to a release, if it takes it and the facts suffice.
+    fn converted(&mut self, release: &Release, depth: usize, place: usize) -> Option<Release> {
+        let arg = Arg::Made(release.made.clone().into());
+        let member = |entry: &Entry| {
+            let taking = entry.parameters().iter().find(|p| p.name != "input" && p.accepts(&arg));
+            taking.map(|parameter| parameter.name.to_string())
+        };
+        let takes = |entry: &&Arc<Entry>| {
+            let ends = entry.leads_to(&self.aim.measure);
+            let same = entry.leads_to(release.made.measure());
+            !same && (ends || depth + 1 < CONVERSIONS) && member(entry).is_some()
+        };
+        let family = self.families.get(place)?;
+        let (name, entry) = (family.name.clone(), family.entries.iter().find(takes)?.clone());
+        let member = member(&entry)?;
+        let mut given = Map::new();
+        for other in entry.parameters().iter().filter(|p| *p.name != *member) {
+            match self.fact(&name, &other.name) {
+                Some(value) => drop(given.insert(other.name.to_string(), value.clone())),
+                None if other.default.is_some() => {}
+                None => return None,
+            }
+        }
+        if !self.may_call() {
+            return None;
+        }
+        let start = Args::new().with(&member, arg);
+        let args = given.iter().fold(start, |args, (name, value)| args.with(name, value.clone()));
+        let made = self.registry.make(&name, &args).and_then(Constructed::measurement).ok()?;
+        given.insert(member, json!({"chain": release.links}));
+        let names = [&release.names[..], std::slice::from_ref(&name)].concat();
+        let links = vec![written(&name, given)];
+        Some(Release { links, names, made, statistic: release.statistic.clone() })
+    }
+
+    /// Find the noise of a release, and check its loss. A release that cannot meet the budget is no
+    /// suggestion.
+    fn solve(&self, release: &Release) -> Option<Suggestion> {
+        let goal = self.aim.goal;
+        let open = Document::new(json!({
+            "version": 1, "space": goal.space, "chain": release.links,
+        }))
+        .ok()?;
+        let parameter = open.parameters().into_iter().next();
+        let (document, solved) = match parameter {
+            None => (open, None),
+            Some(name) => {
+                let value = open.solve(self.registry, &name, &goal.d_in, &goal.d_out).ok()?;
+                let values = BTreeMap::from([(name.clone(), value.clone())]);
+                (open.set(&values).ok()?, Some((name, value)))
+            }
+        };
+        let made = document.build(self.registry).ok()?;
+        let within = made.check_neighbours(&goal.d_in).is_ok()
+            && made.check(&goal.d_in, &goal.d_out).is_ok_and(|within| within);
+        let measurement = made.clone().measurement().ok().filter(|_| within)?;
+        let loss = made.map(&goal.d_in).ok()?;
+        let accuracy = accuracy(&measurement);
+        Some(Suggestion { document, names: release.names.clone(), solved, loss, accuracy })
+    }
+}
+fn accuracy(measurement: &AnyMeasurement) -> Vec<Option<f64>> {
+    measurement.accuracy(ALPHA).unwrap_or_else(|_| vec![None])
+}

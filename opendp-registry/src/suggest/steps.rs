@@ -1,0 +1,378 @@
+//! The search: chains grow by one link, shortest first.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use opendp_core::erased::{AnyMeasurement, AnyTransformation};
+use opendp_core::{Arg, Args, Constructed, Error, Kind, Result, TypeName};
+use serde_json::{Map, Value as Json, json};
+
+use super::{Aim, Obstacle, Suggestions};
+use crate::{Entry, Registry};
+
+/// The parameters of noise: the search solves for them.
+const SOLVED: [&str; 2] = ["scale", "prob"];
+/// The types to which an open type parameter is set.
+const USUAL: [&str; 2] = ["f64", "i64"];
+/// The most choices of types for one link.
+const CHOICES: usize = 6;
+/// Distances between data sets: until another one is reached, a chain works on rows.
+const OF_DATA: [&str; 4] =
+    ["SymmetricDistance", "InsertDeleteDistance", "ChangeOneDistance", "HammingDistance"];
+
+/// A chain of transformations.
+#[derive(Clone)]
+struct Chain {
+    links: Vec<Json>,
+    names: Vec<String>,
+    made: Option<AnyTransformation>,
+    /// Whether a link is one that the goal is about.
+    about: bool,
+    /// The constructors that left the rows, in order: the statistic.
+    statistic: Vec<String>,
+}
+/// A chain that ends in a measurement.
+pub(super) struct Release {
+    pub(super) links: Vec<Json>,
+    pub(super) names: Vec<String>,
+    pub(super) made: AnyMeasurement,
+    pub(super) statistic: Vec<String>,
+}
+/// All signatures of a constructor that a chain may contain.
+pub(super) struct Family {
+    pub(super) name: String,
+    pub(super) entries: Vec<Arc<Entry>>,
+    about: bool,
+}
+/// What the goal is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum About {
+    Neither,
+    Chain,
+    Constructor,
+}
+/// One way to call a constructor.
+struct Way {
+    args: Args,
+    written: Map<String, Json>,
+}
+
+pub(super) struct Search<'a> {
+    pub(super) registry: &'a Registry,
+    pub(super) aim: &'a Aim<'a>,
+    pub(super) families: Vec<Family>,
+    pub(super) releases: Vec<Release>,
+    /// What is in the way, and whether the goal is about the constructor or about the chain.
+    obstacles: BTreeMap<String, (About, Obstacle)>,
+    done: BTreeSet<String>,
+    /// The spaces and statistics that chains have reached.
+    seen: BTreeSet<String>,
+    pub(super) calls: usize,
+    pub(super) whole: bool,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(registry: &'a Registry, aim: &'a Aim<'a>) -> Self {
+        let about = aim.goal.about;
+        let family = |name: String| {
+            let entries = registry.signatures(&name).ok()?;
+            let first = entries.first()?;
+            let chained = matches!(first.kind(), Kind::Transformation | Kind::Measurement);
+            let proved = aim.goal.unproved || entries.iter().all(|one| one.proved());
+            let fits = chained && first.recommended() && proved;
+            let about = about.is_none_or(|about| about(first));
+            fits.then_some(Family { name, entries, about })
+        };
+        let families = registry.names().into_iter().filter_map(family).collect();
+        Search {
+            registry,
+            aim,
+            families,
+            releases: Vec::new(),
+            obstacles: BTreeMap::new(),
+            done: BTreeSet::new(),
+            seen: BTreeSet::new(),
+            calls: 0,
+            whole: true,
+        }
+    }
+    pub(super) fn run(mut self) -> Result<Suggestions> {
+        let (links, names, statistic) = (Vec::new(), Vec::new(), Vec::new());
+        let about = self.aim.goal.about.is_none();
+        let mut level = vec![Chain { links, names, made: None, about, statistic }];
+        for _ in 0..self.aim.goal.limits.links {
+            let mut next = Vec::new();
+            for chain in &level {
+                self.grow(chain, &mut next);
+            }
+            level = next;
+        }
+        self.finish()
+    }
+    /// Whether one more constructor may be called.
+    pub(super) fn may_call(&mut self) -> bool {
+        let may = self.calls < self.aim.goal.limits.calls;
+        self.whole &= may;
+        self.calls += usize::from(may);
+        may
+    }
+
+    /// Append each constructor that takes the space that a chain has reached.
+    fn grow(&mut self, chain: &Chain, next: &mut Vec<Chain>) {
+        let here = match &chain.made {
+            None => self.aim.start.clone(),
+            Some(made) => Arg::Space(made.output().clone()),
+        };
+        for place in 0..self.families.len() {
+            let family = &self.families[place];
+            let fit = |entry: &&Arc<Entry>| entry.takes_space(&here);
+            let fits: Vec<Arc<Entry>> = family.entries.iter().filter(fit).cloned().collect();
+            let (name, about) = (family.name.clone(), family.about);
+            let Some(first) = fits.first() else { continue };
+            let given = match self.given(first, chain) {
+                Ok(given) => given,
+                Err(missing) => {
+                    self.miss(&name, about, chain, missing);
+                    continue;
+                }
+            };
+            for way in self.ways(&fits, given) {
+                if !self.may_call() {
+                    return;
+                }
+                let args = way.args.clone().with("input", here.clone());
+                let made = self.registry.check_losses_of(chain.names.last(), &name, &args);
+                match made.and_then(|()| self.registry.make(&name, &args)) {
+                    Ok(made) => self.append(chain, &name, about, way, made, next),
+                    Err(error) => self.refused(&name, about, chain, &error),
+                }
+            }
+        }
+    }
+    fn append(
+        &mut self,
+        chain: &Chain,
+        name: &str,
+        about: bool,
+        way: Way,
+        made: Constructed,
+        next: &mut Vec<Chain>,
+    ) {
+        let before = chain.made.clone();
+        let mut grown = chain.clone();
+        grown.links.push(written(name, way.written));
+        grown.names.push(name.to_owned());
+        grown.about |= about;
+        match made {
+            Constructed::Transformation(made) => {
+                let joined = before.map_or(Ok(made.clone()), |before| before.then(|_| Ok(made)));
+                let Ok(joined) = joined else { return };
+                let output = joined.output();
+                if !OF_DATA.contains(&output.metric().inner_type().head()) {
+                    grown.statistic.push(name.to_owned());
+                }
+                let reached = format!("{} {:?} {}", output.to_json(), grown.statistic, grown.about);
+                let longer = self.releases.iter().any(|it| it.statistic == grown.statistic);
+                if longer && !grown.statistic.is_empty() || !self.seen.insert(reached) {
+                    return;
+                }
+                self.done.insert(name.to_owned());
+                grown.made = Some(joined);
+                next.push(grown);
+            }
+            Constructed::Measurement(made) if grown.about => {
+                let joined = before.map_or(Ok(made.clone()), |before| before.then(|_| Ok(made)));
+                let Ok(made) = joined else { return };
+                self.done.insert(name.to_owned());
+                let Chain { links, names, mut statistic, .. } = grown;
+                if statistic.is_empty() {
+                    statistic.push(name.to_owned());
+                }
+                let shorter =
+                    |it: &Release| it.statistic == statistic && it.names.len() < names.len();
+                if self.releases.iter().any(shorter) {
+                    return;
+                }
+                self.releases.push(Release { links, names, made, statistic });
+            }
+            _ => {}
+        }
+    }
+
+    /// Find the values of the parameters among the facts, or the parameters that have none.
+    fn given(&self, entry: &Entry, chain: &Chain) -> Result<Map<String, Json>, Vec<String>> {
+        let (mut given, mut missing) = (Map::new(), Vec::new());
+        let losses = chain.names.last().is_some_and(|name| self.registry.makes_losses(name));
+        for parameter in entry.parameters().iter().filter(|p| p.name != "input") {
+            let name = &*parameter.name;
+            let stated = self.fact(entry.name(), name);
+            if let (true, Some(least)) = (losses && stated.is_none(), least(name)) {
+                given.insert(name.to_owned(), least);
+            } else if let Some(value) = stated {
+                given.insert(name.to_owned(), value.clone());
+            } else if SOLVED.contains(&name) && entry.kind() == Kind::Measurement {
+                given.insert(name.to_owned(), json!({"param": name}));
+            } else if parameter.default.is_none() && parameter.accepts(&Arg::Json(json!(0))) {
+                missing.push(name.to_owned());
+            } else if parameter.default.is_none() && entry.measure_parameter() != Some(name) {
+                // Objects, such as the members of a composition, are no facts.
+                return Err(Vec::new());
+            }
+        }
+        if missing.is_empty() { Ok(given) } else { Err(missing) }
+    }
+    pub(super) fn fact(&self, constructor: &str, parameter: &str) -> Option<&Json> {
+        let short = constructor.strip_prefix("make_").unwrap_or(constructor);
+        let facts = &self.aim.facts;
+        facts.get(&format!("{short}.{parameter}")).or_else(|| facts.get(parameter))
+    }
+    /// Choose the types that nothing determines, and the measure.
+    fn ways(&self, fits: &[Arc<Entry>], given: Map<String, Json>) -> Vec<Way> {
+        let Some(first) = fits.first() else { return Vec::new() };
+        let mut ways = vec![given];
+        for (place, generic) in first.generics.iter().enumerate() {
+            let of = |entry: &Arc<Entry>| entry.generics.get(place).map(|g| g.type_name.clone());
+            let types: BTreeSet<String> =
+                fits.iter().filter_map(of).map(|name| name.to_string()).collect();
+            let measures = first.measure_type() == Some(&generic.type_name);
+            let stated = self.fact(first.name(), generic.name).and_then(Json::as_str);
+            let chosen: Vec<String> = match (measures, stated) {
+                _ if types.len() < 2 => continue,
+                (_, Some(stated)) => vec![stated.to_owned()],
+                (true, None) => types.into_iter().collect(),
+                (false, None) if generic.default.is_some() => continue,
+                (false, None) if types.len() <= 2 => types.into_iter().collect(),
+                _ => USUAL.map(str::to_owned).into_iter().filter(|t| types.contains(t)).collect(),
+            };
+            // What a type parameter means anyway is not written, unless the measure is an argument.
+            let default = generic.default.as_ref().map(ToString::to_string);
+            let plain = default.filter(|_| first.measure_parameter().is_none());
+            let choose = |way: &Map<String, Json>| -> Vec<Map<String, Json>> {
+                let write = |name: &String| match plain.as_ref() == Some(name) {
+                    true => way.clone(),
+                    false => with(way, generic.name, name.as_str().into()),
+                };
+                chosen.iter().map(write).collect()
+            };
+            ways = ways.iter().flat_map(choose).take(CHOICES).collect();
+        }
+        ways.into_iter().filter_map(|written| self.way(first, written)).collect()
+    }
+    /// Turn what a document writes into arguments.
+    fn way(&self, entry: &Entry, mut written: Map<String, Json>) -> Option<Way> {
+        let measure = entry.measure_parameter();
+        let mut args = Args::new();
+        let generics = entry.generics.iter().map(|generic| generic.name);
+        let generic = generics.into_iter().find(|name| written.contains_key(*name));
+        if let (Some(parameter), Some(generic)) = (measure, generic)
+            && let Some(name) = written.get(generic).and_then(Json::as_str)
+            && let Ok(name) = name.parse::<TypeName>()
+        {
+            // The measure is an argument, and determines the type.
+            let Constructed::Measure(made) = self.registry.of_type(&name).ok()? else {
+                return None;
+            };
+            written.remove(generic);
+            let json = opendp_core::Measure::to_json(&made);
+            args = args.with(parameter, Constructed::Measure(made));
+            let written = with(&written, parameter, json);
+            return Some(Way { args: filled(args, &written, Some(parameter)), written });
+        }
+        Some(Way { args: filled(args, &written, None), written })
+    }
+
+    fn miss(&mut self, name: &str, about: bool, chain: &Chain, missing: Vec<String>) {
+        if !missing.is_empty() {
+            self.obstacle(name, about, chain, missing, None);
+        }
+    }
+    fn refused(&mut self, name: &str, about: bool, chain: &Chain, error: &Error) {
+        // Without a goal of its own, only what refuses the data matters.
+        if about && (self.aim.goal.about.is_some() || chain.links.is_empty()) {
+            self.obstacle(name, about, chain, Vec::new(), Some(error.to_string()));
+        }
+    }
+    fn obstacle(
+        &mut self,
+        name: &str,
+        about: bool,
+        chain: &Chain,
+        missing: Vec<String>,
+        reason: Option<String>,
+    ) {
+        let about = match (about, chain.about && self.aim.goal.about.is_some()) {
+            (true, _) => About::Constructor,
+            (false, true) => About::Chain,
+            (false, false) => About::Neither,
+        };
+        let obstacle = Obstacle { name: name.to_owned(), missing, reason };
+        let known = self.obstacles.entry(name.to_owned()).or_insert_with(|| (about, obstacle));
+        known.0 = known.0.max(about);
+    }
+    /// Keep the obstacles that matter: those of constructors that the goal is about, and those that
+    /// their refusals name. If nothing was found, what could end a chain matters too.
+    pub(super) fn kept(&self, nothing: bool) -> Vec<Obstacle> {
+        let named = self.aim.goal.about.is_some();
+        let matters = |(name, (about, obstacle)): &(&String, &(About, Obstacle))| {
+            let about = match about {
+                About::Constructor => named || obstacle.reason.is_some(),
+                About::Chain => nothing,
+                About::Neither => false,
+            };
+            about && !self.done.contains(*name)
+        };
+        let kept: Vec<&Obstacle> =
+            self.obstacles.iter().filter(matters).map(|it| &it.1.1).collect();
+        let reasons = kept.iter().filter_map(|obstacle| obstacle.reason.as_deref());
+        let advised: BTreeSet<&str> = reasons.flat_map(|reason| reason.split('`')).collect();
+        let advised = advised.into_iter().filter_map(|name| self.obstacles.get(name));
+        let advised = advised.map(|(_, obstacle)| obstacle);
+        let new = advised.filter(|advised| !kept.contains(advised));
+        kept.iter().copied().chain(new).cloned().collect()
+    }
+}
+impl Entry {
+    /// The name of the parameter that is the measure of the loss.
+    fn measure_parameter(&self) -> Option<&str> {
+        let name = self.measure_type()?;
+        let found = self.parameters().iter().find(|p| p.type_name == *name);
+        found.map(|parameter| &*parameter.name)
+    }
+}
+impl Registry {
+    /// Check that scores with the lowest as the best are not selected by the highest.
+    fn check_losses_of(&self, before: Option<&String>, name: &str, args: &Args) -> Result<()> {
+        match before {
+            Some(before) if self.makes_losses(before) => self.check_losses(name, args),
+            _ => Ok(()),
+        }
+    }
+}
+/// The value with which a selection takes the least score.
+fn least(parameter: &str) -> Option<Json> {
+    match parameter {
+        "negate" => Some(json!(true)),
+        "optimize" => Some(json!("min")),
+        _ => None,
+    }
+}
+fn with(object: &Map<String, Json>, name: &str, value: Json) -> Map<String, Json> {
+    let mut object = object.clone();
+    object.insert(name.to_owned(), value);
+    object
+}
+/// Add the JSON arguments, with a value in the place of a parameter to be solved.
+fn filled(mut args: Args, written: &Map<String, Json>, but: Option<&str>) -> Args {
+    for (name, value) in written.iter().filter(|(name, _)| Some(name.as_str()) != but) {
+        let open = value.get("param").is_some();
+        let value =
+            if open { json!(if name == "prob" { 0.75 } else { 1.0 }) } else { value.clone() };
+        args = args.with(name, value);
+    }
+    args
+}
+/// Write a link of a document.
+pub(super) fn written(name: &str, args: Map<String, Json>) -> Json {
+    let short = name.strip_prefix("make_").unwrap_or(name);
+    if args.is_empty() { short.into() } else { json!({ short: args }) }
+}

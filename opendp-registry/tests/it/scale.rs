@@ -1,0 +1,118 @@
+//! Many constructors, many threads: what is resolved is always right.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+
+use opendp_core::{
+    Args, AtomDomain, Bounds, Constructed, Kind, Made, Named, Parameter, SymmetricDistance,
+    TheDomain, TheMetric, TypeName,
+};
+use opendp_registry::{Addition, Registry};
+use serde_json::json;
+
+/// Stands for a domain with the bound `[number, number]`.
+fn numbered(number: i64) -> Addition {
+    let output = AtomDomain::<i64>::type_name();
+    Addition::new(format!("make_numbered_{number}"), "my-app", Kind::Domain, output)
+        .parameter(Parameter::new::<i64>("more", Some("0".into())))
+        .constructs(move |args| {
+            let more: i64 = args.decode("more", Some("0"))?;
+            let bounds = Bounds::new(number + more, number + more)?;
+            Ok(TheDomain(AtomDomain::bounded(bounds)).erased())
+        })
+}
+fn is(made: &Constructed, number: i64) -> bool {
+    let expected = AtomDomain::bounded(Bounds::new(number, number).unwrap());
+    matches!(made, Constructed::Domain(domain) if domain.downcast_ref() == Ok(&expected))
+}
+
+#[test]
+fn names_resolve_from_sixteen_threads_while_others_are_added() {
+    const ALL: i64 = 100_000;
+    const THREADS: i64 = 16;
+    let registry = Registry::new();
+    (0..ALL).for_each(|number| registry.add(numbered(number)).unwrap());
+    let (go, done) = (Barrier::new(17), AtomicBool::new(false));
+    let (registry, go, done) = (&registry, &go, &done);
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            scope.spawn(move || {
+                go.wait();
+                let mut round = 0;
+                // Each thread uses names of its own and a name that all share, cold and warm.
+                while round < 4 || !done.load(Ordering::SeqCst) {
+                    for number in (thread..400).step_by(16).chain([7]) {
+                        let args = Args::new().with("more", json!(1));
+                        let name = format!("numbered_{number}");
+                        assert!(is(&registry.make(&name, &args).unwrap(), number + 1), "{name}");
+                    }
+                    round += 1;
+                }
+            });
+        }
+        go.wait();
+        for number in ALL..ALL + 2_000 {
+            registry.add(numbered(number)).unwrap();
+            assert!(is(
+                &registry.make(&format!("numbered_{number}"), &Args::new()).unwrap(),
+                number
+            ));
+        }
+        done.store(true, Ordering::SeqCst);
+    });
+    assert!(registry.names().len() > 102_000);
+    let error = registry.add(numbered(5)).unwrap_err();
+    assert_eq!(error.kind(), "Ambiguous");
+}
+#[test]
+fn a_name_added_later_is_used_at_once_even_if_an_older_one_was_remembered() {
+    let registry = Registry::new();
+    let alias = |name: &'static str, number: i64| {
+        let output = AtomDomain::<i64>::type_name();
+        Addition::new(name, "my-app", Kind::Domain, output).constructs(move |_| {
+            Ok(TheDomain(AtomDomain::bounded(Bounds::new(number, number)?)).erased())
+        })
+    };
+    registry.add(alias("make_it", 1)).unwrap();
+    for _ in 0..2 {
+        assert!(is(&registry.make("it", &Args::new()).unwrap(), 1));
+    }
+    // Now the name itself is registered, and comes first.
+    registry.add(alias("it", 2)).unwrap();
+    assert!(is(&registry.make("it", &Args::new()).unwrap(), 2));
+    assert!(is(&registry.make("make_it", &Args::new()).unwrap(), 1));
+}
+#[test]
+fn a_constructor_may_use_the_registry_that_calls_it() {
+    // No lock is held while it runs: it resolves, adds, and asks for types by their names. With a
+    // lock, it would wait for itself.
+    let registry = Arc::new(Registry::new());
+    let calls = Arc::new(AtomicUsize::new(0));
+    let metric: TypeName = SymmetricDistance::type_name();
+    let (inner, count) = (registry.clone(), calls.clone());
+    let nested = Addition::new("make_nested", "my-app", Kind::Metric, metric)
+        .parameter(Parameter::new::<i64>("depth", Some("0".into())))
+        .constructs(move |args| {
+            let depth: i64 = args.decode("depth", Some("0"))?;
+            let number = i64::try_from(count.fetch_add(1, Ordering::SeqCst)).unwrap_or(0);
+            inner.add(numbered(number))?;
+            inner.make("symmetric_distance", &Args::new())?;
+            assert!(inner.names().len() > 1 && inner.signatures("nested").is_ok());
+            if 0 < depth {
+                inner.make("nested", &Args::new().with("depth", json!(depth - 1)))?;
+            }
+            Ok(TheMetric(SymmetricDistance).erased())
+        });
+    registry.add(nested).unwrap();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let shared = registry.clone();
+    std::thread::spawn(move || {
+        for _ in 0..2 {
+            shared.make("nested", &Args::new().with("depth", json!(20))).unwrap();
+        }
+        sender.send(()).unwrap();
+    });
+    // A deadlock fails the test instead of stopping it.
+    assert!(receiver.recv_timeout(std::time::Duration::from_secs(60)).is_ok());
+    assert_eq!(calls.load(Ordering::SeqCst), 42);
+}

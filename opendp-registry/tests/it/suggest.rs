@@ -1,0 +1,225 @@
+//! Suggestions: they build, they meet the budget, and the search is bounded.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use opendp_core::{
+    AtomDomain, Bounds, Kind, Made, Parameter, Space, SymmetricDistance, TypeName, VectorDomain,
+};
+use opendp_registry::{Addition, Document, Entry, Goal, Limits, Registry, Suggestions};
+use opendp_transformations::make_clamp;
+use serde_json::{Value as Json, json};
+
+fn rows(atom: Json, size: Json, metric: &str) -> Json {
+    json!({"domain": {"vector_domain": {"atom_domain": atom, "size": size}}, "metric": metric})
+}
+fn named(word: &'static str) -> impl Fn(&Entry) -> bool {
+    move |entry| entry.name().contains(word)
+}
+const PURE: &str = "max_divergence";
+const RHO: &str = "zero_concentrated_divergence";
+
+/// Suggest, and check by the documents alone that each suggestion meets the goal.
+#[track_caller]
+fn suggest(
+    space: &Json,
+    budget: &(Json, Json),
+    word: &'static str,
+    facts: &[(&str, Json)],
+) -> Suggestions {
+    let (measure, d_out) = budget;
+    let d_in = json!(1);
+    let about = named(word);
+    let mut goal = Goal::new(space.clone(), measure.clone(), d_in.clone(), d_out.clone());
+    for (name, value) in facts {
+        goal = goal.fact(*name, value.clone());
+    }
+    let goal = goal.limits(Limits { results: 2, ..Limits::default() });
+    let goal = if word.is_empty() { goal } else { goal.about(&about) };
+    let found = Registry::global().suggest(&goal).unwrap();
+    assert!(found.whole, "{} calls", found.calls);
+    for one in &found.found {
+        let text = one.document.json().to_string();
+        let made = Document::parse(&text).unwrap().build(Registry::global()).unwrap();
+        assert!(made.check(&d_in, d_out).unwrap(), "{text}");
+        assert_eq!(made.map(&d_in).unwrap(), one.loss, "{text}");
+        assert!(one.names.iter().any(|name| name.contains(word)), "{word}: {text}");
+        // A budget that is not spent is noise that is not needed.
+        let spent = one.loss.as_f64().or_else(|| one.loss[0].as_f64()).unwrap();
+        let most = d_out.as_f64().or_else(|| d_out[0].as_f64()).unwrap();
+        assert!(one.solved.is_none() || 0.9 * most < spent && spent <= most, "{text}: {spent}");
+    }
+    found
+}
+
+#[test]
+fn every_suggestion_of_a_grid_builds_and_meets_its_budget() {
+    let spaces = [
+        rows(json!({"T": "f64", "nan": false}), json!(1000), "change_one_distance"),
+        rows(json!({"T": "f64", "nan": false}), json!(null), "symmetric_distance"),
+        rows(json!({"T": "i64"}), json!(null), "symmetric_distance"),
+        rows(json!({"T": "i32"}), json!(null), "insert_delete_distance"),
+        rows(json!({"T": "String"}), json!(null), "symmetric_distance"),
+        rows(json!({"T": "bool"}), json!(200), "change_one_distance"),
+        json!({"domain": {"atom_domain": {"T": "f64", "nan": false}}, "metric": {"absolute_distance": {"T": "f64"}}}),
+        json!({"domain": {"vector_domain": {"atom_domain": {"T": "i32"}}}, "metric": {"l1_distance": {"T": "i32"}}}),
+    ];
+    let budgets = [
+        (json!(PURE), json!(0.5)),
+        (json!(RHO), json!(0.125)),
+        (json!({"approximate": {"measure": PURE}}), json!([1.0, 1e-6])),
+    ];
+    let facts = [("bounds", json!([0, 100])), ("categories", json!([]))];
+    for space in &spaces {
+        for budget in &budgets {
+            let found = suggest(space, budget, "", &facts[..1]);
+            assert!(!found.found.is_empty(), "{space} {budget:?}: {:?}", found.obstacles);
+        }
+    }
+}
+#[test]
+fn a_mean_of_a_public_size_is_one_clamp_away() {
+    let space = rows(json!({"T": "f64", "nan": false}), json!(1000), "change_one_distance");
+    let pure = (json!(PURE), json!(1));
+    let found = suggest(&space, &pure, "mean", &[("bounds", json!([0, 100]))]);
+    let first = &found.found[0];
+    assert_eq!(first.names, ["make_clamp", "make_mean", "make_laplace"]);
+    let (name, scale) = first.solved.as_ref().unwrap();
+    assert!(name == "scale" && (0.1..0.100001).contains(&scale.as_f64().unwrap()), "{scale}");
+    // The tail of the Laplace distribution: ln(1 / 0.05) * 0.1.
+    let error = first.accuracy[0].unwrap();
+    assert!((0.299..0.31).contains(&error), "{error}");
+}
+#[test]
+fn what_is_not_stated_is_named_and_never_invented() {
+    let space = rows(json!({"T": "f64"}), json!(null), "symmetric_distance");
+    let pure = (json!(PURE), json!(1));
+    let found = suggest(&space, &pure, "mean", &[]);
+    assert!(found.found.is_empty());
+    let missing = |name: &str| {
+        let mut all = found.obstacles.iter();
+        all.find(|it| it.name == name).unwrap_or_else(|| panic!("{name}: {:?}", found.obstacles))
+    };
+    assert!(missing("make_mean").reason.is_some());
+    // With the facts, the chain exists.
+    let facts = [
+        ("clamp.bounds", json!([0, 100])),
+        ("resize.size", json!(50)),
+        ("resize.constant", json!(0.0)),
+    ];
+    let found = suggest(&space, &pure, "mean", &facts);
+    let names = &found.found[0].names;
+    for link in ["make_clamp", "make_resize", "make_mean"] {
+        assert!(names.iter().any(|name| name == link), "{names:?}");
+    }
+}
+#[test]
+fn bounds_that_are_missing_are_named() {
+    let space = rows(json!({"T": "i64"}), json!(null), "symmetric_distance");
+    let found = suggest(&space, &(json!(PURE), json!(1)), "sum", &[]);
+    assert!(found.found.is_empty());
+    let clamp = found.obstacles.iter().find(|it| it.name == "make_clamp");
+    assert_eq!(clamp.map(|it| &it.missing[..]), Some(&["bounds".to_owned()][..]), "{found:?}");
+}
+#[test]
+fn losses_convert_to_the_measure_of_the_budget() {
+    let space = rows(json!({"T": "i64"}), json!(null), "symmetric_distance");
+    let both = (json!({"approximate": {"measure": PURE}}), json!([1.0, 1e-6]));
+    let found = suggest(&space, &both, "gaussian", &[]);
+    let names = &found.found[0].names;
+    assert_eq!(names[..2], ["make_count", "make_gaussian"], "{names:?}");
+    assert!(2 < names.len(), "{names:?}");
+    assert!(found.found[0].loss[1].as_f64().unwrap() <= 1e-6);
+}
+#[test]
+fn the_least_of_scores_is_selected() {
+    let space = rows(json!({"T": "f64", "nan": false}), json!(null), "symmetric_distance");
+    let facts = [("candidates", json!([0.0, 50.0, 100.0])), ("alpha", json!(0.5))];
+    let found = suggest(&space, &(json!(PURE), json!(1)), "quantile", &facts);
+    assert!(!found.found.is_empty(), "{:?}", found.obstacles);
+    for one in &found.found {
+        let text = one.document.json().to_string();
+        let selects = text.contains("noisy_max");
+        assert!(!selects || text.contains("\"negate\":true"), "{text}");
+    }
+}
+#[test]
+fn a_budget_that_is_no_loss_is_an_error() {
+    let space = rows(json!({"T": "i64"}), json!(null), "symmetric_distance");
+    for (measure, d_out) in [
+        (json!(PURE), json!(-1)),
+        (json!(PURE), json!("NaN")),
+        (json!(PURE), json!([1, 2])),
+        (json!("absolute_distance"), json!(1)),
+        (json!("nonsense"), json!(1)),
+    ] {
+        let goal = Goal::new(space.clone(), measure.clone(), json!(1), d_out.clone());
+        assert!(Registry::global().suggest(&goal).is_err(), "{measure} {d_out}");
+    }
+    for d_in in [json!(-1), json!("x"), json!(null), json!("NaN")] {
+        let goal = Goal::new(space.clone(), json!(PURE), d_in.clone(), json!(1));
+        let error = Registry::global().suggest(&goal).unwrap_err().to_string();
+        assert!(error.contains("d_in"), "{d_in}: {error}");
+    }
+    let goal = Goal::new(json!({"domain": 7}), json!(PURE), json!(1), json!(1));
+    assert!(Registry::global().suggest(&goal).is_err());
+}
+
+type Rows = Space<VectorDomain<AtomDomain<i64>>, SymmetricDistance>;
+/// A constructor that reaches a new space at each call, without an end.
+fn growing(calls: &Arc<AtomicUsize>) -> Addition {
+    let calls = calls.clone();
+    let output: TypeName = "Transformation".parse().unwrap();
+    Addition::new("make_growing", "my-app", Kind::Transformation, output)
+        .parameter(Parameter::new::<Rows>("input", None))
+        .constructs(move |args| {
+            let input: Rows = args.decode("input", None)?;
+            let call = i64::try_from(calls.fetch_add(1, Ordering::SeqCst)).unwrap();
+            Ok(make_clamp(input, Bounds::new(0, call)?)?.erased())
+        })
+}
+#[test]
+fn a_search_calls_at_most_as_often_as_its_limit_says() {
+    let space = rows(json!({"T": "i64"}), json!(null), "symmetric_distance");
+    let goal = |limits| {
+        Goal::new(space.clone(), json!(PURE), json!(1), json!(1))
+            .fact("bounds", json!([0, 100]))
+            .fact("constant", json!(7))
+            .fact("size", json!(100))
+            .limits(limits)
+    };
+    let calls = Arc::new(AtomicUsize::new(0));
+    let registry = Registry::new();
+    registry.add(growing(&calls)).unwrap();
+    for most in [0, 1, 10, 60, 400] {
+        calls.store(0, Ordering::SeqCst);
+        let limits = Limits { links: 100, calls: most, results: 0 };
+        let found = registry.suggest(&goal(limits).with_unproved()).unwrap();
+        assert!(found.calls == most && !found.whole, "{} calls of {most}", found.calls);
+        let called = calls.load(Ordering::SeqCst);
+        assert!(called <= most && (most < 400 || 1 < called), "{called} of {most}");
+    }
+    // What has no proof is not called, unless the goal admits it.
+    calls.store(0, Ordering::SeqCst);
+    let links = Limits { links: 1, ..Limits::default() };
+    let short = registry.suggest(&goal(links)).unwrap();
+    let long = registry.suggest(&goal(Limits::default())).unwrap();
+    assert!(short.whole && short.found.iter().all(|one| one.names.len() <= 1));
+    assert!(long.whole && short.calls < long.calls, "{} and {}", short.calls, long.calls);
+    assert_eq!(calls.load(Ordering::SeqCst), 0);
+}
+#[test]
+fn a_space_tells_what_takes_it_and_what_leads_to_a_measure() {
+    let registry = Registry::global();
+    let space = rows(json!({"T": "i64"}), json!(null), "symmetric_distance");
+    let names = |entries: Vec<Arc<Entry>>| -> Vec<String> {
+        entries.iter().map(|entry| entry.name().to_owned()).collect()
+    };
+    let takers = names(registry.taking(&space).unwrap());
+    assert!(takers.contains(&"make_sum".to_owned()) && takers.is_sorted());
+    assert!(!takers.contains(&"make_laplace".to_owned()));
+    let leading = names(registry.leading(&space, &json!(RHO)).unwrap());
+    assert_eq!(leading.iter().filter(|name| *name == "make_private_quantile").count(), 1);
+    assert!(registry.leading(&space, &json!("symmetric_distance")).is_err());
+    assert!(registry.taking(&json!({"domain": "x"})).is_err());
+}

@@ -1,0 +1,140 @@
+//! Documents that were written before a constructor changed keep their meaning.
+
+use opendp_core::{Bounds, Change, Kind, Made, Migration, Parameter, TypeName};
+use opendp_registry::{Addition, Document, Registry};
+use opendp_transformations::make_bounded_int_split_sum;
+use serde_json::{Value as Json, json};
+
+const fn change(since: u64, change: Change) -> Migration {
+    Migration { package: "acme-dp", constructor: "make_total", since, change }
+}
+/// A registry in which `make_total` of `acme-dp` has changed three times.
+fn registry() -> Registry {
+    let registry = Registry::new();
+    let output: TypeName = "Transformation".parse().unwrap();
+    let total = Addition::new("make_total", "acme-dp", Kind::Transformation, output)
+        .parameter(Parameter::new::<Bounds<i32>>("range", None))
+        .parameter(Parameter::new::<i32>("unit", Some("10".into())))
+        .constructs(|args| {
+            let range: Bounds<i32> = args.decode("range", None)?;
+            let unit: i32 = args.decode("unit", Some("10"))?;
+            let range = Bounds::new(range.lower() * unit, range.upper() * unit)?;
+            Ok(make_bounded_int_split_sum::<i32>(range)?.erased())
+        });
+    registry.add(total).unwrap();
+    registry.migrate(change(4, Change::Defaulted { argument: "unit", value: "1" }));
+    registry.migrate(change(2, Change::Renamed { from: "bounds", to: "range" }));
+    registry.migrate(change(3, Change::Removed { argument: "exact", only: "true" }));
+    registry
+}
+/// The loss of one record, which is the largest number in the range.
+fn most(registry: &Registry, packages: Json, args: Json) -> Result<Json, opendp_core::Error> {
+    let mut document = json!({"constructor": "make_total", "args": args});
+    if !packages.is_null() {
+        document["packages"] = packages;
+    }
+    Document::new(document)?.build(registry)?.map(&json!(1))
+}
+
+#[test]
+fn an_argument_with_a_new_name_is_read_by_its_old_one() {
+    let registry = registry();
+    let old = json!({"bounds": [0, 9]});
+    assert_eq!(most(&registry, json!(null), old.clone()).unwrap(), json!(9));
+    assert_eq!(most(&registry, json!({"acme-dp": 1}), old.clone()).unwrap(), json!(9));
+    assert_eq!(
+        registry.take_notes(),
+        ["the argument `bounds` of `make_total` is now called `range`"]
+    );
+    // It is told once, however many documents use it.
+    most(&registry, json!(null), old.clone()).unwrap();
+    assert!(registry.take_notes().is_empty());
+    // A new document uses the new name.
+    let error = most(&registry, json!({"acme-dp": 2}), old).unwrap_err().to_string();
+    assert!(error.contains("`range`") && error.contains("since version 2"), "{error}");
+    let both = json!({"bounds": [0, 9], "range": [0, 8]});
+    let error = most(&registry, json!(null), both).unwrap_err().to_string();
+    assert!(error.contains("`bounds`") && error.contains("remove one"), "{error}");
+}
+#[test]
+fn a_new_default_does_not_change_an_older_document() {
+    let registry = registry();
+    let range = json!({"range": [0, 9]});
+    for (version, most_of_all) in [(1, 9), (3, 9), (4, 90)] {
+        let packages = json!({"acme-dp": version});
+        assert_eq!(most(&registry, packages, range.clone()).unwrap(), json!(most_of_all));
+    }
+    let stated = json!({"range": [0, 9], "unit": 2});
+    assert_eq!(most(&registry, json!(null), stated).unwrap(), json!(18));
+    assert!(registry.take_notes().is_empty());
+}
+#[test]
+fn an_argument_that_is_gone_is_dropped_only_if_it_meant_the_same() {
+    let registry = registry();
+    let exact = |value: Json| json!({"range": [0, 9], "exact": value});
+    assert_eq!(most(&registry, json!(null), exact(json!(true))).unwrap(), json!(9));
+    assert_eq!(registry.take_notes().len(), 1);
+    let error = most(&registry, json!(null), exact(json!(false))).unwrap_err().to_string();
+    assert!(error.contains("`exact`") && error.contains("no equivalent"), "{error}");
+    assert!(most(&registry, json!({"acme-dp": 3}), exact(json!(true))).is_err());
+}
+#[test]
+fn a_version_that_is_not_known_is_refused() {
+    let registry = registry();
+    let range = json!({"range": [0, 9]});
+    let error = most(&registry, json!({"acme-dp": 5}), range.clone()).unwrap_err().to_string();
+    assert!(error.contains("up to 4") && error.contains("update"), "{error}");
+    for packages in
+        [json!(7), json!({"acme-dp": 0}), json!({"acme-dp": "2"}), json!({"acme-dp": 1.5})]
+    {
+        let error = most(&registry, packages.clone(), range.clone()).unwrap_err();
+        assert!(error.to_string().contains("packages"), "{packages}: {error}");
+    }
+    // A package without changes has version 1.
+    assert!(most(&registry, json!({"other": 1}), range.clone()).is_ok());
+    assert!(most(&registry, json!({"other": 2}), range).is_err());
+}
+#[test]
+fn only_the_package_of_a_constructor_changes_it() {
+    let registry = registry();
+    let stranger = Migration {
+        package: "stranger",
+        constructor: "make_clamp",
+        since: 2,
+        change: Change::Defaulted { argument: "bounds", value: "[0, 1]" },
+    };
+    registry.migrate(stranger);
+    let domain = json!({"vector_domain": {"atom_domain": {"T": "i32"}}});
+    let space = json!({"domain": domain, "metric": "symmetric_distance"});
+    let document = Document::new(json!({"space": space, "chain": ["clamp"]})).unwrap();
+    let error = document.build(&registry).unwrap_err().to_string();
+    assert!(error.contains("bounds"), "{error}");
+}
+#[test]
+fn an_older_name_is_told_once_and_a_document_of_opendp_is_not_blamed() {
+    let registry = Registry::new();
+    let args = json!({"bounds": {"__tuple__": [0, 9]}, "T": "i32"});
+    let name = "make_bounded_int_split_sum";
+    let theirs = json!({"__function__": name, "__module__": "transformations", "__kwargs__": args});
+    Document::new(theirs).unwrap().build(&registry).unwrap();
+    assert!(registry.take_notes().is_empty());
+    let ours = json!({"constructor": name, "args": {"bounds": [0, 9]}});
+    Document::new(ours).unwrap().build(&registry).unwrap();
+    assert_eq!(registry.take_notes(), [format!("`{name}` is deprecated: use `make_sum`")]);
+}
+#[test]
+fn each_older_name_has_an_advice_that_names_a_constructor() {
+    let registry = Registry::global();
+    for name in registry.names() {
+        let signatures = registry.signatures(&name).unwrap();
+        let mut changes = Migration::all().filter(|it| it.constructor == name);
+        let advice = changes.find_map(|it| match it.change {
+            Change::Deprecated { advice } => Some(advice),
+            _ => None,
+        });
+        assert_eq!(advice.is_some(), !signatures[0].recommended(), "{name}");
+        let Some(advice) = advice else { continue };
+        let better = advice.split('`').nth(1).unwrap();
+        assert!(registry.signatures(better).unwrap()[0].recommended(), "{name}: {advice}");
+    }
+}
