@@ -48,7 +48,7 @@ impl Cluster {
     /// `NotFound` when no scheduler answers, or when it has too few executors; `FailedFunction`
     /// when no thread can be started.
     pub fn connect(scheduler: &Address, limit: Duration) -> Result<Self> {
-        ready(scheduler)?;
+        ready(scheduler, Duration::ZERO)?;
         // The client asks for the state of its job again and again. Each time, a scheduler that
         // does not answer is noticed. What the scheduler remembers about files could be out of
         // date. The adaptive planner of Ballista 55.0 loses the order that numbered rows need, so

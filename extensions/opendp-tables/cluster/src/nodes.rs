@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
@@ -15,6 +15,7 @@ use ballista_scheduler::config::SchedulerConfig;
 use ballista_scheduler::scheduler_process::{create_scheduler, start_grpc_service_with_listener};
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use opendp_core::{Error, Result};
+use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::address::listening;
@@ -57,27 +58,40 @@ impl Default for Scheduler {
     }
 }
 impl Scheduler {
-    /// Run until the process ends. `started` gets the address before the first request.
+    /// Run until the process or `stop` ends. `started` gets the address before the first request.
     ///
     /// # Errors
     /// `Argument` when other machines could reach it without [`Network::Trusted`]; `FailedFunction`
     /// when the port is in use.
-    pub fn run(&self, started: impl FnOnce(&Address)) -> Result<()> {
+    pub fn run(
+        &self,
+        started: impl FnOnce(&Address),
+        stop: impl Future<Output = ()>,
+    ) -> Result<()> {
+        let runtime = runtime()?;
+        let ended = runtime.block_on(async {
+            tokio::select! {
+                ended = self.serve(started) => ended,
+                () = stop => Ok(()),
+            }
+        });
+        runtime.shutdown_background();
+        ended
+    }
+    async fn serve(&self, started: impl FnOnce(&Address)) -> Result<()> {
         let host = listening(self.host, self.network)?;
-        runtime()?.block_on(async {
-            let listener = tokio::net::TcpListener::bind((self.host, self.port)).await;
-            let listener = listener.map_err(|error| {
-                failed(&format!("port {} of {host} cannot be used", self.port), error)
-            })?;
-            let bound = listener.local_addr().map_err(|error| failed("the port", error))?;
-            let config = Arc::new(self.config(&host, bound.port()));
-            let stopped = |error| failed("the scheduler stopped", error);
-            let cluster = BallistaCluster::new_from_config(&config).await.map_err(stopped)?;
-            let scheduler = create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, config);
-            let scheduler = scheduler.await.map_err(stopped)?;
-            started(&Address { host, port: bound.port() });
-            start_grpc_service_with_listener(listener, scheduler).await.map_err(stopped)
-        })
+        let listener = tokio::net::TcpListener::bind((self.host, self.port)).await;
+        let listener = listener.map_err(|error| {
+            failed(&format!("port {} of {host} cannot be used", self.port), error)
+        })?;
+        let bound = listener.local_addr().map_err(|error| failed("the port", error))?;
+        let config = Arc::new(self.config(&host, bound.port()));
+        let stopped = |error| failed("the scheduler stopped", error);
+        let cluster = BallistaCluster::new_from_config(&config).await.map_err(stopped)?;
+        let scheduler = create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, config);
+        let scheduler = scheduler.await.map_err(stopped)?;
+        started(&Address { host, port: bound.port() });
+        start_grpc_service_with_listener(listener, scheduler).await.map_err(stopped)
     }
     fn config(&self, host: &str, port: u16) -> SchedulerConfig {
         SchedulerConfig {
@@ -119,29 +133,36 @@ impl Executor {
         let (host, network) = (Ipv4Addr::LOCALHOST.into(), Network::Loopback);
         Executor { scheduler, host, network, cores: None, memory: None, folder: None }
     }
-    /// Run until the process is told to end, or the scheduler is lost for some ten seconds.
-    /// `started` gets the ports.
+    /// Run until the process is told to end, or `stop` ends, or the scheduler is lost for some ten
+    /// seconds. `started` gets the ports. At the end the intermediate results are removed.
     ///
     /// # Errors
     /// `Argument` when other machines could reach it without [`Network::Trusted`]; `FailedFunction`
     /// when there is no scheduler, or no folder can be made.
-    pub fn run(&self, started: impl FnOnce([u16; 2])) -> Result<()> {
+    pub fn run(
+        &self,
+        started: impl FnOnce([u16; 2]),
+        stop: impl Future<Output = ()>,
+    ) -> Result<()> {
         let host = listening(self.host, self.network)?;
-        // Only the user of this process can read the folder. It is removed at the end.
-        let folder = match &self.folder {
-            Some(folder) => tempfile::tempdir_in(folder),
-            None => tempfile::tempdir(),
-        };
-        let folder = folder.map_err(|error| failed("no folder for results can be made", error))?;
+        let folder = private_folder(self.folder.as_deref())?;
         // Ballista would try once, or for ever.
         appeared(&self.scheduler, PATIENCE)?;
         let ports = free_ports(self.host)?;
         let work = folder.path().to_string_lossy().into_owned();
         let config = Arc::new(self.config(host, ports, work)?);
         started(ports);
-        runtime()?
-            .block_on(start_executor_process(config))
-            .map_err(|error| failed("the executor stopped", error))
+        let runtime = runtime()?;
+        let ended = runtime.block_on(async {
+            tokio::select! {
+                ended = start_executor_process(config) => ended,
+                () = stop => Ok(()),
+            }
+        });
+        drop(folder);
+        // Parts of plans that still run must not delay the end.
+        runtime.shutdown_background();
+        ended.map_err(|error| failed("the executor stopped", error))
     }
     fn config(&self, host: String, ports: [u16; 2], work: String) -> Result<ExecutorProcessConfig> {
         let cores = match self.cores {
@@ -165,6 +186,18 @@ impl Executor {
             ..ExecutorProcessConfig::default()
         })
     }
+}
+/// Make a folder that only the user of this process can read. It is removed at the end.
+fn private_folder(inside: Option<&Path>) -> Result<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("opendp-cluster-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    let made = match inside {
+        Some(folder) => builder.tempdir_in(folder),
+        None => builder.tempdir(),
+    };
+    made.map_err(|error| failed("no folder for intermediate results can be made", error))
 }
 /// Find two free ports. If another program takes one in between, the executor stops.
 fn free_ports(host: IpAddr) -> Result<[u16; 2]> {

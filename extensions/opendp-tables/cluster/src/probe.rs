@@ -42,35 +42,40 @@ fn ask(scheduler: &Address) -> Option<[u8; 12]> {
     stream.read_exact(&mut status).ok()?;
     Some(status)
 }
-/// Check that a scheduler has its executors. The answer takes a bounded time.
+/// Check that a scheduler has its executors. Wait for them for as long as `patience`.
 ///
 /// # Errors
 /// `NotFound` when no scheduler answers, or when it has too few executors.
-pub fn ready(scheduler: &Address) -> Result<()> {
-    match state(scheduler) {
+pub fn ready(scheduler: &Address, patience: Duration) -> Result<()> {
+    match waited(scheduler, patience, |state| state == State::Ready) {
         State::Ready => Ok(()),
         State::Waiting => Err(Error::NotFound(format!(
             "the scheduler at {scheduler} has too few executors, so nothing was asked.\n\
              Start executors, as in `opendp-cluster executor --scheduler {scheduler}`."
         ))),
-        State::Lost => Err(Error::NotFound(format!(
-            "no scheduler answers at {scheduler}, so nothing was asked.\n\
-             Start one, as in `opendp-cluster scheduler`, and check the address."
-        ))),
+        State::Lost => Err(no_scheduler(scheduler)),
     }
 }
 /// Wait until a scheduler answers.
 pub(crate) fn appeared(scheduler: &Address, patience: Duration) -> Result<()> {
-    let until = Instant::now() + patience;
-    while state(scheduler) == State::Lost {
-        if until <= Instant::now() {
-            let seconds = patience.as_secs();
-            return Err(Error::NotFound(format!(
-                "no scheduler answered at {scheduler} for {seconds} s.\n\
-                 Start one, as in `opendp-cluster scheduler`, and check the address."
-            )));
+    match waited(scheduler, patience, |state| state != State::Lost) {
+        State::Lost => Err(no_scheduler(scheduler)),
+        State::Ready | State::Waiting => Ok(()),
+    }
+}
+fn waited(scheduler: &Address, patience: Duration, enough: impl Fn(State) -> bool) -> State {
+    let began = Instant::now();
+    loop {
+        let found = state(scheduler);
+        if enough(found) || patience <= began.elapsed() {
+            return found;
         }
         std::thread::sleep(Duration::from_millis(200));
     }
-    Ok(())
+}
+fn no_scheduler(scheduler: &Address) -> Error {
+    Error::NotFound(format!(
+        "no scheduler answers at {scheduler}, so nothing was asked.\n\
+         Start one, as in `opendp-cluster scheduler`, and check the address."
+    ))
 }

@@ -51,11 +51,14 @@ enum Command {
         #[arg(long)]
         folder: Option<PathBuf>,
     },
-    /// Tell whether a scheduler has its executors.
+    /// Check that a scheduler has its executors.
     Ready {
         /// The scheduler, as HOST:PORT.
         #[arg(long)]
         scheduler: Address,
+        /// The most seconds to wait for them.
+        #[arg(long, default_value_t = 0)]
+        wait: u32,
     },
     /// Spend, let the cluster compute the exact plan, add noise here, and release the answer.
     Query(Box<Ask>),
@@ -73,13 +76,17 @@ struct Place {
     watch_input: bool,
 }
 impl Place {
-    fn watch(&self) {
-        if self.watch_input {
-            std::thread::spawn(|| {
-                let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-                std::process::exit(0)
-            });
+    /// End when the input ends, if that is asked for; otherwise, never.
+    async fn input_ends(&self) {
+        if !self.watch_input {
+            return std::future::pending().await;
         }
+        let (sender, ended) = tokio::sync::oneshot::channel::<()>();
+        std::thread::spawn(|| {
+            let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+            drop(sender);
+        });
+        let _ = ended.await;
     }
     fn network(&self) -> Network {
         if self.trusted_network { Network::Trusted } else { Network::Loopback }
@@ -151,25 +158,27 @@ impl Ask {
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Scheduler { place, port, executors } => {
-            place.watch();
             let network = place.network();
             let scheduler = Scheduler { host: place.host, port, network, executors };
-            scheduler.run(|address| {
+            let started = |address: &Address| {
                 say(&format!("scheduler: listening on {address}"));
                 warn();
-            })
+            };
+            scheduler.run(started, place.input_ends())
         }
         Command::Executor { scheduler, place, cores, memory, folder } => {
-            place.watch();
             let network = place.network();
             let memory = memory.map(|mebibytes| mebibytes.get().saturating_mul(1 << 20));
             let executor = Executor { scheduler, host: place.host, network, cores, memory, folder };
-            executor.run(|[data, control]| {
+            let started = |[data, control]: [u16; 2]| {
                 say(&format!("executor: listening on ports {data} and {control}"));
                 warn();
-            })
+            };
+            executor.run(started, place.input_ends())
         }
-        Command::Ready { scheduler } => opendp_cluster::ready(&scheduler),
+        Command::Ready { scheduler, wait } => {
+            opendp_cluster::ready(&scheduler, Duration::from_secs(wait.into()))
+        }
         Command::Query(ask) => ask.answer().and_then(|answer| {
             writeln!(std::io::stdout(), "{answer}").map_err(|error| {
                 Error::FailedFunction(format!("the answer cannot be printed: {error}"))

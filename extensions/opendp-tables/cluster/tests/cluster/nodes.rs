@@ -50,11 +50,18 @@ impl Node {
         let pid = self.process.id().to_string();
         assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
     }
+    /// Close the input of the process, and wait until it ended.
+    pub(crate) fn close(&mut self) {
+        self.process.wait().unwrap();
+    }
     /// Ask the process to end, and wait until it did.
     pub(crate) fn end(&mut self) {
         let pid = self.process.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        // To wait closes the input, which would end the process in another way.
+        let input = self.process.stdin.take();
         self.process.wait().unwrap();
+        drop(input);
     }
 }
 impl Drop for Node {
