@@ -84,7 +84,7 @@ pub use datafusion;
 
 pub use answer::Answer;
 pub use budget::Budget;
-pub use engine::{Cells, DataFusion, Engine, Source};
+pub use engine::{Cells, DataFusion, Engine, Source, cells};
 pub use metadata::{Column, Metadata, PrivacyUnit, Table};
 pub use question::{Explained, Explanation, Question};
 pub use session::Session;

@@ -6,7 +6,7 @@ use opendp_core::{Error, IBig, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::Value;
-use crate::engine::{Cells, Engine, failed};
+use crate::engine::{Cells, Engine, failed, without_data};
 use crate::ir::{Key, Plan};
 use crate::mechanisms::Mechanisms;
 use crate::sql::seeded;
@@ -25,7 +25,7 @@ impl Exact {
     /// Run the statements of a plan.
     pub(crate) fn run(plan: &Plan, engine: &dyn Engine, seed: &str) -> Result<Exact> {
         let statements = plan.statements(engine.dialect());
-        let run = |statement: &String| engine.run(&seeded(statement, seed)).map_err(|_| failed());
+        let run = |statement: &String| engine.run(&seeded(statement, seed)).map_err(without_data);
         let mut exact = Exact::default();
         if let Some(statement) = &statements.sums {
             for row in run(statement)? {

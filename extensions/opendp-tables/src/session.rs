@@ -42,6 +42,13 @@ impl Session {
     /// # Errors
     /// `NotFound` when the file cannot be read; those of the metadata, the tables and the ledger.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Session::open_on(path, Box::new(DataFusion::new()?))
+    }
+    /// Open the tables of a metadata file on an engine.
+    ///
+    /// # Errors
+    /// Those of [`open`](Session::open), and those of the engine.
+    pub fn open_on(path: impl AsRef<Path>, engine: Box<dyn Engine>) -> Result<Self> {
         let path = path.as_ref();
         let text = std::fs::read_to_string(path)
             .map_err(|error| Error::NotFound(format!("metadata {}: {error}", path.display())))?;
@@ -68,14 +75,24 @@ impl Session {
                 },
             ));
         }
-        Session::new(metadata, sources)
+        Session::on(metadata, sources, engine)
     }
     /// Open a session on sources, by the names of their tables in the metadata.
     ///
     /// # Errors
     /// Those of the metadata, the sources and the ledger.
     pub fn new(metadata: Metadata, sources: Vec<(String, Source)>) -> Result<Self> {
-        let engine = DataFusion::new()?;
+        Session::on(metadata, sources, Box::new(DataFusion::new()?))
+    }
+    /// Open a session on sources that an engine reads.
+    ///
+    /// # Errors
+    /// Those of [`new`](Session::new), and those of the engine.
+    pub fn on(
+        metadata: Metadata,
+        sources: Vec<(String, Source)>,
+        engine: Box<dyn Engine>,
+    ) -> Result<Self> {
         let mut missing: Vec<&String> = metadata.tables.keys().collect();
         for (name, source) in sources {
             let table = metadata.tables.get(&name);
@@ -89,7 +106,7 @@ impl Session {
         if let Some(name) = missing.first() {
             return Err(Error::NotFound(format!("table `{name}` has no source")));
         }
-        Session::with_engine(metadata, Box::new(engine))
+        Session::with_engine(metadata, engine)
     }
     /// Open a session on an engine that has the tables already, with the described columns in
     /// their declared types.

@@ -6,7 +6,7 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::error::DataFusionError;
-use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionConfig, SessionContext};
+use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionContext};
 use opendp_core::{Error, Result};
 use tokio::runtime::{Builder, Runtime};
 
@@ -58,16 +58,25 @@ impl DataFusion {
     /// # Errors
     /// `FailedFunction` when no thread can be started.
     pub fn new() -> Result<Self> {
+        DataFusion::on(SessionContext::new())
+    }
+    /// Start the engine on a context, such as one that sends its plans to other processes.
+    ///
+    /// # Errors
+    /// `FailedFunction` when no thread can be started.
+    pub fn on(context: SessionContext) -> Result<Self> {
         let runtime = Builder::new_multi_thread().enable_all().thread_stack_size(STACK).build();
         let runtime = runtime.map_err(|error| {
             Error::FailedFunction(format!("the engine could not start its threads: {error}"))
         })?;
-        let mut config = SessionConfig::new();
-        config.options_mut().sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
-        Ok(DataFusion {
-            context: SessionContext::new_with_config(config),
-            runtime: Arc::new(runtime),
-        })
+        let state = context.state_ref();
+        let dialect = datafusion::common::config::Dialect::PostgreSQL;
+        state.write().config_mut().options_mut().sql_parser.dialect = dialect;
+        Ok(DataFusion { context, runtime: Arc::new(runtime) })
+    }
+    /// Return the context.
+    pub fn context(&self) -> &SessionContext {
+        &self.context
     }
     /// Register a table: its described columns, each read as its declared type. A cell that cannot
     /// be read as this type is null.
@@ -123,7 +132,10 @@ impl DataFusion {
         }
     }
     /// Wait for a future on a thread of its own, so that callers may be inside of a runtime.
-    pub(crate) fn wait<T: Send>(
+    ///
+    /// # Errors
+    /// Those of the future, and when the thread cannot be started.
+    pub fn wait<T: Send>(
         &self,
         future: impl Future<Output = Result<T, DataFusionError>> + Send,
     ) -> Result<T, DataFusionError> {
@@ -142,20 +154,28 @@ impl Engine for DataFusion {
     fn dialect(&self) -> Dialect {
         Dialect::DataFusion
     }
+    fn register(&self, name: &str, table: &Table, source: Source) -> Result<()> {
+        DataFusion::register(self, name, table, source)
+    }
     fn run(&self, statement: &str) -> Result<Vec<Cells>> {
         let batches = self.wait(async { self.context.sql(statement).await?.collect().await });
-        let batches: Vec<RecordBatch> =
-            batches.map_err(|error| Error::FailedFunction(error.to_string()))?;
-        let mut rows = Vec::new();
-        for batch in &batches {
-            let columns = batch.columns().iter().map(text).collect::<Result<Vec<_>>>()?;
-            rows.extend((0..batch.num_rows()).map(|row| {
-                let cell = |column: &Vec<Option<String>>| column.get(row).cloned().flatten();
-                columns.iter().map(cell).collect::<Cells>()
-            }));
-        }
-        Ok(rows)
+        cells(&batches.map_err(|error| Error::FailedFunction(error.to_string()))?)
     }
+}
+/// Write the rows of batches as text.
+///
+/// # Errors
+/// `FailedFunction` when a column has no text.
+pub fn cells(batches: &[RecordBatch]) -> Result<Vec<Cells>> {
+    let mut rows = Vec::new();
+    for batch in batches {
+        let columns = batch.columns().iter().map(text).collect::<Result<Vec<_>>>()?;
+        rows.extend((0..batch.num_rows()).map(|row| {
+            let cell = |column: &Vec<Option<String>>| column.get(row).cloned().flatten();
+            columns.iter().map(cell).collect::<Cells>()
+        }));
+    }
+    Ok(rows)
 }
 fn text(column: &ArrayRef) -> Result<Vec<Option<String>>> {
     let column = datafusion::arrow::compute::cast(column, &DataType::Utf8)

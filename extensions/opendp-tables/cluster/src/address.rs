@@ -1,0 +1,69 @@
+//! Addresses of nodes, and who may reach them.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use opendp_core::{Error, Result};
+
+/// A host and a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+}
+impl FromStr for Address {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = || {
+            let reason = format!("expected HOST:PORT, such as 127.0.0.1:50050, found `{text}`");
+            Error::argument("scheduler", reason)
+        };
+        let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
+        let port: u16 = port.parse().map_err(|_| wrong())?;
+        let letters = |c: char| c.is_ascii_alphanumeric() || ".-_[]:".contains(c);
+        if host.is_empty() || port == 0 || !host.chars().all(letters) {
+            return Err(wrong());
+        }
+        Ok(Address { host: host.to_owned(), port })
+    }
+}
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+impl Address {
+    /// The address as gRPC writes it.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{self}")
+    }
+}
+
+/// Who can reach the ports of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// Programs on this machine alone.
+    Loopback,
+    /// Other machines, too. The caller states that all of them may read the private data.
+    Trusted,
+}
+/// Check that a node may listen on an address, and write it as part of an address.
+pub(crate) fn listening(host: IpAddr, network: Network) -> Result<String> {
+    if host.is_unspecified() {
+        let reason = format!("{host} is no address of a machine: state the one that others use");
+        return Err(Error::argument("host", reason));
+    }
+    if network == Network::Loopback && !host.is_loopback() {
+        let reason = format!(
+            "{host} can be reached from other machines, and nodes know no passwords.\n\
+             Every program that reaches them can read the private data. If only trusted machines \
+             can, state it with `--trusted-network`."
+        );
+        return Err(Error::argument("host", reason));
+    }
+    Ok(match host {
+        IpAddr::V4(host) => host.to_string(),
+        IpAddr::V6(host) => format!("[{host}]"),
+    })
+}

@@ -1,0 +1,163 @@
+//! The engine of a session: it sends exact plans to a scheduler, and fetches the results.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ballista_core::BALLISTA_VERSION;
+use ballista_core::execution_plans::DistributedQueryExec;
+use ballista_core::extension::{SessionConfigExt, SessionStateExt};
+use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
+use ballista_core::serde::protobuf::{CancelJobParams, CleanJobDataParams};
+use ballista_core::utils::{GrpcClientConfig, create_grpc_client_endpoint};
+use datafusion_proto::protobuf::LogicalPlanNode;
+use opendp_core::{Error, Result};
+use opendp_tables::datafusion::arrow::array::RecordBatch;
+use opendp_tables::datafusion::error::DataFusionError;
+use opendp_tables::datafusion::execution::SessionStateBuilder;
+use opendp_tables::datafusion::physical_plan::{ExecutionPlan, collect};
+use opendp_tables::datafusion::prelude::{SessionConfig, SessionContext};
+use opendp_tables::{Cells, DataFusion, Dialect, Engine, Source, Table, cells, datafusion};
+use tokio::time::timeout;
+
+use crate::Address;
+use crate::probe::{State, ready, state};
+
+/// How long the client waits until a scheduler cancels a job or removes its files.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// A cluster of Ballista, as an engine.
+pub struct Cluster {
+    scheduler: Address,
+    limit: Duration,
+    local: DataFusion,
+}
+impl std::fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cluster").field("scheduler", &self.scheduler).finish_non_exhaustive()
+    }
+}
+/// Why a statement has no result.
+enum Failure {
+    TooLate,
+    Engine(DataFusionError),
+}
+impl Cluster {
+    /// Connect to a scheduler. No statement may take longer than `limit`.
+    ///
+    /// # Errors
+    /// `NotFound` when no scheduler answers, or when it has too few executors; `FailedFunction`
+    /// when no thread can be started.
+    pub fn connect(scheduler: &Address, limit: Duration) -> Result<Self> {
+        ready(scheduler, Duration::ZERO)?;
+        // The client asks for the state of its job again and again. Each time, a scheduler that
+        // does not answer is noticed. What the scheduler remembers about files could be out of
+        // date. The adaptive planner of Ballista 55.0 loses the order that numbered rows need, so
+        // plans with limits for each id would be errors.
+        let config = SessionConfig::new_with_ballista()
+            .set_bool("ballista.scheduler.share_file_statistics_cache", false)
+            .set_bool("ballista.client.pull", true)
+            .set_bool("ballista.planner.adaptive.enabled", false)
+            .set_u64("ballista.client.grpc_connect_timeout_seconds", 5)
+            .set_u64("ballista.client.grpc_timeout_seconds", 20);
+        let plain = SessionStateBuilder::new().with_config(config).with_default_features().build();
+        let upgraded = plain.upgrade_for_ballista(scheduler.url()).map_err(|error| {
+            Error::FailedFunction(format!("the client of the cluster cannot be made: {error}"))
+        })?;
+        let local = DataFusion::on(SessionContext::new_with_state(upgraded))?;
+        Ok(Cluster { scheduler: scheduler.clone(), limit, local })
+    }
+    /// Run a statement on the cluster, and have its files removed.
+    async fn ask(&self, statement: &str) -> Result<Vec<RecordBatch>, Failure> {
+        let context = self.local.context();
+        let planned = async { context.sql(statement).await?.create_physical_plan().await };
+        let plan = planned.await.map_err(Failure::Engine)?;
+        let asked = timeout(self.limit, collect(plan.clone(), context.task_ctx())).await;
+        let answer = match asked {
+            Ok(answer) => answer.map_err(Failure::Engine),
+            Err(_) => Err(Failure::TooLate),
+        };
+        if let Some(job) = job(&plan) {
+            // Files that stay behind are removed later, when the scheduler or the executor does it.
+            let _ = timeout(FAREWELL, self.leave(job, answer.is_err())).await;
+        }
+        answer
+    }
+    /// Cancel a job that has no answer, and remove its files.
+    async fn leave(&self, job_id: String, cancel: bool) -> Result<(), Box<dyn std::error::Error>> {
+        let config = GrpcClientConfig::default();
+        let endpoint = create_grpc_client_endpoint(self.scheduler.url(), Some(&config))?;
+        let mut scheduler = SchedulerGrpcClient::new(endpoint.connect().await?);
+        if cancel {
+            scheduler.cancel_job(CancelJobParams { job_id: job_id.clone() }).await?;
+        }
+        let all = CleanJobDataParams { job_id, remove_stage_ids: Vec::new() };
+        scheduler.clean_job_data(all).await?;
+        Ok(())
+    }
+    /// Say what happened, without data.
+    fn explained(&self, failure: Failure) -> Error {
+        let (scheduler, seconds) = (&self.scheduler, self.limit.as_secs());
+        match (failure, state(scheduler)) {
+            (_, State::Lost) => Error::NotFound(format!(
+                "the scheduler at {scheduler} was lost while it ran the exact plan, and nothing \
+                 was released.\nStart the scheduler and the executors again, and ask again."
+            )),
+            (_, State::Waiting) => Error::NotFound(format!(
+                "executors were lost while they ran the exact plan, and nothing was released.\n\
+                 Start executors, as in `opendp-cluster executor --scheduler {scheduler}`, and ask \
+                 again."
+            )),
+            (Failure::TooLate, State::Ready) => Error::NotFound(format!(
+                "the cluster gave no answer within {seconds} s, so the job was cancelled and \
+                 nothing was released.\nGive it more time, as in `--limit {}`, or more executors.",
+                seconds.saturating_mul(2)
+            )),
+            (Failure::Engine(error), State::Ready) => Error::FailedFunction(error.to_string()),
+        }
+    }
+}
+/// The job that a plan became, if the scheduler has accepted it.
+fn job(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
+    let query = plan.downcast_ref::<DistributedQueryExec<LogicalPlanNode>>()?;
+    query.job_id().map(String::from)
+}
+impl Engine for Cluster {
+    fn name(&self) -> String {
+        format!("Ballista {BALLISTA_VERSION} on DataFusion {}", datafusion::DATAFUSION_VERSION)
+    }
+    fn dialect(&self) -> Dialect {
+        Dialect::DataFusion
+    }
+    fn register(&self, name: &str, table: &Table, source: Source) -> Result<()> {
+        let source = match source {
+            Source::Csv(path) => Source::Csv(absolute(name, &path)?),
+            Source::Parquet(path) => Source::Parquet(absolute(name, &path)?),
+            source @ (Source::Batches(_) | Source::Provider(_)) => {
+                return Err(Error::NotImplemented(format!(
+                    "table `{name}`: {source:?} is in the memory of this process, where executors \
+                     cannot read it.\nWrite it to a file of Parquet or CSV that they can read."
+                )));
+            }
+        };
+        self.local.register(name, table, source)
+    }
+    fn run(&self, statement: &str) -> Result<Vec<Cells>> {
+        let answer = self.local.wait(async { Ok(self.ask(statement).await) });
+        match answer.unwrap_or_else(|error| Err(Failure::Engine(error))) {
+            Ok(batches) => cells(&batches),
+            Err(failure) => Err(self.explained(failure)),
+        }
+    }
+}
+/// The path as executors see it: their working folders differ.
+fn absolute(name: &str, path: &str) -> Result<String> {
+    if path.contains("://") {
+        return Err(Error::NotImplemented(format!(
+            "table `{name}`: {path} is no file.\n\
+             Give a path that the client and all executors can read, such as one of a shared disk."
+        )));
+    }
+    let path = std::fs::canonicalize(path)
+        .map_err(|error| Error::FailedFunction(format!("table `{name}`: {path}: {error}")))?;
+    Ok(path.to_string_lossy().into_owned())
+}

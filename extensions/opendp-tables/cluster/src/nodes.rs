@@ -1,0 +1,210 @@
+//! Nodes: a scheduler, and executors.
+
+use std::fmt::Display;
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use ballista_core::config::TaskSchedulingPolicy;
+use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
+use ballista_scheduler::cluster::BallistaCluster;
+use ballista_scheduler::config::SchedulerConfig;
+use ballista_scheduler::scheduler_process::{create_scheduler, start_grpc_service_with_listener};
+use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
+use opendp_core::{Error, Result};
+use tempfile::TempDir;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::address::listening;
+use crate::probe::appeared;
+use crate::{Address, Network};
+
+/// Seconds between two signs of life of an executor.
+const HEARTBEAT: u64 = 2;
+/// Seconds without a sign of life after which an executor counts as lost.
+const LOST: u64 = 20;
+/// How long an executor waits for its scheduler to appear.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The size of stacks: plans are read by recursion. Only what is used of it takes memory.
+const STACK: usize = 256 << 20;
+
+fn failed(what: &str, error: impl Display) -> Error {
+    Error::FailedFunction(format!("{what}: {error}"))
+}
+fn runtime() -> Result<Runtime> {
+    let built = Builder::new_multi_thread().enable_all().thread_stack_size(STACK).build();
+    built.map_err(|error| failed("the node cannot start its threads", error))
+}
+
+/// A scheduler, which divides plans among executors.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    /// The address on which it listens.
+    pub host: IpAddr,
+    /// The port, or 0 for a free one.
+    pub port: u16,
+    /// Who can reach it.
+    pub network: Network,
+    /// Clients ask nothing before so many executors are there.
+    pub executors: usize,
+}
+impl Default for Scheduler {
+    fn default() -> Self {
+        let (host, network) = (Ipv4Addr::LOCALHOST.into(), Network::Loopback);
+        Scheduler { host, port: 50050, network, executors: 1 }
+    }
+}
+impl Scheduler {
+    /// Run until the process or `stop` ends. `started` gets the address before the first request.
+    ///
+    /// # Errors
+    /// `Argument` when other machines could reach it without [`Network::Trusted`]; `FailedFunction`
+    /// when the port is in use.
+    pub fn run(
+        &self,
+        started: impl FnOnce(&Address),
+        stop: impl Future<Output = ()>,
+    ) -> Result<()> {
+        let runtime = runtime()?;
+        let ended = runtime.block_on(async {
+            tokio::select! {
+                ended = self.serve(started) => ended,
+                () = stop => Ok(()),
+            }
+        });
+        runtime.shutdown_background();
+        ended
+    }
+    async fn serve(&self, started: impl FnOnce(&Address)) -> Result<()> {
+        let host = listening(self.host, self.network)?;
+        let listener = tokio::net::TcpListener::bind((self.host, self.port)).await;
+        let listener = listener.map_err(|error| {
+            failed(&format!("port {} of {host} cannot be used", self.port), error)
+        })?;
+        let bound = listener.local_addr().map_err(|error| failed("the port", error))?;
+        let config = Arc::new(self.config(&host, bound.port()));
+        let stopped = |error| failed("the scheduler stopped", error);
+        let cluster = BallistaCluster::new_from_config(&config).await.map_err(stopped)?;
+        let scheduler = create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, config);
+        let scheduler = scheduler.await.map_err(stopped)?;
+        started(&Address { host, port: bound.port() });
+        start_grpc_service_with_listener(listener, scheduler).await.map_err(stopped)
+    }
+    fn config(&self, host: &str, port: u16) -> SchedulerConfig {
+        SchedulerConfig {
+            external_host: host.to_owned(),
+            bind_host: host.to_owned(),
+            bind_port: port,
+            scheduling_policy: TaskSchedulingPolicy::PushStaged,
+            executor_timeout_seconds: LOST,
+            expire_dead_executor_interval_seconds: HEARTBEAT,
+            no_executors_grace_period_seconds: LOST,
+            min_ready_executors: self.executors,
+            finished_job_data_clean_up_interval_seconds: 60,
+            ..SchedulerConfig::default()
+        }
+    }
+}
+
+/// An executor, which reads files and computes parts of plans.
+#[derive(Clone, Debug)]
+pub struct Executor {
+    /// The scheduler that it works for.
+    pub scheduler: Address,
+    /// The address on which it listens, and under which other nodes reach it.
+    pub host: IpAddr,
+    /// Who can reach it.
+    pub network: Network,
+    /// How many parts of a plan it computes at a time; by default, one for each core.
+    pub cores: Option<NonZeroUsize>,
+    /// The most bytes of memory for its computations; by default, 70 % of the memory. It writes
+    /// what is beyond to the disk, where it can.
+    pub memory: Option<u64>,
+    /// Where its folder of intermediate results is made; by default, where the system has
+    /// temporary files.
+    pub folder: Option<PathBuf>,
+}
+impl Executor {
+    /// Make an executor on loopback.
+    pub fn new(scheduler: Address) -> Self {
+        let (host, network) = (Ipv4Addr::LOCALHOST.into(), Network::Loopback);
+        Executor { scheduler, host, network, cores: None, memory: None, folder: None }
+    }
+    /// Run until the process is told to end, or `stop` ends, or the scheduler is lost for some ten
+    /// seconds. `started` gets the ports. At the end the intermediate results are removed.
+    ///
+    /// # Errors
+    /// `Argument` when other machines could reach it without [`Network::Trusted`]; `FailedFunction`
+    /// when there is no scheduler, or no folder can be made.
+    pub fn run(
+        &self,
+        started: impl FnOnce([u16; 2]),
+        stop: impl Future<Output = ()>,
+    ) -> Result<()> {
+        let host = listening(self.host, self.network)?;
+        let folder = private_folder(self.folder.as_deref())?;
+        // Ballista would try once, or for ever.
+        appeared(&self.scheduler, PATIENCE)?;
+        let ports = free_ports(self.host)?;
+        let work = folder.path().to_string_lossy().into_owned();
+        let config = Arc::new(self.config(host, ports, work)?);
+        started(ports);
+        let runtime = runtime()?;
+        let ended = runtime.block_on(async {
+            tokio::select! {
+                ended = start_executor_process(config) => ended,
+                () = stop => Ok(()),
+            }
+        });
+        drop(folder);
+        // Parts of plans that still run must not delay the end.
+        runtime.shutdown_background();
+        ended.map_err(|error| failed("the executor stopped", error))
+    }
+    fn config(&self, host: String, ports: [u16; 2], work: String) -> Result<ExecutorProcessConfig> {
+        let cores = match self.cores {
+            Some(cores) => cores,
+            None => available_parallelism().map_err(|error| failed("state `--cores`", error))?,
+        };
+        Ok(ExecutorProcessConfig {
+            bind_host: host.clone(),
+            external_host: Some(host),
+            port: ports[0],
+            grpc_port: ports[1],
+            scheduler_host: self.scheduler.host.clone(),
+            scheduler_port: self.scheduler.port,
+            vcores: cores.get(),
+            task_scheduling_policy: TaskSchedulingPolicy::PushStaged,
+            work_dir: Some(work),
+            job_data_ttl_seconds: 24 * 3600,
+            job_data_clean_up_interval_seconds: 600,
+            executor_heartbeat_interval_seconds: HEARTBEAT,
+            memory_pool_size: self.memory,
+            ..ExecutorProcessConfig::default()
+        })
+    }
+}
+/// Make a folder that only the user of this process can read. It is removed at the end.
+fn private_folder(inside: Option<&Path>) -> Result<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("opendp-cluster-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    let made = match inside {
+        Some(folder) => builder.tempdir_in(folder),
+        None => builder.tempdir(),
+    };
+    made.map_err(|error| failed("no folder for intermediate results can be made", error))
+}
+/// Find two free ports. If another program takes one in between, the executor stops.
+fn free_ports(host: IpAddr) -> Result<[u16; 2]> {
+    let find = || {
+        let held = [TcpListener::bind((host, 0))?, TcpListener::bind((host, 0))?];
+        let [first, second] = &held;
+        Ok([first.local_addr()?.port(), second.local_addr()?.port()])
+    };
+    find().map_err(|error: std::io::Error| failed(&format!("no port of {host} is free"), error))
+}

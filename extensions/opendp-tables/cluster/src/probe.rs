@@ -1,0 +1,81 @@
+//! Ask a scheduler whether it is there, and whether it has executors.
+
+use std::io::{Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use opendp_core::{Error, Result};
+
+use crate::Address;
+
+/// How long a scheduler may take to say whether it is there.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a scheduler says about itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It has the executors that it was told to wait for.
+    Ready,
+    /// It has too few executors.
+    Waiting,
+    /// Nothing answers.
+    Lost,
+}
+/// Ask for the state. The answer takes a bounded time.
+pub(crate) fn state(scheduler: &Address) -> State {
+    match ask(scheduler) {
+        Some(status) if status.starts_with(b"HTTP/1.1 200") => State::Ready,
+        Some(status) if status.starts_with(b"HTTP/1.1 503") => State::Waiting,
+        _ => State::Lost,
+    }
+}
+fn ask(scheduler: &Address) -> Option<[u8; 12]> {
+    let addresses = scheduler.to_string().to_socket_addrs().ok()?;
+    let mut stream = addresses
+        .into_iter()
+        .find_map(|address| TcpStream::connect_timeout(&address, PATIENCE).ok())?;
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    stream.set_write_timeout(Some(PATIENCE)).ok()?;
+    let request = format!("GET /readyz HTTP/1.1\r\nHost: {scheduler}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut status = [0; 12];
+    stream.read_exact(&mut status).ok()?;
+    Some(status)
+}
+/// Check that a scheduler has its executors. Wait for them for as long as `patience`.
+///
+/// # Errors
+/// `NotFound` when no scheduler answers, or when it has too few executors.
+pub fn ready(scheduler: &Address, patience: Duration) -> Result<()> {
+    match waited(scheduler, patience, |state| state == State::Ready) {
+        State::Ready => Ok(()),
+        State::Waiting => Err(Error::NotFound(format!(
+            "the scheduler at {scheduler} has too few executors, so nothing was asked.\n\
+             Start executors, as in `opendp-cluster executor --scheduler {scheduler}`."
+        ))),
+        State::Lost => Err(no_scheduler(scheduler)),
+    }
+}
+/// Wait until a scheduler answers.
+pub(crate) fn appeared(scheduler: &Address, patience: Duration) -> Result<()> {
+    match waited(scheduler, patience, |state| state != State::Lost) {
+        State::Lost => Err(no_scheduler(scheduler)),
+        State::Ready | State::Waiting => Ok(()),
+    }
+}
+fn waited(scheduler: &Address, patience: Duration, enough: impl Fn(State) -> bool) -> State {
+    let began = Instant::now();
+    loop {
+        let found = state(scheduler);
+        if enough(found) || patience <= began.elapsed() {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+fn no_scheduler(scheduler: &Address) -> Error {
+    Error::NotFound(format!(
+        "no scheduler answers at {scheduler}, so nothing was asked.\n\
+         Start one, as in `opendp-cluster scheduler`, and check the address."
+    ))
+}

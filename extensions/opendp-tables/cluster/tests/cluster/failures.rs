@@ -1,0 +1,111 @@
+//! Nodes that are lost: an error or a retry, and a budget that is spent at most once.
+
+use std::path::Path;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use opendp_core::Result;
+use opendp_tables::{Answer, Budget, Session};
+
+use crate::data::Data;
+use crate::nodes::{Nodes, waited};
+
+const SQL: &str = "SELECT sex, COUNT(*) AS n, SUM(age) AS years FROM people GROUP BY sex";
+/// So much that there is no noise, in practice.
+const PLENTY: f64 = 1e9;
+
+fn ask(session: &Session, id: &str) -> Result<Answer> {
+    session.query(SQL)?.spending(Budget::epsilon(PLENTY)?).id(id).release()
+}
+/// Metadata with a ledger in which `budget` of such questions fit.
+fn durable(data: &Data, name: &str) -> std::path::PathBuf {
+    let budget = format!("ledger = \"{name}.ledger\"\nname = \"survey\"");
+    // Each individual has all rows, so that no rows are drawn and answers can be compared.
+    data.config(name, "people.csv", "{ id = \"pid\", max_rows = 1000 }", &budget)
+}
+fn left(config: &Path) -> String {
+    Session::open(config).unwrap().remaining().unwrap().show(false)
+}
+const ALL: &str = "epsilon 10000000000000";
+/// What one question leaves; a share of a half is rounded.
+const LESS: &str = "epsilon 9999000000000";
+/// Ask on a thread, and do something as soon as an executor has intermediate results.
+fn meanwhile(
+    nodes: &mut Nodes,
+    config: &Path,
+    act: impl FnOnce(&mut Nodes, usize),
+) -> Result<Answer> {
+    let session = nodes.open(config);
+    std::thread::scope(|scope| {
+        let (sender, receiver) = channel();
+        scope.spawn(move || sender.send(ask(&session, "first")).unwrap());
+        let busy = || (0..2).find(|executor| !nodes.files(*executor).is_empty());
+        let executor = waited("intermediate results", busy);
+        act(nodes, executor);
+        assert!(receiver.try_recv().is_err(), "the query ended too early: use more rows");
+        let bound = Duration::from_secs(300);
+        receiver.recv_timeout(bound).unwrap_or_else(|_| {
+            // A panic would wait for the thread.
+            eprintln!("the query never ended");
+            std::process::abort()
+        })
+    })
+}
+#[test]
+fn a_killed_executor_changes_no_result_and_the_budget_is_spent_once() {
+    let mut nodes = Nodes::start();
+    let data = Data::of(60_000);
+    let config = durable(&data, "killed");
+    let asked = meanwhile(&mut nodes, &config, |nodes, executor| nodes.executors[executor].kill());
+    eprintln!("with a killed executor: {:?}", asked.as_ref().map(|answer| &answer.table));
+    let expected = ask(&Session::open(durable(&data, "alone")).unwrap(), "first").unwrap();
+    match asked {
+        Ok(answer) => {
+            assert_eq!(answer.table, expected.table);
+            assert_eq!(answer.document["releases"], expected.document["releases"]);
+            assert!(left(&config).starts_with(LESS), "{}", left(&config));
+        }
+        Err(error) => {
+            assert!(error.to_string().contains("nothing was released"), "{error}");
+            assert_eq!(left(&config), ALL);
+        }
+    }
+    // Asked again, in one process: it is the same release, and it is charged once.
+    let alone = Session::open(&config).unwrap();
+    assert_eq!(ask(&alone, "first").unwrap().table, expected.table);
+    assert_eq!(ask(&alone, "first").unwrap().table, expected.table);
+    assert!(left(&config).starts_with(LESS), "{}", left(&config));
+}
+#[test]
+fn a_lost_scheduler_is_an_error_and_nothing_is_released() {
+    let mut nodes = Nodes::start();
+    let data = Data::of(60_000);
+    let config = durable(&data, "lost");
+    let asked = meanwhile(&mut nodes, &config, |nodes, _| nodes.scheduler.kill());
+    let error = asked.unwrap_err();
+    assert_eq!(error.kind(), "NotFound");
+    assert!(error.to_string().contains("was lost while it ran"), "{error}");
+    assert_eq!(left(&config), ALL);
+}
+#[test]
+fn a_cluster_that_stands_still_is_an_error_when_the_limit_is_reached() {
+    let nodes = Nodes::start();
+    let data = Data::of(90);
+    let config = durable(&data, "frozen");
+    let engine = Box::new(nodes.connect(Duration::from_secs(2)));
+    let session = Session::open_on(&config, engine).unwrap();
+    nodes.scheduler.freeze();
+    let error = ask(&session, "first").unwrap_err();
+    assert!(error.to_string().contains("was lost while it ran"), "{error}");
+    assert_eq!(left(&config), ALL);
+}
+#[test]
+fn a_budget_in_memory_is_charged_before_and_stays_charged() {
+    let mut nodes = Nodes::start();
+    let data = Data::of(90);
+    let session = nodes.open(&data.config("memory", "people.csv", "{ rows = 1 }", ""));
+    nodes.scheduler.kill();
+    assert_eq!(ask(&session, "first").unwrap_err().kind(), "NotFound");
+    let left = session.remaining().unwrap().show(false);
+    assert!(left.starts_with(LESS), "{left}");
+}

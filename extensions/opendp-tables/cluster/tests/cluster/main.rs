@@ -1,0 +1,9 @@
+//! Clusters on loopback: a scheduler and two executors, each in a process of its own.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests stop by panicking")]
+
+mod commands;
+mod data;
+mod failures;
+mod nodes;
+mod page;
+mod results;

@@ -1,0 +1,131 @@
+//! Nodes as child processes, which end with the test, whatever happens.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use opendp_cluster::{Address, Cluster};
+use opendp_tables::Session;
+
+/// One cluster at a time: the machine may be small.
+static ONE: Mutex<()> = Mutex::new(());
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A node. It ends when it is dropped; and when this process is killed, its input ends, and so it
+/// ends, too.
+pub(crate) struct Node {
+    process: Child,
+    /// What it said first.
+    pub(crate) greeting: String,
+}
+impl Node {
+    fn start(args: &[&str]) -> Node {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_opendp-cluster"))
+            .args(args)
+            .arg("--watch-input")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut greeting = String::new();
+        let mut output = BufReader::new(process.stdout.take().unwrap());
+        output.read_line(&mut greeting).unwrap();
+        let node = Node { process, greeting };
+        assert!(node.greeting.contains("listening on"), "{args:?}");
+        let mut warning = String::new();
+        output.read_line(&mut warning).unwrap();
+        assert!(warning.contains("There are no passwords"), "{warning}");
+        node
+    }
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+    /// Let the process stand still, as one whose machine is lost.
+    pub(crate) fn freeze(&self) {
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
+    }
+    /// Close the input of the process, and wait until it ended.
+    pub(crate) fn close(&mut self) {
+        self.process.wait().unwrap();
+    }
+    /// Ask the process to end, and wait until it did.
+    pub(crate) fn end(&mut self) {
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        // To wait closes the input, which would end the process in another way.
+        let input = self.process.stdin.take();
+        self.process.wait().unwrap();
+        drop(input);
+    }
+}
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A scheduler and two executors with a folder each.
+pub(crate) struct Nodes {
+    pub(crate) scheduler: Node,
+    pub(crate) executors: Vec<Node>,
+    pub(crate) address: Address,
+    folders: Vec<tempfile::TempDir>,
+    _one: MutexGuard<'static, ()>,
+}
+impl Nodes {
+    pub(crate) fn start() -> Nodes {
+        let one = alone();
+        let scheduler = Node::start(&["scheduler", "--port", "0", "--executors", "2"]);
+        let address = scheduler.greeting.trim().rsplit(' ').next().unwrap().to_owned();
+        let folders: Vec<_> = (0..2).map(|_| tempfile::tempdir().unwrap()).collect();
+        let start = |folder: &tempfile::TempDir| {
+            let folder = folder.path().to_str().unwrap();
+            let args = ["executor", "--scheduler", &address, "--cores", "2", "--folder", folder];
+            Node::start(&args)
+        };
+        let executors = folders.iter().map(start).collect();
+        let address: Address = address.parse().unwrap();
+        Nodes { scheduler, executors, address, folders, _one: one }
+    }
+    /// Connect as soon as both executors are there.
+    pub(crate) fn connect(&self, limit: Duration) -> Cluster {
+        let connected = || Cluster::connect(&self.address, limit).ok();
+        waited("both executors", connected)
+    }
+    pub(crate) fn open(&self, config: &Path) -> Session {
+        let engine = Box::new(self.connect(Duration::from_secs(600)));
+        Session::open_on(config, engine).unwrap()
+    }
+    /// The files of intermediate results of an executor.
+    pub(crate) fn files(&self, executor: usize) -> Vec<PathBuf> {
+        files(self.folders[executor].path())
+    }
+    /// The folder in which an executor makes its own.
+    pub(crate) fn folder(&self, executor: usize) -> &Path {
+        self.folders[executor].path()
+    }
+}
+/// All files below a folder; those that vanish meanwhile are left out.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let below = |path: PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
+    entries.flat_map(|entry| below(entry.path())).collect()
+}
+/// Wait until there is something. The limit only ends a test that would hang.
+pub(crate) fn waited<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + Duration::from_secs(300);
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
+        assert!(Instant::now() < until, "waited too long for {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

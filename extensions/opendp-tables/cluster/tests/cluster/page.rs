@@ -1,0 +1,49 @@
+//! The page `CLUSTER.md`: its commands run as they stand, in order, in one shell.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::nodes::alone;
+
+/// The blocks of shell commands of a page, except the one that builds the commands.
+fn script(page: &str) -> String {
+    let mut blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let build = blocks.next().unwrap();
+    assert!(build.contains("cargo build"), "{build}");
+    blocks.collect()
+}
+#[test]
+fn the_commands_of_the_page_run_as_they_stand() {
+    let _one = alone();
+    let text = include_str!("../../../CLUSTER.md");
+    let commands = Path::new(env!("CARGO_BIN_EXE_opendp-cluster")).parent().unwrap();
+    let sql = commands.join("opendp-sql");
+    assert!(sql.exists(), "build the whole workspace: {} is missing", sql.display());
+    // The port of the page may be in use, so another one takes its place.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let script = script(text).replace("50050", &free.to_string());
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = format!("{}:{}", commands.display(), std::env::var("PATH").unwrap());
+    // Whatever happens, the nodes end with the shell.
+    let script =
+        format!("set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n{script}");
+    let output = Command::new("timeout")
+        .args(["300", "bash", "-c", &script])
+        .current_dir(folder.path())
+        .env("PATH", path)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let (said, errors) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}\n{errors}");
+    // One process and a cluster spend a half each; what was asked before costs nothing.
+    assert_eq!(said.matches("\nepsilon 0").count(), 2, "{said}");
+    assert!(said.contains("\nepsilon 0.5"), "{said}");
+    let answers: Vec<&str> = said.split("| sex | n").skip(1).collect();
+    assert_eq!(answers.len(), 3, "{said}");
+    let rows = |answer: &str| answer.lines().take(11).skip(1).collect::<Vec<_>>().join("\n");
+    assert_eq!(rows(answers[0]), rows(answers[2]), "{said}");
+    assert_ne!(rows(answers[0]), rows(answers[1]), "{said}");
+}

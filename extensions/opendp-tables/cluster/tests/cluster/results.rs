@@ -1,0 +1,94 @@
+//! A cluster computes what one process computes, bit for bit, and leaves nothing behind.
+
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use opendp_tables::{Budget, DataFusion, Engine, Session, Source};
+
+use crate::data::{Data, exact};
+use crate::nodes::{Nodes, waited};
+
+/// Units of privacy, with the limits that each enforces.
+const UNITS: [&str; 4] = [
+    "{ rows = 1 }",
+    "{ id = \"pid\", max_rows = 2 }",
+    "{ id = \"pid\", max_groups = 1, max_rows_per_group = 2 }",
+    "{ id = \"pid\", max_rows = 3, max_groups = 2, max_rows_per_group = 2 }",
+];
+const QUERIES: [&str; 6] = [
+    "SELECT sex, COUNT(*), SUM(age), AVG(income), STDDEV(income) FROM people GROUP BY sex",
+    "SELECT COUNT(*) FILTER (WHERE employed), SUM(clamp(income / (age - 20), -9, 9)) FROM people WHERE age > 3 OR \
+     income IS NULL",
+    "SELECT sex, MEDIAN(age), quantile(income, 0.9) FROM people GROUP BY sex",
+    "SELECT region, COUNT(*), AVG(age) FROM people JOIN regions ON people.zip = regions.zip GROUP BY \
+     region",
+    "WITH grown AS (SELECT age + 1 AS older, zip FROM people WHERE sex IN ('f', 'm')) SELECT \
+     region, SUM(clamp(older, 0, 50)), COUNT(older) FROM grown LEFT JOIN regions ON grown.zip = \
+     regions.zip GROUP BY region",
+    "SELECT employed, COUNT(*), SUM(age) FROM (SELECT age, employed FROM people UNION ALL SELECT \
+     age, employed FROM people WHERE age < 30) AS both_parts GROUP BY employed",
+];
+fn engines(nodes: &Nodes, data: &Data, path: &str, unit: &str) -> [(Session, Box<dyn Engine>); 2] {
+    let config = data.config("same", path, unit, "");
+    let metadata = || {
+        let text = std::fs::read_to_string(&config).unwrap();
+        opendp_tables::Metadata::parse(&text).unwrap()
+    };
+    let filled = |engine: Box<dyn Engine>| {
+        for (name, table) in &metadata().tables {
+            let file = data.path().join(table.path.as_ref().unwrap());
+            let file = file.to_str().unwrap().to_owned();
+            let is_csv = file.ends_with(".csv");
+            let source = if is_csv { Source::Csv(file) } else { Source::Parquet(file) };
+            engine.register(name, table, source).unwrap();
+        }
+        let idle = Box::new(DataFusion::new().unwrap());
+        (Session::with_engine(metadata(), idle).unwrap(), engine)
+    };
+    let cluster = nodes.connect(Duration::from_secs(600));
+    [filled(Box::new(DataFusion::new().unwrap())), filled(Box::new(cluster))]
+}
+#[test]
+fn two_executors_compute_what_one_process_computes_bit_for_bit() {
+    let nodes = Nodes::start();
+    let data = Data::of(3000);
+    for (k, unit) in UNITS.iter().enumerate() {
+        let path = ["people.csv", "people"][k % 2];
+        let [(session, here), (_, there)] = engines(&nodes, &data, path, unit);
+        assert!(there.name().starts_with("Ballista 55."), "{}", there.name());
+        for sql in QUERIES {
+            let ours = exact(&session, &*here, sql);
+            assert_eq!(ours, exact(&session, &*there, sql), "{unit} {path}: {sql}");
+            assert!(ours.iter().any(|rows| !rows.is_empty()), "{sql}");
+        }
+    }
+}
+#[test]
+fn a_session_on_a_cluster_releases_and_leaves_no_files() {
+    let mut nodes = Nodes::start();
+    let data = Data::of(900);
+    let config = data.config("answers", "people", "{ id = \"pid\", max_rows = 2 }", "");
+    let question = |session: &Session| {
+        let sql = "SELECT sex, COUNT(*) AS n, SUM(age) AS years FROM people GROUP BY sex";
+        let question = session.query(sql).unwrap();
+        question.spending(Budget::epsilon(1e12).unwrap()).release().unwrap()
+    };
+    let session = nodes.open(&config);
+    let answer = question(&session);
+    assert_eq!(answer.table.num_rows(), 3);
+    let engine = answer.document["plan"]["engine"].as_str().unwrap();
+    assert!(engine.starts_with("Ballista 55."), "{engine}");
+
+    for executor in 0..2 {
+        let none = || nodes.files(executor).is_empty().then_some(());
+        waited("the files of the query to be removed", none);
+        // Other users cannot look into the folder of an executor.
+        let own = std::fs::read_dir(nodes.folder(executor)).unwrap().next().unwrap().unwrap();
+        assert_eq!(own.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        match executor {
+            0 => nodes.executors[executor].end(),
+            _ => nodes.executors[executor].close(),
+        }
+        assert_eq!(std::fs::read_dir(nodes.folder(executor)).unwrap().count(), 0);
+    }
+}
