@@ -206,6 +206,7 @@ mod budget;
 mod chain;
 mod draft;
 mod groups;
+mod page;
 mod plan;
 mod query;
 mod question;

@@ -28,7 +28,8 @@ pub(crate) fn lines(points: &[Point], bars: bool) -> String {
     html += "<div class=\"line foot\"><span class=\"label\"></span>";
     let _ = write!(html, "{}<span class=\"value\"></span></div></div>", axis.labels());
     if MOST < points.len() {
-        let _ = write!(html, "<p class=\"note\">The first {MOST} of {} are drawn.</p>", points.len());
+        let _ =
+            write!(html, "<p class=\"note\">The first {MOST} of {} are drawn.</p>", points.len());
     }
     html
 }

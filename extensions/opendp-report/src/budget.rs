@@ -67,7 +67,11 @@ pub(crate) fn account(account: &Account) -> String {
     }
     html += "</svg><p class=\"legend\"><span><i class=\"bar\"></i>spent here</span>";
     if 0.0 < before {
-        let _ = write!(html, "<span><i class=\"before\"></i>spent before: {}</span>", number(before, None));
+        let _ = write!(
+            html,
+            "<span><i class=\"before\"></i>spent before: {}</span>",
+            number(before, None)
+        );
     }
     html + "<span><i class=\"track\"></i>left</span></p></div>"
 }

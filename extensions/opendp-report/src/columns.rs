@@ -44,7 +44,8 @@ pub(crate) fn histogram(points: &[Point]) -> String {
     }
     html += "</div></div></div>";
     if MOST < points.len() {
-        let _ = write!(html, "<p class=\"note\">The first {MOST} of {} are drawn.</p>", points.len());
+        let _ =
+            write!(html, "<p class=\"note\">The first {MOST} of {} are drawn.</p>", points.len());
     }
     html
 }

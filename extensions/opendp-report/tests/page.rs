@@ -6,8 +6,7 @@ const HOSTILE: &str = "<script>alert(1)</script>\"'&<img src=x onerror=y>";
 
 /// A page with a hostile text in every place.
 fn page(text: &str) -> String {
-    let points =
-        || vec![Point::new(text, 3.0).within(1.0, 5.0), Point::new(text, -2.0).note(text)];
+    let points = || vec![Point::new(text, 3.0).within(1.0, 5.0), Point::new(text, -2.0).note(text)];
     let mut table = Table::new().texts(text).numbers(text);
     table.push([text.to_owned(), text.to_owned()]);
     let spent = vec![Spent { what: text.into(), amount: 0.25 }];
