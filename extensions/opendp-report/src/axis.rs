@@ -36,14 +36,18 @@ impl Axis {
         let unit = 10f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].map(|times| times * unit);
         let step = step.into_iter().find(|step| rough <= *step * 1.0001).unwrap_or(10.0 * unit);
-        let (first, last) = ((low / step).floor(), (high / step).ceil());
+        // An end that a mark is a little short of does not need a whole step more.
+        let short = |end: f64| (end - end.round()).abs() < 0.2;
+        let inside = |end: f64, whole: f64| if short(end) { end.round() } else { whole };
+        let (below, above) = (low / step, high / step);
+        let (first, last) = (inside(below, below.floor()), inside(above, above.ceil()));
         if !step.is_normal() || !(last - first <= 20.0) {
             return Axis { low, high, ticks: vec![low, high] };
         }
         // At most twenty steps, so the cast is exact.
         let count = (last - first) as u32;
         let ticks = (0..=count).map(|k| (first + f64::from(k)) * step + 0.0).collect();
-        Axis { low: first * step, high: last * step, ticks }
+        Axis { low: low.min(first * step), high: high.max(last * step), ticks }
     }
     /// Return the place of a number, in percent of the axis.
     pub(crate) fn place(&self, value: f64) -> f64 {
@@ -81,6 +85,10 @@ mod tests {
         assert_eq!(axis.place(50.0), 50.0);
         let axis = Axis::of(&[Point::new("", 10.0).within(-3.0, 23.0)], true);
         assert_eq!(axis.ticks, [-10.0, 0.0, 10.0, 20.0, 30.0]);
+        // A little below zero, and a little above the last mark.
+        let axis = Axis::of(&[Point::new("", 10.0).within(-1.0, 20.5)], true);
+        assert_eq!(axis.ticks, [0.0, 10.0, 20.0]);
+        assert_eq!((axis.place(-1.0), axis.place(20.5)), (0.0, 100.0));
     }
     #[test]
     fn strange_numbers_have_an_axis() {

@@ -13,7 +13,7 @@ pub(crate) const MOST: usize = 80;
 /// Draw a bar for each number, or a point.
 pub(crate) fn lines(points: &[Point], bars: bool) -> String {
     let axis = Axis::of(points, bars);
-    let mut html = String::from("<div class=\"chart\">");
+    let mut html = String::from("<div class=\"chart lines\">");
     html += &legend(points, if bars { "bar" } else { "dot" });
     for point in points.iter().take(MOST) {
         let label = escaped(&point.label);
@@ -88,14 +88,12 @@ fn drawn(point: &Point, axis: &Axis, bars: bool) -> String {
 /// Tell what the marks of a chart mean.
 pub(crate) fn legend(points: &[Point], mark: &str) -> String {
     let name = match mark {
-        "dot" => "chosen among public candidates",
+        "dot" => "chosen among public candidates, with noise",
         _ => "released number",
     };
     let mut html = format!("<p class=\"legend\"><span><i class=\"{mark}\"></i>{name}</span>");
     if points.iter().any(|point| point.interval.is_some()) {
         html += "<span><i class=\"interval\"></i>noise added; 95 % interval</span>";
-    } else {
-        html += "<span>noise added</span>";
     }
     html + "</p>"
 }

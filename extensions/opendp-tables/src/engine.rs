@@ -5,6 +5,7 @@ use opendp_core::{Error, Result};
 use crate::Dialect;
 
 mod embedded;
+mod functions;
 
 pub use embedded::{DataFusion, Source};
 
@@ -23,6 +24,12 @@ pub trait Engine: Send + Sync {
     /// Any error stands for a failure of the machine. Its text may contain data, so the session
     /// replaces it.
     fn run(&self, statement: &str) -> Result<Vec<Cells>>;
+    /// Return the engine itself, if it is the one in this process. Plans then use functions of
+    /// their own, and limits of ids are enforced while rows are read. Other engines run portable
+    /// statements.
+    fn embedded(&self) -> Option<&DataFusion> {
+        None
+    }
 }
 
 /// The error that stands for every failure of an engine.

@@ -66,6 +66,9 @@ struct Ask {
     /// Write the release document to a file.
     #[arg(long)]
     document: Option<PathBuf>,
+    /// Write a page with charts to a file. It needs no network and no script.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 impl Ask {
     fn question<'a>(&self, session: &'a Session) -> Result<Question<'a>> {
@@ -126,11 +129,21 @@ fn query(ask: &Ask) -> Result<String> {
     let answer = answer?;
     let document = format!("{:#}", answer.document);
     if let Some(path) = &ask.document {
-        std::fs::write(path, &document).map_err(|error| {
-            Error::FailedFunction(format!("the release document cannot be written: {error}"))
-        })?;
+        write(path, &document, "release document")?;
+    }
+    if let Some(path) = &ask.html {
+        write(path, &answer.to_html(), "page")?;
     }
     Ok(if ask.json { document } else { answer.to_string() })
+}
+fn write(path: &PathBuf, text: &str, what: &str) -> Result<()> {
+    std::fs::write(path, text).map_err(|error| {
+        let file = path.display();
+        Error::FailedFunction(format!(
+            "the {what} cannot be written to {file}: {error}.\n\
+             The budget is spent. With a ledger and `--id`, ask again with the same id: it costs nothing."
+        ))
+    })
 }
 fn explain(ask: &Ask) -> Result<String> {
     let session = Session::open(&ask.config)?;

@@ -98,6 +98,10 @@ impl Shard {
             chain: Vec::new(),
         }
     }
+    /// Return a shard without rows, for the same limits.
+    pub(crate) fn emptied(&self) -> Self {
+        Shard::new(self.limits, self.width)
+    }
     /// Return the memory that the shard takes.
     pub(crate) fn bytes(&self) -> usize {
         self.table.capacity() * size_of::<u32>()

@@ -6,11 +6,14 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::error::DataFusionError;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionConfig, SessionContext};
+use futures::StreamExt;
 use opendp_core::{Error, Result};
 use tokio::runtime::{Builder, Runtime};
 
-use super::{Cells, Engine};
+use super::functions::functions;
+use super::{Cells, Engine, failed};
 use crate::metadata::Table;
 use crate::sql::quoted;
 use crate::{Dialect, Type};
@@ -46,7 +49,15 @@ const STACK: usize = 256 << 20;
 pub struct DataFusion {
     context: SessionContext,
     runtime: Arc<Runtime>,
+    /// About how many bytes the rows take that are kept of individuals.
+    memory: usize,
+    /// Whether plans use functions that other engines do not have.
+    own: bool,
+    /// Whether one thread reads all rows, in order.
+    ordered: bool,
 }
+/// About how many bytes the rows take that are kept of individuals, unless it is stated.
+const MEMORY: usize = 1 << 31;
 impl std::fmt::Debug for DataFusion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("DataFusion").finish_non_exhaustive()
@@ -64,9 +75,63 @@ impl DataFusion {
         })?;
         let mut config = SessionConfig::new();
         config.options_mut().sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
-        Ok(DataFusion {
-            context: SessionContext::new_with_config(config),
-            runtime: Arc::new(runtime),
+        let context = SessionContext::new_with_config(config);
+        functions().into_iter().for_each(|function| context.register_udf(function));
+        let (runtime, memory) = (Arc::new(runtime), MEMORY);
+        Ok(DataFusion { context, runtime, memory, own: true, ordered: false })
+    }
+    /// Run only statements that every engine can run. It is slower; a comparison needs it.
+    #[must_use]
+    pub fn portable(self) -> Self {
+        DataFusion { own: false, ..self }
+    }
+    /// Keep about this many bytes of rows of individuals at once. When they need more, the rows are
+    /// read several times, each time for some of the individuals.
+    #[must_use]
+    pub fn with_memory(self, bytes: usize) -> Self {
+        DataFusion { memory: bytes, ..self }
+    }
+    /// Read rows in order, on one thread.
+    #[cfg(test)]
+    pub(crate) fn ordered(self) -> Self {
+        DataFusion { ordered: true, ..self }
+    }
+    pub(crate) fn memory(&self) -> usize {
+        self.memory
+    }
+    /// Run a statement, and pass its batches on as they come, from several threads.
+    pub(crate) fn scan(
+        &self,
+        statement: &str,
+        each: &(dyn Fn(&RecordBatch) -> Result<()> + Sync),
+    ) -> Result<()> {
+        let plan = async { self.context.sql(statement).await?.create_physical_plan().await };
+        let plan = self.wait(plan).map_err(|_| failed())?;
+        let parts = plan.output_partitioning().partition_count();
+        let read = |part: usize| {
+            self.runtime.block_on(async {
+                let rows = plan.execute(part, self.context.task_ctx());
+                let mut rows = rows.map_err(|_| failed())?;
+                while let Some(batch) = rows.next().await {
+                    each(&batch.map_err(|_| failed())?)?;
+                }
+                Ok(())
+            })
+        };
+        std::thread::scope(|scope| {
+            let start = |part: usize| {
+                let thread = std::thread::Builder::new().stack_size(STACK);
+                thread.spawn_scoped(scope, move || read(part)).map_err(|_| failed())
+            };
+            let mut threads = Vec::new();
+            for part in 0..parts {
+                let thread = start(part)?;
+                match self.ordered {
+                    true => thread.join().map_err(|_| failed())??,
+                    false => threads.push(thread),
+                }
+            }
+            threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| failed())?)
         })
     }
     /// Register a table: its described columns, each read as its declared type. A cell that cannot
@@ -141,6 +206,9 @@ impl Engine for DataFusion {
     }
     fn dialect(&self) -> Dialect {
         Dialect::DataFusion
+    }
+    fn embedded(&self) -> Option<&DataFusion> {
+        self.own.then_some(self)
     }
     fn run(&self, statement: &str) -> Result<Vec<Cells>> {
         let batches = self.wait(async { self.context.sql(statement).await?.collect().await });
