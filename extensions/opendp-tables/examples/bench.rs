@@ -127,9 +127,8 @@ fn plain(path: &Path) -> Box<dyn Fn() -> f64> {
     let registered = context.register_parquet("t", path, ParquetReadOptions::default());
     runtime.block_on(registered).unwrap();
     Box::new(move || {
-        let batches = runtime.block_on(async {
-            context.sql(PLAIN).await.unwrap().collect().await.unwrap()
-        });
+        let batches =
+            runtime.block_on(async { context.sql(PLAIN).await.unwrap().collect().await.unwrap() });
         batches.iter().map(RecordBatch::num_rows).sum::<usize>() as f64
     })
 }
@@ -151,10 +150,8 @@ fn median(seconds: &[f64]) -> f64 {
 }
 fn variants(path: &Path, arguments: &Arguments) -> Vec<Variant> {
     let ids = format!("{{ id = 'id', max_rows = {} }}", arguments.limit);
-    let groups = format!(
-        "{{ id = 'id', max_groups = {}, max_rows_per_group = 1 }}",
-        arguments.limit
-    );
+    let groups =
+        format!("{{ id = 'id', max_groups = {}, max_rows_per_group = 1 }}", arguments.limit);
     let all: [(&'static str, Box<dyn Fn() -> f64>); 4] = [
         ("plain DataFusion", plain(path)),
         ("rows are protected", private(path, "{ rows = 1 }")),

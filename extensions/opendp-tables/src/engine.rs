@@ -24,6 +24,11 @@ pub trait Engine: Send + Sync {
     /// Any error stands for a failure of the machine. Its text may contain data, so the session
     /// replaces it.
     fn run(&self, statement: &str) -> Result<Vec<Cells>>;
+    /// Return the number of rows that the statement which runs now has read, if it is known. It is
+    /// private, and only for people who may see the data.
+    fn rows_read(&self) -> Option<u64> {
+        None
+    }
     /// Return the engine itself, if it is the one in this process. Plans then use functions of
     /// their own, and limits of ids are enforced while rows are read. Other engines run portable
     /// statements.

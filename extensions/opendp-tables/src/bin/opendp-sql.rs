@@ -4,6 +4,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
@@ -118,14 +119,7 @@ fn main() -> ExitCode {
 fn query(ask: &Ask) -> Result<String> {
     let session = Session::open(&ask.config)?;
     let question = ask.question(&session)?;
-    // A spinner: how far a scan is could depend on the data.
-    let progress = match std::io::stderr().is_terminal() {
-        true => ProgressBar::new_spinner().with_message("running the exact plan"),
-        false => ProgressBar::hidden(),
-    };
-    progress.enable_steady_tick(Duration::from_millis(100));
-    let answer = question.release();
-    progress.finish_and_clear();
+    let answer = watched(&session, || question.release());
     let answer = answer?;
     let document = format!("{:#}", answer.document);
     if let Some(path) = &ask.document {
@@ -135,6 +129,29 @@ fn query(ask: &Ask) -> Result<String> {
         write(path, &answer.to_html(), "page")?;
     }
     Ok(if ask.json { document } else { answer.to_string() })
+}
+/// Show on a terminal how many rows are read. The person who runs this command can read the files.
+fn watched<T>(session: &Session, release: impl FnOnce() -> T) -> T {
+    if !std::io::stderr().is_terminal() {
+        return release();
+    }
+    let progress = ProgressBar::new_spinner();
+    progress.enable_steady_tick(Duration::from_millis(100));
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let shown = scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                let rows = session.rows_read().unwrap_or(0);
+                progress.set_message(format!("running the exact plan: {rows} rows read"));
+                std::thread::park_timeout(Duration::from_millis(200));
+            }
+            progress.finish_and_clear();
+        });
+        let released = release();
+        done.store(true, Ordering::Relaxed);
+        shown.thread().unpark();
+        released
+    })
 }
 fn write(path: &PathBuf, text: &str, what: &str) -> Result<()> {
     std::fs::write(path, text).map_err(|error| {

@@ -1,12 +1,12 @@
 //! DataFusion in this process.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::error::DataFusionError;
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, collect};
 use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionConfig, SessionContext};
 use futures::StreamExt;
 use opendp_core::{Error, Result};
@@ -49,6 +49,8 @@ const STACK: usize = 256 << 20;
 pub struct DataFusion {
     context: SessionContext,
     runtime: Arc<Runtime>,
+    /// The plan that runs now.
+    running: Mutex<Option<Arc<dyn ExecutionPlan>>>,
     /// About how many bytes the rows take that are kept of individuals.
     memory: usize,
     /// Whether plans use functions that other engines do not have.
@@ -78,7 +80,8 @@ impl DataFusion {
         let context = SessionContext::new_with_config(config);
         functions().into_iter().for_each(|function| context.register_udf(function));
         let (runtime, memory) = (Arc::new(runtime), MEMORY);
-        Ok(DataFusion { context, runtime, memory, own: true, ordered: false })
+        let running = Mutex::new(None);
+        Ok(DataFusion { context, runtime, running, memory, own: true, ordered: false })
     }
     /// Run only statements that every engine can run. It is slower; a comparison needs it.
     #[must_use]
@@ -99,14 +102,20 @@ impl DataFusion {
     pub(crate) fn memory(&self) -> usize {
         self.memory
     }
+    /// Plan a statement that runs next.
+    fn planned(&self, statement: &str) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
+        let plan = async { self.context.sql(statement).await?.create_physical_plan().await };
+        let plan = self.wait(plan)?;
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(plan.clone());
+        Ok(plan)
+    }
     /// Run a statement, and pass its batches on as they come, from several threads.
     pub(crate) fn scan(
         &self,
         statement: &str,
         each: &(dyn Fn(&RecordBatch) -> Result<()> + Sync),
     ) -> Result<()> {
-        let plan = async { self.context.sql(statement).await?.create_physical_plan().await };
-        let plan = self.wait(plan).map_err(|_| failed())?;
+        let plan = self.planned(statement).map_err(|_| failed())?;
         let parts = plan.output_partitioning().partition_count();
         let read = |part: usize| {
             self.runtime.block_on(async {
@@ -161,15 +170,18 @@ impl DataFusion {
             Source::Csv(path) => {
                 // Cells are read as text first: a cell of another type is null, not an error.
                 let inferred = CsvReadOptions::new().schema_infer_max_records(1);
+                let partitions = partitions(&path);
                 let plain = self.context.read_csv(path.as_str(), inferred).await?;
                 let fields = plain.schema().fields().iter();
                 let fields = fields.map(|field| Field::new(field.name(), DataType::Utf8, true));
                 let schema = Schema::new(fields.collect::<Vec<_>>());
                 let options = CsvReadOptions::new().schema(&schema).newlines_in_values(true);
+                let options = options.table_partition_cols(partitions);
                 self.context.register_csv(name, path.as_str(), options).await
             }
             Source::Parquet(path) => {
                 let options = ParquetReadOptions::default();
+                let options = options.table_partition_cols(partitions(&path));
                 self.context.register_parquet(name, path.as_str(), options).await
             }
             Source::Batches(batches) => {
@@ -207,11 +219,17 @@ impl Engine for DataFusion {
     fn dialect(&self) -> Dialect {
         Dialect::DataFusion
     }
+    fn rows_read(&self) -> Option<u64> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Some(running.map_or(0, |plan| scanned(&plan)))
+    }
     fn embedded(&self) -> Option<&DataFusion> {
         self.own.then_some(self)
     }
     fn run(&self, statement: &str) -> Result<Vec<Cells>> {
-        let batches = self.wait(async { self.context.sql(statement).await?.collect().await });
+        let batches = self
+            .planned(statement)
+            .and_then(|plan| self.wait(async { collect(plan, self.context.task_ctx()).await }));
         let batches: Vec<RecordBatch> =
             batches.map_err(|error| Error::FailedFunction(error.to_string()))?;
         let mut rows = Vec::new();
@@ -224,6 +242,33 @@ impl Engine for DataFusion {
         }
         Ok(rows)
     }
+}
+/// Add up the rows that the leaves of a plan have read.
+fn scanned(plan: &Arc<dyn ExecutionPlan>) -> u64 {
+    let children = plan.children();
+    if children.is_empty() {
+        let rows = plan.metrics().and_then(|metrics| metrics.output_rows());
+        return rows.and_then(|rows| u64::try_from(rows).ok()).unwrap_or(0);
+    }
+    children.into_iter().map(scanned).fold(0, u64::saturating_add)
+}
+/// Find the columns of a folder that is partitioned as `column=value`.
+fn partitions(path: &str) -> Vec<(String, DataType)> {
+    let mut folder = std::path::PathBuf::from(path);
+    let mut columns = Vec::new();
+    // More levels than any folder has: links may lead back.
+    for _ in 0..32 {
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let named = |entry: std::fs::DirEntry| {
+            let name = entry.file_name().into_string().ok()?;
+            let (column, _) = name.split_once('=')?;
+            entry.path().is_dir().then(|| (column.to_owned(), entry.path()))
+        };
+        let Some((column, next)) = entries.filter_map(named).min() else { break };
+        columns.push((column, DataType::Utf8));
+        folder = next;
+    }
+    columns
 }
 fn text(column: &ArrayRef) -> Result<Vec<Option<String>>> {
     let column = datafusion::arrow::compute::cast(column, &DataType::Utf8)
