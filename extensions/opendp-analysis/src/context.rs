@@ -206,7 +206,6 @@ mod budget;
 mod chain;
 mod draft;
 mod groups;
-mod page;
 mod plan;
 mod query;
 mod question;

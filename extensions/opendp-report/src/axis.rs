@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::number::short;
+use crate::number::{exponent, short};
 use crate::page::Point;
 
 /// A span of numbers with marks at round ones.
@@ -33,7 +33,7 @@ impl Axis {
     /// Widen a span to whole steps of one, two or five times a power of ten.
     fn between(low: f64, high: f64) -> Axis {
         let rough = (high - low) / 4.0;
-        let unit = 10f64.powf(rough.log10().floor());
+        let unit = format!("1e{}", exponent(rough)).parse().unwrap_or(1.0);
         let step = [1.0, 2.0, 5.0, 10.0].map(|times| times * unit);
         let step = step.into_iter().find(|step| rough <= *step * 1.0001).unwrap_or(10.0 * unit);
         // An end that a mark is a little short of does not need a whole step more.

@@ -21,9 +21,9 @@ pub fn number(value: f64, error: Option<f64>) -> String {
     let known = error.filter(|error| error.is_finite() && 0.0 < *error);
     // One digit more than the first digit of the error; otherwise about five digits.
     let decimals = match known {
-        Some(error) => 1.0 - error.log10().floor(),
+        Some(error) => f64::from(1 - exponent(error)),
         None if value.fract() == 0.0 => 0.0,
-        None => 4.0 - magnitude.max(1e-6).log10().floor(),
+        None => f64::from(4 - exponent(magnitude.max(1e-6))),
     };
     let decimals = if known.is_some_and(|error| 10.0 <= error) { 0.0 } else { decimals };
     // At most nine, so the cast is exact.
@@ -33,6 +33,11 @@ pub fn number(value: f64, error: Option<f64>) -> String {
         _ => text.as_str(),
     };
     grouped(if text.trim_start_matches(['-', '0', '.']).is_empty() { "0" } else { text })
+}
+/// Return the power of ten of the first digit of a positive number.
+pub(crate) fn exponent(value: f64) -> i32 {
+    let text = format!("{value:e}");
+    text.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0)
 }
 /// Put commas between thousands.
 fn grouped(text: &str) -> String {

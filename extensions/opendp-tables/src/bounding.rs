@@ -27,7 +27,7 @@
 //! once. Otherwise they are dropped at the end. If threads change the order of arrival, they change
 //! which row has which lot, but the lots are independent of the order, so the choice is as likely.
 //! So neighbours can be coupled such that the kept rows of all other ids are equal, and the bound
-//! of the module `sensitivity` holds for each outcome of the coupling, hence for the mixture.
+//! of the module `sensitivity` holds for each outcome of the coupling, and so for the mixture.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -51,7 +51,7 @@ use shard::{Id, Limits, Row, Shard};
 
 /// The number of shards. Several are dropped when memory is short, and filled in a later pass.
 const SHARDS: usize = 128;
-/// An individual may have this many kept rows; they are in one list. Others run as window functions.
+/// The longest list of kept rows of an individual. Larger limits run as window functions.
 const LONGEST: u64 = 1 << 12;
 
 /// Run a plan that enforces limits, if this module can.

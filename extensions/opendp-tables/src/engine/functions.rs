@@ -117,7 +117,8 @@ fn dp_whole(args: &[ColumnarValue]) -> Done {
     Ok(of_known(whole.values(), whole.nulls(), of))
 }
 /// Move a float into bounds and round it to a lattice, less the centre; 0 for null. The arguments
-/// are the column, the bounds in steps, the exponent of the step, the centre, and whether to square.
+/// are the column, the bounds in steps, the exponent of the step, the centre, and whether to
+/// square.
 fn dp_point(args: &[ColumnarValue]) -> Done {
     let array = column(args)?;
     let floats = array.as_primitive::<Float64Type>();

@@ -3,8 +3,8 @@
 use opendp_core::arith::Exact;
 use opendp_report::{Account, Block, Page, Section, Spent, Table, number};
 
-use super::report::{Entry, ErrorIn, short};
-use super::{Accounted, Report};
+use super::{Entry, ErrorIn, Report, short};
+use crate::context::Accounted;
 
 impl<MO: Accounted> Report<MO> {
     /// Make a page of what was spent. Add sections to it, such as charts of answers, and write it
