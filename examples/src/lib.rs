@@ -6,7 +6,8 @@
 //! - [`table`] holds the columns of a table, and reads them from a file so that no cell can fail;
 //! - [`statistics`] is the part to read first: each statistic is a chain of typed steps, from a
 //!   column to a release, and the chain's own map gives its loss;
-//! - [`report`] writes what was released, for display and as JSON.
+//! - [`report`] writes what was released, for display and as JSON;
+//! - [`page`] makes a page of it, with charts.
 //!
 //! `analyst` asks one question after the other in [`interview`]. Each question may depend on the
 //! earlier answers. Its questions are about whole tables; [`people`] has their space and columns.
@@ -30,6 +31,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
 
 pub mod interview;
+pub mod page;
 pub mod people;
 pub mod population;
 pub mod report;

@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --release -p opendp-examples --bin census
 //! cargo run --release -p opendp-examples --bin census -- --data people.csv --epsilon 0.5 --json
+//! cargo run --release -p opendp-examples --bin census -- --html census.html
 //! ```
 #![forbid(unsafe_code)]
 
@@ -10,8 +11,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use opendp_core::Result;
-use opendp_examples::{population, report, statistics, table::People, terminal};
+use opendp_core::{Error, Result};
+use opendp_examples::{page, population, report, statistics, table::People, terminal};
 
 /// Print private statistics of a table of people.
 #[derive(Parser)]
@@ -31,6 +32,9 @@ struct Arguments {
     /// Print JSON, with all digits.
     #[arg(long)]
     json: bool,
+    /// Also write a page with charts.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -42,6 +46,15 @@ fn run(arguments: &Arguments) -> Result<String> {
         None => population::generate(arguments.people, arguments.seed),
     };
     let census = statistics::census(&people, arguments.epsilon)?;
+    if let Some(path) = &arguments.html {
+        let html = page::page(&census, arguments.epsilon).to_html();
+        std::fs::write(path, html).map_err(|error| {
+            Error::FailedFunction(format!(
+                "--html {}: it cannot be written: {error}",
+                path.display()
+            ))
+        })?;
+    }
     Ok(match arguments.json {
         true => format!("{:#}", report::json(&census)),
         false => report::table(&census),

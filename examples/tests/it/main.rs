@@ -27,6 +27,15 @@ fn prints_json_within_the_budget() {
     assert_eq!(json["statistics"].as_array().unwrap().len(), 10);
 }
 #[test]
+fn writes_a_page_besides_the_table() {
+    let path = std::env::temp_dir().join(format!("census-{}.html", std::process::id()));
+    let output = census(&["--people", "500", "--html", path.to_str().unwrap()]);
+    assert!(output.status.success() && text(&output.stdout).starts_with("statistic "));
+    let html = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert!(html.contains("<h2>People by education</h2>") && html.ends_with("</html>\n"));
+}
+#[test]
 fn tells_what_is_wrong_and_fails() {
     let check = |arguments: &[&str], part: &str| {
         let output = census(arguments);
@@ -37,6 +46,7 @@ fn tells_what_is_wrong_and_fails() {
     };
     check(&["--data", "no/such/file.csv"], "no/such/file.csv");
     check(&["--epsilon", "0"], "`epsilon`");
+    check(&["--html", "no/such/folder/page.html"], "--html no/such/folder/page.html");
     // This manifest is a file, but not a table of people.
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     check(&["--data", manifest], "`age`: no column of this name");

@@ -23,7 +23,11 @@ mod catalogue;
 mod caution;
 mod columns;
 mod data;
+<<<<<<< HEAD
 mod families;
+=======
+mod external;
+>>>>>>> tab
 mod inspect;
 mod operations;
 mod pages;
@@ -157,6 +161,17 @@ enum Command {
         #[command(subcommand)]
         command: budget::Command,
     },
+    /// Ask private tables in SQL, by the program `opendp-sql`
+    ///
+    /// The program is searched beside this one, and then on the PATH. All arguments are passed on
+    /// to it; `opendp sql --help` shows them.
+    #[command(disable_help_flag = true)]
+    Sql(Passed),
+    /// Tell what a query on private tables costs, and how accurate its answer will be
+    ///
+    /// This is `opendp-sql explain`. Nothing is read or spent.
+    #[command(disable_help_flag = true)]
+    Explain(Passed),
     /// Answer requests: JSON lines in, JSON lines out. The exit code is 1 when a request failed
     Batch,
     /// Print a script that completes this command in a shell
@@ -170,6 +185,14 @@ enum Command {
         #[arg(value_name = "COMMAND")]
         path: Vec<String>,
     },
+}
+
+/// Arguments of another program.
+#[derive(clap::Args)]
+struct Passed {
+    /// The arguments of `opendp-sql`, such as --config FILE and a query
+    #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<std::ffi::OsString>,
 }
 
 /// The source of the pipeline.
@@ -334,6 +357,12 @@ fn answer(cli: &Cli) -> Result<String> {
             if cli.json { value(report) } else { Ok(inspect::text(&report)) }
         }
         Command::Budget { command } => budget::answer(command, cli.json),
+        Command::Sql(Passed { arguments }) => {
+            std::process::exit(external::sql("sql", arguments, cli.json)?)
+        }
+        Command::Explain(Passed { arguments }) => {
+            std::process::exit(external::sql("explain", arguments, cli.json)?)
+        }
         Command::Batch => {
             let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
             let all = batch::serve(registry, input, output, batch::MAX_LINE)

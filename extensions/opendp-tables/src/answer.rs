@@ -27,6 +27,16 @@ pub struct Answer {
     pub values: RecordBatch,
     /// The release document: query, plan, digest, losses, versions and values.
     pub document: Json,
+    /// What the answer is about, and the budget afterwards, for its page.
+    pub(crate) shown: Shown,
+}
+/// What the page of an answer shows besides its tables.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shown {
+    /// The number of keys of each group.
+    pub(crate) keys: usize,
+    pub(crate) limits: String,
+    pub(crate) accounts: Vec<opendp_report::Account>,
 }
 impl std::fmt::Display for Answer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -6,6 +6,7 @@ use crate::Dialect;
 use crate::metadata::Table;
 
 mod embedded;
+mod functions;
 
 pub use embedded::{DataFusion, Source, cells};
 
@@ -37,6 +38,17 @@ pub trait Engine: Send + Sync {
     /// does not answer: its text must not contain data, and is shown. The text of other errors may
     /// contain data, so the session replaces it.
     fn run(&self, statement: &str) -> Result<Vec<Cells>>;
+    /// Return the number of rows that the statement which runs now has read, if it is known. It is
+    /// private, and only for people who may see the data.
+    fn rows_read(&self) -> Option<u64> {
+        None
+    }
+    /// Return the engine itself, if it is the one in this process. Plans then use functions of
+    /// their own, and limits of ids are enforced while rows are read. Other engines run portable
+    /// statements.
+    fn embedded(&self) -> Option<&DataFusion> {
+        None
+    }
 }
 
 /// The error that stands for the failure of an engine, without data.

@@ -62,6 +62,7 @@
 )]
 
 mod answer;
+mod bounding;
 mod budget;
 mod check;
 mod columns;
@@ -71,6 +72,7 @@ mod ir;
 mod mechanisms;
 pub mod metadata;
 mod noise;
+mod page;
 mod question;
 mod released;
 mod sensitivity;

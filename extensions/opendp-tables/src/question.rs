@@ -14,10 +14,11 @@ use opendp_core::arith::Exact as Amount;
 use opendp_core::random::{NoEntropy, RandomSource, with_secure};
 use opendp_core::{Error, Result};
 use opendp_ledger::{Loss, Request};
+use opendp_report::{Account, Spent};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use crate::answer::{Answer, Named, aggregate_table, value_table};
+use crate::answer::{Answer, Named, Shown, aggregate_table, value_table};
 use crate::budget::Budget;
 use crate::check::{Checked, Output, replaced};
 use crate::columns::{ReleasedColumn, columns};
@@ -173,7 +174,30 @@ impl<'a> Question<'a> {
             .collect();
         let values = value_table(plan, noisy, &named, notion.parts())?;
         let document = self.document(mechanisms, noisy)?;
-        Ok(Answer { table, values, document })
+        let shown = Shown {
+            keys: plan.keys.len(),
+            limits: explanation::limits(plan),
+            accounts: self.accounts(mechanisms)?,
+        };
+        Ok(Answer { table, values, document, shown })
+    }
+    /// Tell for each part of the budget what is spent and what is left.
+    fn accounts(&self, mechanisms: &Mechanisms) -> Result<Vec<Account>> {
+        let (whole, left) =
+            (Budget::read(&self.session.metadata.budget)?, self.session.remaining()?);
+        let at = |parts: &[Amount], place: usize, float: fn(&Amount) -> f64| {
+            parts.get(place).map_or(0.0, float)
+        };
+        let part = |(place, part): (usize, &&str)| {
+            let amount = at(mechanisms.loss.parts(), place, Amount::to_f64_up);
+            Account {
+                part: (*part).to_owned(),
+                whole: at(whole.amount().parts(), place, Amount::to_f64_up),
+                left: at(left.parts(), place, Amount::to_f64_down),
+                spent: vec![Spent { what: "this question".into(), amount }],
+            }
+        };
+        Ok(mechanisms.loss.notion().parts().iter().enumerate().map(part).collect())
     }
     fn names(&self) -> Result<Vec<String>> {
         let schema = crate::check::aggregate_schema(&self.checked.query)?;

@@ -163,6 +163,11 @@ impl Session {
     pub fn remaining(&self) -> Result<Loss> {
         self.account.left()
     }
+    /// Return the number of rows that the running exact plan has read, if the engine knows it. It
+    /// is private: show it only to people who may see the data.
+    pub fn rows_read(&self) -> Option<u64> {
+        self.engine.rows_read()
+    }
     /// Return the statements of the exact plan of a query, without the seed.
     ///
     /// # Errors

@@ -3,6 +3,8 @@
 mod coverage;
 mod files;
 mod ledgers;
+mod limits;
+mod pages;
 mod postgres;
 mod queries;
 mod refusals;

@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json, json};
 
 use self::spell::{described, function, known, lacks, plain};
 use super::Document;
-use super::build::{Builder, Here};
+use super::build::Builder;
 use super::node::{join, object_or_empty, repeated, same, text};
 use crate::{Entry, Registry};
 
@@ -58,7 +58,7 @@ impl Document {
 /// What a link starts from: the space, and how OpenDP writes its domain and its metric.
 #[derive(Clone)]
 struct Start {
-    here: Here,
+    here: Arg,
     domain: Json,
     metric: Json,
 }
@@ -102,7 +102,7 @@ impl Writer<'_> {
             let (written, made) = self.link(link, &start).map_err(|error| error.at(place))?;
             if let Constructed::Transformation(made) = &made {
                 start = Start {
-                    here: Here::from(Arg::Space(made.output().clone())),
+                    here: Arg::Space(made.output().clone()),
                     domain: function(
                         "core",
                         "transformation_output_domain",
@@ -127,7 +127,7 @@ impl Writer<'_> {
             return Err(Error::argument("space", "expected a domain and a metric"));
         };
         let (domain, metric) = (described(&domain.to_json())?, described(&metric.to_json())?);
-        Ok(Start { here: Here::from(arg), domain, metric })
+        Ok(Start { here: arg, domain, metric })
     }
     fn link(&mut self, link: &Json, start: &Start) -> Result<(Json, Constructed)> {
         let none = Map::new();

@@ -141,8 +141,7 @@ impl<'a> Search<'a> {
                     return;
                 }
                 let args = way.args.clone().with("input", here.clone());
-                let made = self.registry.check_losses_of(chain.names.last(), &name, &args);
-                match made.and_then(|()| self.registry.make(&name, &args)) {
+                match self.registry.make(&name, &args) {
                     Ok(made) => self.append(chain, &name, about, way, made, next),
                     Err(error) => self.refused(&name, about, chain, &error),
                 }
@@ -202,7 +201,7 @@ impl<'a> Search<'a> {
     /// Find the values of the parameters among the facts, or the parameters that have none.
     fn given(&self, entry: &Entry, chain: &Chain) -> Result<Map<String, Json>, Vec<String>> {
         let (mut given, mut missing) = (Map::new(), Vec::new());
-        let losses = chain.names.last().is_some_and(|name| self.registry.makes_losses(name));
+        let losses = chain.made.as_ref().is_some_and(|made| made.output().lowest_is_best());
         for parameter in entry.parameters().iter().filter(|p| p.name != "input") {
             let name = &*parameter.name;
             let stated = self.fact(entry.name(), name);
@@ -337,15 +336,6 @@ impl Entry {
         let name = self.measure_type()?;
         let found = self.parameters().iter().find(|p| p.type_name == *name);
         found.map(|parameter| &*parameter.name)
-    }
-}
-impl Registry {
-    /// Check that scores with the lowest as the best are not selected by the highest.
-    fn check_losses_of(&self, before: Option<&String>, name: &str, args: &Args) -> Result<()> {
-        match before {
-            Some(before) if self.makes_losses(before) => self.check_losses(name, args),
-            _ => Ok(()),
-        }
     }
 }
 /// The value with which a selection takes the least score.

@@ -9,6 +9,8 @@ use serde_json::{Value as Json, json};
 
 use super::{Accounted, Context, PrivacyUnit};
 
+mod page;
+
 /// The unit of an answer's error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ErrorIn {

@@ -11,6 +11,8 @@ mod budget;
 mod compress;
 mod convenience;
 mod data;
+#[cfg(unix)]
+mod external;
 mod frames;
 mod inspect;
 mod losses;

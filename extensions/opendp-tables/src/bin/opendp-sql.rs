@@ -4,6 +4,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
@@ -66,6 +67,9 @@ struct Ask {
     /// Write the release document to a file.
     #[arg(long)]
     document: Option<PathBuf>,
+    /// Write a page with charts to a file. It needs no network and no script.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 impl Ask {
     fn question<'a>(&self, session: &'a Session) -> Result<Question<'a>> {
@@ -115,22 +119,48 @@ fn main() -> ExitCode {
 fn query(ask: &Ask) -> Result<String> {
     let session = Session::open(&ask.config)?;
     let question = ask.question(&session)?;
-    // A spinner: how far a scan is could depend on the data.
-    let progress = match std::io::stderr().is_terminal() {
-        true => ProgressBar::new_spinner().with_message("running the exact plan"),
-        false => ProgressBar::hidden(),
-    };
-    progress.enable_steady_tick(Duration::from_millis(100));
-    let answer = question.release();
-    progress.finish_and_clear();
+    let answer = watched(&session, || question.release());
     let answer = answer?;
     let document = format!("{:#}", answer.document);
     if let Some(path) = &ask.document {
-        std::fs::write(path, &document).map_err(|error| {
-            Error::FailedFunction(format!("the release document cannot be written: {error}"))
-        })?;
+        write(path, &document, "release document")?;
+    }
+    if let Some(path) = &ask.html {
+        write(path, &answer.to_html(), "page")?;
     }
     Ok(if ask.json { document } else { answer.to_string() })
+}
+/// Show on a terminal how many rows are read. The person who runs this command can read the files.
+fn watched<T>(session: &Session, release: impl FnOnce() -> T) -> T {
+    if !std::io::stderr().is_terminal() {
+        return release();
+    }
+    let progress = ProgressBar::new_spinner();
+    progress.enable_steady_tick(Duration::from_millis(100));
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let shown = scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                let rows = session.rows_read().unwrap_or(0);
+                progress.set_message(format!("running the exact plan: {rows} rows read"));
+                std::thread::park_timeout(Duration::from_millis(200));
+            }
+            progress.finish_and_clear();
+        });
+        let released = release();
+        done.store(true, Ordering::Relaxed);
+        shown.thread().unpark();
+        released
+    })
+}
+fn write(path: &PathBuf, text: &str, what: &str) -> Result<()> {
+    std::fs::write(path, text).map_err(|error| {
+        let file = path.display();
+        Error::FailedFunction(format!(
+            "the {what} cannot be written to {file}: {error}.\n\
+             The budget is spent. With a ledger and `--id`, ask again with the same id: it costs nothing."
+        ))
+    })
 }
 fn explain(ask: &Ask) -> Result<String> {
     let session = Session::open(&ask.config)?;

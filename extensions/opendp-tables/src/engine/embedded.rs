@@ -1,16 +1,23 @@
 //! DataFusion in this process.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::error::DataFusionError;
+<<<<<<< HEAD
 use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionContext};
+=======
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, collect};
+use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionConfig, SessionContext};
+use futures::StreamExt;
+>>>>>>> tab
 use opendp_core::{Error, Result};
 use tokio::runtime::{Builder, Runtime};
 
-use super::{Cells, Engine};
+use super::functions::functions;
+use super::{Cells, Engine, failed};
 use crate::metadata::Table;
 use crate::sql::quoted;
 use crate::{Dialect, Type};
@@ -46,7 +53,17 @@ const STACK: usize = 256 << 20;
 pub struct DataFusion {
     context: SessionContext,
     runtime: Arc<Runtime>,
+    /// The plan that runs now.
+    running: Mutex<Option<Arc<dyn ExecutionPlan>>>,
+    /// About how many bytes the rows take that are kept of individuals.
+    memory: usize,
+    /// Whether plans use functions that other engines do not have.
+    own: bool,
+    /// Whether one thread reads all rows, in order.
+    ordered: bool,
 }
+/// About how many bytes the rows take that are kept of individuals, unless it is stated.
+const MEMORY: usize = 1 << 31;
 impl std::fmt::Debug for DataFusion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("DataFusion").finish_non_exhaustive()
@@ -69,6 +86,7 @@ impl DataFusion {
         let runtime = runtime.map_err(|error| {
             Error::FailedFunction(format!("the engine could not start its threads: {error}"))
         })?;
+<<<<<<< HEAD
         let state = context.state_ref();
         let dialect = datafusion::common::config::Dialect::PostgreSQL;
         state.write().config_mut().options_mut().sql_parser.dialect = dialect;
@@ -77,6 +95,75 @@ impl DataFusion {
     /// Return the context.
     pub fn context(&self) -> &SessionContext {
         &self.context
+=======
+        let mut config = SessionConfig::new();
+        config.options_mut().sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
+        let context = SessionContext::new_with_config(config);
+        functions().into_iter().for_each(|function| context.register_udf(function));
+        let (runtime, memory) = (Arc::new(runtime), MEMORY);
+        let running = Mutex::new(None);
+        Ok(DataFusion { context, runtime, running, memory, own: true, ordered: false })
+    }
+    /// Run only statements that every engine can run. It is slower; a comparison needs it.
+    #[must_use]
+    pub fn portable(self) -> Self {
+        DataFusion { own: false, ..self }
+    }
+    /// Keep about this many bytes of rows of individuals at once. When they need more, the rows are
+    /// read several times, each time for some of the individuals.
+    #[must_use]
+    pub fn with_memory(self, bytes: usize) -> Self {
+        DataFusion { memory: bytes, ..self }
+    }
+    /// Read rows in order, on one thread.
+    #[cfg(test)]
+    pub(crate) fn ordered(self) -> Self {
+        DataFusion { ordered: true, ..self }
+    }
+    pub(crate) fn memory(&self) -> usize {
+        self.memory
+    }
+    /// Plan a statement that runs next.
+    fn planned(&self, statement: &str) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
+        let plan = async { self.context.sql(statement).await?.create_physical_plan().await };
+        let plan = self.wait(plan)?;
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(plan.clone());
+        Ok(plan)
+    }
+    /// Run a statement, and pass its batches on as they come, from several threads.
+    pub(crate) fn scan(
+        &self,
+        statement: &str,
+        each: &(dyn Fn(&RecordBatch) -> Result<()> + Sync),
+    ) -> Result<()> {
+        let plan = self.planned(statement).map_err(|_| failed())?;
+        let parts = plan.output_partitioning().partition_count();
+        let read = |part: usize| {
+            self.runtime.block_on(async {
+                let rows = plan.execute(part, self.context.task_ctx());
+                let mut rows = rows.map_err(|_| failed())?;
+                while let Some(batch) = rows.next().await {
+                    each(&batch.map_err(|_| failed())?)?;
+                }
+                Ok(())
+            })
+        };
+        std::thread::scope(|scope| {
+            let start = |part: usize| {
+                let thread = std::thread::Builder::new().stack_size(STACK);
+                thread.spawn_scoped(scope, move || read(part)).map_err(|_| failed())
+            };
+            let mut threads = Vec::new();
+            for part in 0..parts {
+                let thread = start(part)?;
+                match self.ordered {
+                    true => thread.join().map_err(|_| failed())??,
+                    false => threads.push(thread),
+                }
+            }
+            threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| failed())?)
+        })
+>>>>>>> tab
     }
     /// Register a table: its described columns, each read as its declared type. A cell that cannot
     /// be read as this type is null.
@@ -105,15 +192,18 @@ impl DataFusion {
             Source::Csv(path) => {
                 // Cells are read as text first: a cell of another type is null, not an error.
                 let inferred = CsvReadOptions::new().schema_infer_max_records(1);
+                let partitions = partitions(&path);
                 let plain = self.context.read_csv(path.as_str(), inferred).await?;
                 let fields = plain.schema().fields().iter();
                 let fields = fields.map(|field| Field::new(field.name(), DataType::Utf8, true));
                 let schema = Schema::new(fields.collect::<Vec<_>>());
                 let options = CsvReadOptions::new().schema(&schema).newlines_in_values(true);
+                let options = options.table_partition_cols(partitions);
                 self.context.register_csv(name, path.as_str(), options).await
             }
             Source::Parquet(path) => {
                 let options = ParquetReadOptions::default();
+                let options = options.table_partition_cols(partitions(&path));
                 self.context.register_parquet(name, path.as_str(), options).await
             }
             Source::Batches(batches) => {
@@ -154,6 +244,7 @@ impl Engine for DataFusion {
     fn dialect(&self) -> Dialect {
         Dialect::DataFusion
     }
+<<<<<<< HEAD
     fn register(&self, name: &str, table: &Table, source: Source) -> Result<()> {
         DataFusion::register(self, name, table, source)
     }
@@ -176,6 +267,58 @@ pub fn cells(batches: &[RecordBatch]) -> Result<Vec<Cells>> {
         }));
     }
     Ok(rows)
+=======
+    fn rows_read(&self) -> Option<u64> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Some(running.map_or(0, |plan| scanned(&plan)))
+    }
+    fn embedded(&self) -> Option<&DataFusion> {
+        self.own.then_some(self)
+    }
+    fn run(&self, statement: &str) -> Result<Vec<Cells>> {
+        let batches = self
+            .planned(statement)
+            .and_then(|plan| self.wait(async { collect(plan, self.context.task_ctx()).await }));
+        let batches: Vec<RecordBatch> =
+            batches.map_err(|error| Error::FailedFunction(error.to_string()))?;
+        let mut rows = Vec::new();
+        for batch in &batches {
+            let columns = batch.columns().iter().map(text).collect::<Result<Vec<_>>>()?;
+            rows.extend((0..batch.num_rows()).map(|row| {
+                let cell = |column: &Vec<Option<String>>| column.get(row).cloned().flatten();
+                columns.iter().map(cell).collect::<Cells>()
+            }));
+        }
+        Ok(rows)
+    }
+}
+/// Add up the rows that the leaves of a plan have read.
+fn scanned(plan: &Arc<dyn ExecutionPlan>) -> u64 {
+    let children = plan.children();
+    if children.is_empty() {
+        let rows = plan.metrics().and_then(|metrics| metrics.output_rows());
+        return rows.and_then(|rows| u64::try_from(rows).ok()).unwrap_or(0);
+    }
+    children.into_iter().map(scanned).fold(0, u64::saturating_add)
+}
+/// Find the columns of a folder that is partitioned as `column=value`.
+fn partitions(path: &str) -> Vec<(String, DataType)> {
+    let mut folder = std::path::PathBuf::from(path);
+    let mut columns = Vec::new();
+    // More levels than any folder has: links may lead back.
+    for _ in 0..32 {
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let named = |entry: std::fs::DirEntry| {
+            let name = entry.file_name().into_string().ok()?;
+            let (column, _) = name.split_once('=')?;
+            entry.path().is_dir().then(|| (column.to_owned(), entry.path()))
+        };
+        let Some((column, next)) = entries.filter_map(named).min() else { break };
+        columns.push((column, DataType::Utf8));
+        folder = next;
+    }
+    columns
+>>>>>>> tab
 }
 fn text(column: &ArrayRef) -> Result<Vec<Option<String>>> {
     let column = datafusion::arrow::compute::cast(column, &DataType::Utf8)

@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 use super::Question;
 use crate::Statements;
 use crate::check::Output;
+use crate::ir::Plan;
 use crate::mechanisms::Mechanisms;
 use crate::noise::{ALPHA, Noise};
 use crate::sensitivity::{Contribution, sensitivity};
@@ -87,17 +88,18 @@ pub(super) fn explain(question: &Question<'_>, mechanisms: &Mechanisms) -> Resul
     }
     let statements = plan.statements(question.session.engine.dialect());
     let Statements { sums, buckets } = statements;
-    let limits = Contribution::of(plan);
     Ok(Explanation {
         loss: mechanisms.loss.clone(),
         left: question.session.remaining()?,
-        contribution: format!(
-            "at most {} rows of an individual, {} in a group, in {} groups",
-            limits.rows, limits.per_group, limits.groups
-        ),
+        contribution: limits(plan),
         releases,
         statements: sums.into_iter().chain(buckets).collect(),
     })
+}
+/// Say how much of one individual is used.
+pub(super) fn limits(plan: &Plan) -> String {
+    let Contribution { rows, groups, per_group } = Contribution::of(plan);
+    format!("at most {rows} rows of an individual, {per_group} in a group, in {groups} groups")
 }
 fn of(what: String, noise: &Noise, step: f64) -> Explained {
     Explained {

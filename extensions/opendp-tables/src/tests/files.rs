@@ -66,3 +66,19 @@ fn a_folder_of_parquet_files_is_one_table() {
         assert!((row[2] - 15.0).abs() < 1e-6, "{row:?}");
     }
 }
+#[test]
+fn folders_named_for_values_are_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    for (sex, rows) in
+        [("f", "age,income,employed\n1,1,true\n2,1,true\n"), ("m", "age,income,employed\n3,1,\n")]
+    {
+        let part = folder.path().join(format!("people/sex={sex}"));
+        std::fs::create_dir_all(&part).unwrap();
+        std::fs::write(part.join("rows.csv"), rows).unwrap();
+    }
+    let metadata = METADATA.replace("PATH", "people").replace("unit", "format = \"csv\"\nunit");
+    let session = opened(&metadata, folder.path());
+    let sql = "SELECT COUNT(*), SUM(age) FROM people GROUP BY sex ORDER BY sex";
+    assert_eq!(numbers(&ask(&session, sql).table), [[2.0, 3.0], [1.0, 3.0]]);
+    assert_eq!(session.rows_read(), Some(3));
+}

@@ -1,0 +1,86 @@
+//! Reports as pages.
+
+use opendp_core::arith::Exact;
+use opendp_report::{Account, Block, Page, Section, Spent, Table, number};
+
+use super::{Entry, ErrorIn, Report, short};
+use crate::context::Accounted;
+
+impl<MO: Accounted> Report<MO> {
+    /// Make a page of what was spent. Add sections to it, such as charts of answers, and write it
+    /// with [`Page::to_html`].
+    pub fn to_page(&self) -> Page {
+        let left = self.left.iter().map(Exact::to_f64_down);
+        let left: Vec<String> = MO::PARTS
+            .iter()
+            .zip(left)
+            .map(|(part, left)| format!("{part} {}", short(left)))
+            .collect();
+        let mut budget = Section::new("Budget");
+        for account in self.accounts() {
+            budget = budget.with(Block::Budget(account));
+        }
+        let releases = Section::new("Releases").with(Block::Table(self.releases()));
+        Page::new("Private answers")
+            .lead("What was asked about the table, how accurate each answer is, and what it cost.")
+            .fact("Protected", self.unit.to_string())
+            .fact("Releases", self.entries.len().to_string())
+            .fact("Left of the budget", left.join(", "))
+            .with(budget)
+            .with(releases)
+    }
+    /// Write the report as one HTML file, without answers. It needs no network and no script.
+    ///
+    /// ```
+    /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+    /// # let table = Table::new().with("age", vec![30.0, 40.0])?;
+    /// let (unit, budget) = (PrivacyUnit::person(1)?, Budget::epsilon(1.0)?);
+    /// let context = Context::new(table, unit, budget, Split::evenly(2)?)?;
+    /// context.query().count().laplace()?.release()?;
+    /// assert!(context.report().to_html().contains("0.5 of 1 spent"));
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    pub fn to_html(&self) -> String {
+        self.to_page().to_html()
+    }
+    /// Tell for each part of the budget what is spent.
+    fn accounts(&self) -> Vec<Account> {
+        let part = |(place, part): (usize, &&str)| {
+            let at =
+                |parts: &[Exact], float: fn(&Exact) -> f64| parts.get(place).map_or(0.0, float);
+            let spent = |entry: &Entry| Spent {
+                what: entry.query.clone(),
+                amount: at(&entry.loss, Exact::to_f64_up),
+            };
+            let whole = at(&self.budget, Exact::to_f64_up);
+            let left = at(&self.left, Exact::to_f64_down);
+            // Losses that compose tightly have no shares.
+            let spent = match MO::TIGHT {
+                true => {
+                    vec![Spent { what: "all releases".into(), amount: (whole - left).max(0.0) }]
+                }
+                false => self.entries.iter().map(spent).collect(),
+            };
+            Account { part: (*part).to_owned(), whole, left, spent }
+        };
+        MO::PARTS.iter().enumerate().map(part).collect()
+    }
+    fn releases(&self) -> Table {
+        let table = Table::new().texts("question").texts("noise").numbers("scale");
+        let table = table.numbers("error (95 %)");
+        let mut table = MO::PARTS.iter().fold(table, |table, part| table.numbers(*part));
+        for entry in &self.entries {
+            let error = entry.accuracy.map_or_else(|| "unknown".to_owned(), short);
+            let error = match entry.error_in {
+                ErrorIn::Value => error,
+                ErrorIn::Ranks => format!("{error} ranks"),
+                ErrorIn::Counts => format!("{error} rows"),
+            };
+            let scale = number(entry.scale, None);
+            let cells = [entry.query.clone(), entry.mechanism.clone(), scale, error];
+            let losses = entry.loss.iter().map(|loss| short(loss.to_f64_up()));
+            table.push(cells.into_iter().chain(losses));
+        }
+        table
+    }
+}

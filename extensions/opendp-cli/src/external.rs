@@ -1,0 +1,45 @@
+//! Commands that are programs of their own, because they are heavy to build.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+use opendp_core::{Error, Result};
+
+/// The program for queries on tables.
+const SQL: &str = "opendp-sql";
+
+/// Run the program for queries on tables, and return its exit code. It is searched beside this
+/// program, and then on the PATH.
+pub(crate) fn sql(command: &str, arguments: &[OsString], json: bool) -> Result<i32> {
+    let program = beside(SQL).unwrap_or_else(|| SQL.into());
+    let mut run = Command::new(&program);
+    if command != "sql" {
+        run.arg(command);
+    }
+    run.args(arguments);
+    if json && !arguments.iter().any(|argument| argument == "--json") {
+        run.arg("--json");
+    }
+    match run.status() {
+        // A program that a signal ended has no code.
+        Ok(status) => Ok(status.code().unwrap_or(1)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(Error::NotFound(format!(
+                "`opendp {command}` needs the program `{SQL}`, which is neither beside this one nor \
+                 on the PATH.\nInstall it in a clone of the project: \
+                 `cargo install --locked --path extensions/opendp-tables`"
+            )))
+        }
+        Err(error) => {
+            let file = program.display();
+            Err(Error::FailedFunction(format!("the program {file} cannot be started: {error}")))
+        }
+    }
+}
+/// Return the program of this name in the folder of this one, if it is there.
+fn beside(name: &str) -> Option<PathBuf> {
+    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    let path = std::env::current_exe().ok()?.parent()?.join(file);
+    path.is_file().then_some(path)
+}

@@ -1,0 +1,99 @@
+//! Charts with one line for each number: bars from zero, and points.
+
+use std::fmt::Write;
+
+use crate::axis::Axis;
+use crate::number::number;
+use crate::page::Point;
+use crate::text::escaped;
+
+/// The most lines of a chart. A table below it can have more.
+pub(crate) const MOST: usize = 80;
+
+/// Draw a bar for each number, or a point.
+pub(crate) fn lines(points: &[Point], bars: bool) -> String {
+    let axis = Axis::of(points, bars);
+    let mut html = String::from("<div class=\"chart lines\">");
+    html += &legend(points, if bars { "bar" } else { "dot" });
+    for point in points.iter().take(MOST) {
+        let label = escaped(&point.label);
+        let _ = write!(
+            html,
+            "<div class=\"line\"><span class=\"label\">{label}</span>{}\
+             <span class=\"value\">{}</span></div>",
+            drawn(point, &axis, bars),
+            valued(point)
+        );
+    }
+    html += "<div class=\"line foot\"><span class=\"label\"></span>";
+    let _ = write!(html, "{}<span class=\"value\"></span></div></div>", axis.labels());
+    if MOST < points.len() {
+        let _ =
+            write!(html, "<p class=\"note\">The first {MOST} of {} are drawn.</p>", points.len());
+    }
+    html
+}
+/// The number and its error.
+fn valued(point: &Point) -> String {
+    let error = point.interval.map(|(low, high)| (high - low) / 2.0);
+    let value = match point.value.is_finite() {
+        true => number(point.value, error),
+        false => "no answer".to_owned(),
+    };
+    let note = match (&point.note, point.interval) {
+        (Some(note), _) => escaped(note),
+        (None, Some((low, high))) => {
+            format!("{} to {}", number(low, error), number(high, error))
+        }
+        (None, None) => String::new(),
+    };
+    format!("<b>{value}</b> <small>{note}</small>")
+}
+fn drawn(point: &Point, axis: &Axis, bars: bool) -> String {
+    let mut html = String::from(
+        "<svg viewBox=\"0 0 100 24\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"",
+    );
+    let spoken = valued(point).replace("<b>", "").replace("</b>", "");
+    let spoken = spoken.replace("<small>", "").replace("</small>", "");
+    let _ = write!(html, "{}: {}\">", escaped(&point.label), spoken.trim());
+    for tick in &axis.ticks {
+        let x = axis.place(*tick);
+        let class = if *tick == 0.0 && bars { "zero" } else { "grid" };
+        let _ = write!(html, "<path class=\"{class}\" d=\"M{x:.2} 0V24\"/>");
+    }
+    if point.value.is_finite() {
+        let (at, zero) = (axis.place(point.value), axis.place(0.0));
+        if bars {
+            let (left, width) = (at.min(zero), (at - zero).abs());
+            let _ = write!(
+                html,
+                "<rect class=\"bar\" x=\"{left:.2}\" y=\"5\" width=\"{width:.2}\" height=\"14\"/>"
+            );
+        }
+        if let Some((low, high)) = point.interval {
+            let (low, high) = (axis.place(low), axis.place(high));
+            let _ = write!(
+                html,
+                "<path class=\"halo\" d=\"M{low:.2} 12H{high:.2}\"/>\
+                 <path class=\"whisker\" d=\"M{low:.2} 8V16M{low:.2} 12H{high:.2}M{high:.2} 8V16\"/>"
+            );
+        }
+        if !bars {
+            // A line without length and with round ends is a circle at any width of the page.
+            let _ = write!(html, "<path class=\"dot\" d=\"M{at:.2} 12h0.001\"/>");
+        }
+    }
+    html + "</svg>"
+}
+/// Tell what the marks of a chart mean.
+pub(crate) fn legend(points: &[Point], mark: &str) -> String {
+    let name = match mark {
+        "dot" => "chosen among public candidates, with noise",
+        _ => "released number",
+    };
+    let mut html = format!("<p class=\"legend\"><span><i class=\"{mark}\"></i>{name}</span>");
+    if points.iter().any(|point| point.interval.is_some()) {
+        html += "<span><i class=\"interval\"></i>noise added; 95 % interval</span>";
+    }
+    html + "</p>"
+}

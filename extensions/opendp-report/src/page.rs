@@ -1,0 +1,160 @@
+//! Pages and their sections.
+
+use std::fmt::Write;
+
+use crate::table::Table;
+use crate::text::escaped;
+use crate::{Account, bars, budget, columns};
+
+/// One number of a chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// What the number is about.
+    pub label: String,
+    /// The released number. A number that is not finite is shown as missing.
+    pub value: f64,
+    /// The 95 % interval, if it is known.
+    pub interval: Option<(f64, f64)>,
+    /// What to say about the error, in place of the interval.
+    pub note: Option<String>,
+}
+impl Point {
+    /// Make a point whose error is not known.
+    pub fn new(label: impl Into<String>, value: f64) -> Self {
+        Point { label: label.into(), value, interval: None, note: None }
+    }
+    /// State the 95 % interval. Bounds that are not finite or not ordered are left out.
+    #[must_use]
+    pub fn within(self, low: f64, high: f64) -> Self {
+        let known = low.is_finite() && high.is_finite() && low <= high;
+        Point { interval: known.then_some((low, high)), ..self }
+    }
+    /// Say something about the error, in place of the interval.
+    #[must_use]
+    pub fn note(self, note: impl Into<String>) -> Self {
+        Point { note: Some(note.into()), ..self }
+    }
+}
+
+/// A part of a section.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Block {
+    /// A bar for each number, with its interval.
+    Bars(Vec<Point>),
+    /// A column for each of many ordered buckets, with its interval.
+    Histogram(Vec<Point>),
+    /// A point for each number that was chosen, such as a quantile.
+    Quantiles(Vec<Point>),
+    /// What is spent and what is left of one part of a budget.
+    Budget(Account),
+    /// A table.
+    Table(Table),
+    /// A paragraph.
+    Text(String),
+    /// Text as it is written, such as SQL.
+    Code(String),
+}
+
+/// A titled part of a page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section {
+    title: String,
+    blocks: Vec<Block>,
+}
+impl Section {
+    /// Begin a section.
+    pub fn new(title: impl Into<String>) -> Self {
+        Section { title: title.into(), blocks: Vec::new() }
+    }
+    /// Add a block.
+    #[must_use]
+    pub fn with(mut self, block: Block) -> Self {
+        self.blocks.push(block);
+        self
+    }
+    fn html(&self) -> String {
+        let mut html = format!("<section><h2>{}</h2>", escaped(&self.title));
+        for block in &self.blocks {
+            html += &match block {
+                Block::Bars(points) => bars::lines(points, true),
+                Block::Quantiles(points) => bars::lines(points, false),
+                Block::Histogram(points) => columns::histogram(points),
+                Block::Budget(account) => budget::account(account),
+                Block::Table(table) => table.html(),
+                Block::Text(text) => format!("<p>{}</p>", escaped(text)),
+                Block::Code(text) => format!("<pre><code>{}</code></pre>", escaped(text)),
+            };
+        }
+        html + "</section>"
+    }
+}
+
+/// A page about private releases.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page {
+    title: String,
+    lead: String,
+    facts: Vec<(String, String)>,
+    sections: Vec<Section>,
+}
+impl Page {
+    /// Begin a page.
+    pub fn new(title: impl Into<String>) -> Self {
+        let (lead, facts, sections) = (String::new(), Vec::new(), Vec::new());
+        Page { title: title.into(), lead, facts, sections }
+    }
+    /// Say below the title what the page is about.
+    #[must_use]
+    pub fn lead(self, lead: impl Into<String>) -> Self {
+        Page { lead: lead.into(), ..self }
+    }
+    /// Add a fact to the top of the page, such as the privacy loss.
+    #[must_use]
+    pub fn fact(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.facts.push((name.into(), value.into()));
+        self
+    }
+    /// Add a section.
+    #[must_use]
+    pub fn with(mut self, section: Section) -> Self {
+        self.sections.push(section);
+        self
+    }
+    /// Write the page as one HTML file.
+    pub fn to_html(&self) -> String {
+        let title = escaped(&self.title);
+        let mut html = format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" \
+             content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>\n{}</style>\n\
+             </head>\n<body>\n<main>\n<header><p class=\"kicker\">Private release</p>\
+             <h1>{title}</h1>",
+            include_str!("style.css")
+        );
+        if !self.lead.is_empty() {
+            let _ = write!(html, "<p class=\"lead\">{}</p>", escaped(&self.lead));
+        }
+        if !self.facts.is_empty() {
+            html += "<dl class=\"facts\">";
+            for (name, value) in &self.facts {
+                let (name, value) = (escaped(name), escaped(value));
+                let _ = write!(html, "<div><dt>{name}</dt><dd>{value}</dd></div>");
+            }
+            html += "</dl>";
+        }
+        html += "</header>\n";
+        for section in &self.sections {
+            html += &section.html();
+            html.push('\n');
+        }
+        html + FOOT + "</main>\n</body>\n</html>\n"
+    }
+}
+/// How to read every page.
+const FOOT: &str = "<footer><p>Random noise was added to every number here, so that the page tells \
+almost the same whether or not one individual is in the data. The privacy loss bounds the \
+difference.</p><p>A 95 % interval is around the exact answer, after limits and bounds on each \
+individual. It contains this answer in at least 95 of 100 releases.</p></footer>\n";

@@ -1,0 +1,149 @@
+//! Answers as pages.
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use datafusion::arrow::datatypes::{DataType, Float64Type};
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use opendp_report::{Block, Page, Point, Section, Table, number};
+use serde_json::Value as Json;
+
+use crate::Answer;
+
+/// From this many groups on, a chart over one integer key is a histogram.
+const MANY: usize = 10;
+/// The columns of released values after the keys, before the losses.
+const VALUE: usize = 1;
+const LOWER: usize = 3;
+const UPPER: usize = 4;
+
+impl Answer {
+    /// Make a page of the answer: charts with 95 % intervals, the budget, and how it was computed.
+    pub fn to_page(&self) -> Page {
+        let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+        let plan = &self.document["plan"];
+        let spent = self.shown.accounts.iter().map(|account| {
+            let spent: f64 = account.spent.iter().map(|spent| spent.amount).sum();
+            format!("{} {}", account.part, number(spent, None))
+        });
+        let left = self.shown.accounts.iter();
+        let left = left.map(|account| format!("{} {}", account.part, number(account.left, None)));
+        let mut page = Page::new("Private answer")
+            .lead("The answer to a question about private tables, released with differential privacy.")
+            .fact("Privacy loss", spent.collect::<Vec<_>>().join(", "))
+            .fact("Left of the budget", left.collect::<Vec<_>>().join(", "))
+            .fact("Used", self.shown.limits.clone())
+            .with(Section::new("Question").with(Block::Code(text(&self.document["query"]))));
+        for section in self.charts() {
+            page = page.with(section);
+        }
+        let mut budget = Section::new("Budget");
+        for account in &self.shown.accounts {
+            budget = budget.with(Block::Budget(account.clone()));
+        }
+        let mut provenance = Section::new("How it was computed").with(Block::Text(format!(
+            "Engine: {}. SHA-256 of the exact plan: {}. The plan below is exact, so its own \
+             results are private. Noise was added to them afterwards.",
+            text(&plan["engine"]),
+            text(&plan["sha256"])
+        )));
+        for statement in plan["statements"].as_array().into_iter().flatten() {
+            provenance = provenance.with(Block::Code(text(statement)));
+        }
+        page.with(Section::new("Answer").with(Block::Table(table(&self.table))))
+            .with(budget)
+            .with(Section::new("Noise").with(Block::Table(noise(&self.document["releases"]))))
+            .with(provenance)
+    }
+    /// Write the page as one HTML file. It needs no network and no script.
+    pub fn to_html(&self) -> String {
+        self.to_page().to_html()
+    }
+    /// Draw each aggregate over its groups. A single number needs no chart.
+    fn charts(&self) -> Vec<Section> {
+        let keys = self.shown.keys;
+        let columns = self.values.columns();
+        let (Some(names), true) = (columns.get(keys), keys > 0) else { return Vec::new() };
+        let names = names.as_string_opt::<i32>();
+        let mut charts: Vec<(String, Vec<Point>)> = Vec::new();
+        for row in 0..self.values.num_rows() {
+            let name = names.map_or("", |names| names.value(row));
+            if charts.last().is_none_or(|(last, _)| last != name) {
+                charts.push((name.to_owned(), Vec::new()));
+            }
+            if let Some((_, points)) = charts.last_mut() {
+                points.push(self.point(row));
+            }
+        }
+        let over = |k: &ArrayRef| k.data_type() == &DataType::Int64;
+        let ordered = keys == 1 && columns.first().is_some_and(over);
+        let section = |(name, points): (String, Vec<Point>)| {
+            let known = points.iter().any(|point| point.interval.is_some());
+            let block = match (known, ordered && MANY <= points.len()) {
+                (true, true) => Block::Histogram(points),
+                (true, false) => Block::Bars(points),
+                (false, _) => Block::Quantiles(points),
+            };
+            Section::new(name).with(block)
+        };
+        charts.into_iter().map(section).collect()
+    }
+    fn point(&self, row: usize) -> Point {
+        let keys = self.shown.keys;
+        let columns = self.values.columns();
+        let label: Vec<String> = columns.iter().take(keys).map(|key| cell(key, row)).collect();
+        let float = |place: usize| {
+            let column = columns.get(keys + place)?.as_primitive_opt::<Float64Type>()?;
+            column.is_valid(row).then(|| column.value(row))
+        };
+        let point = Point::new(label.join(", "), float(VALUE).unwrap_or(f64::NAN));
+        match (float(LOWER), float(UPPER)) {
+            (Some(lower), Some(upper)) => point.within(lower, upper),
+            _ => point,
+        }
+    }
+}
+/// Write a cell as people read it.
+fn cell(column: &ArrayRef, row: usize) -> String {
+    if let Some(floats) = column.as_primitive_opt::<Float64Type>()
+        && floats.is_valid(row)
+    {
+        return number(floats.value(row), None);
+    }
+    let options = FormatOptions::default().with_null("null");
+    match ArrayFormatter::try_new(column.as_ref(), &options) {
+        Ok(formatter) => formatter.value(row).to_string(),
+        Err(_) => String::new(),
+    }
+}
+fn table(batch: &RecordBatch) -> Table {
+    let schema = batch.schema();
+    let header = schema.fields().iter().fold(Table::new(), |table, field| {
+        match field.data_type().is_numeric() {
+            true => table.numbers(field.name()),
+            false => table.texts(field.name()),
+        }
+    });
+    (0..batch.num_rows()).fold(header, |mut table, row| {
+        table.push(batch.columns().iter().map(|column| cell(column, row)));
+        table
+    })
+}
+fn noise(releases: &Json) -> Table {
+    let table = Table::new().texts("released").texts("mechanism").numbers("scale");
+    let mut table = table.numbers("error (95 %)").numbers("loss");
+    for release in releases.as_array().into_iter().flatten() {
+        let float = |name: &str| release[name].as_f64();
+        let step = float("step").unwrap_or(1.0);
+        let scale = float("scale").map_or("unknown".to_owned(), |scale| number(scale * step, None));
+        let error = float("accuracy").map_or("unknown".to_owned(), |error| number(error, None));
+        let text = |name: &str| release[name].as_str().unwrap_or_default().to_owned();
+        let loss = release["loss"].as_object().into_iter().flatten();
+        let part = |(part, amount): (&String, &Json)| {
+            let exact = amount.as_str().unwrap_or_default();
+            let rounded = exact.parse().map_or(exact.to_owned(), |amount| number(amount, None));
+            format!("{part} {rounded}")
+        };
+        let loss: Vec<String> = loss.map(part).collect();
+        table.push([text("what"), text("mechanism"), scale, error, loss.join(", ")]);
+    }
+    table
+}
