@@ -23,11 +23,8 @@ mod catalogue;
 mod caution;
 mod columns;
 mod data;
-<<<<<<< HEAD
-mod families;
-=======
 mod external;
->>>>>>> tab
+mod families;
 mod inspect;
 mod operations;
 mod pages;

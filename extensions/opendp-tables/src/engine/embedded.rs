@@ -6,13 +6,9 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::error::DataFusionError;
-<<<<<<< HEAD
-use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionContext};
-=======
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, collect};
-use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionConfig, SessionContext};
+use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionContext};
 use futures::StreamExt;
->>>>>>> tab
 use opendp_core::{Error, Result};
 use tokio::runtime::{Builder, Runtime};
 
@@ -75,9 +71,12 @@ impl DataFusion {
     /// # Errors
     /// `FailedFunction` when no thread can be started.
     pub fn new() -> Result<Self> {
-        DataFusion::on(SessionContext::new())
+        let context = SessionContext::new();
+        functions().into_iter().for_each(|function| context.register_udf(function));
+        Ok(DataFusion { own: true, ..DataFusion::on(context)? })
     }
-    /// Start the engine on a context, such as one that sends its plans to other processes.
+    /// Start the engine on a context, such as one that sends its plans to other processes. It runs
+    /// portable statements.
     ///
     /// # Errors
     /// `FailedFunction` when no thread can be started.
@@ -86,23 +85,16 @@ impl DataFusion {
         let runtime = runtime.map_err(|error| {
             Error::FailedFunction(format!("the engine could not start its threads: {error}"))
         })?;
-<<<<<<< HEAD
         let state = context.state_ref();
         let dialect = datafusion::common::config::Dialect::PostgreSQL;
         state.write().config_mut().options_mut().sql_parser.dialect = dialect;
-        Ok(DataFusion { context, runtime: Arc::new(runtime) })
+        let (runtime, memory) = (Arc::new(runtime), MEMORY);
+        let running = Mutex::new(None);
+        Ok(DataFusion { context, runtime, running, memory, own: false, ordered: false })
     }
     /// Return the context.
     pub fn context(&self) -> &SessionContext {
         &self.context
-=======
-        let mut config = SessionConfig::new();
-        config.options_mut().sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
-        let context = SessionContext::new_with_config(config);
-        functions().into_iter().for_each(|function| context.register_udf(function));
-        let (runtime, memory) = (Arc::new(runtime), MEMORY);
-        let running = Mutex::new(None);
-        Ok(DataFusion { context, runtime, running, memory, own: true, ordered: false })
     }
     /// Run only statements that every engine can run. It is slower; a comparison needs it.
     #[must_use]
@@ -163,7 +155,6 @@ impl DataFusion {
             }
             threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| failed())?)
         })
->>>>>>> tab
     }
     /// Register a table: its described columns, each read as its declared type. A cell that cannot
     /// be read as this type is null.
@@ -244,12 +235,20 @@ impl Engine for DataFusion {
     fn dialect(&self) -> Dialect {
         Dialect::DataFusion
     }
-<<<<<<< HEAD
     fn register(&self, name: &str, table: &Table, source: Source) -> Result<()> {
         DataFusion::register(self, name, table, source)
     }
+    fn rows_read(&self) -> Option<u64> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Some(running.map_or(0, |plan| scanned(&plan)))
+    }
+    fn embedded(&self) -> Option<&DataFusion> {
+        self.own.then_some(self)
+    }
     fn run(&self, statement: &str) -> Result<Vec<Cells>> {
-        let batches = self.wait(async { self.context.sql(statement).await?.collect().await });
+        let batches = self
+            .planned(statement)
+            .and_then(|plan| self.wait(async { collect(plan, self.context.task_ctx()).await }));
         cells(&batches.map_err(|error| Error::FailedFunction(error.to_string()))?)
     }
 }
@@ -267,30 +266,6 @@ pub fn cells(batches: &[RecordBatch]) -> Result<Vec<Cells>> {
         }));
     }
     Ok(rows)
-=======
-    fn rows_read(&self) -> Option<u64> {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Some(running.map_or(0, |plan| scanned(&plan)))
-    }
-    fn embedded(&self) -> Option<&DataFusion> {
-        self.own.then_some(self)
-    }
-    fn run(&self, statement: &str) -> Result<Vec<Cells>> {
-        let batches = self
-            .planned(statement)
-            .and_then(|plan| self.wait(async { collect(plan, self.context.task_ctx()).await }));
-        let batches: Vec<RecordBatch> =
-            batches.map_err(|error| Error::FailedFunction(error.to_string()))?;
-        let mut rows = Vec::new();
-        for batch in &batches {
-            let columns = batch.columns().iter().map(text).collect::<Result<Vec<_>>>()?;
-            rows.extend((0..batch.num_rows()).map(|row| {
-                let cell = |column: &Vec<Option<String>>| column.get(row).cloned().flatten();
-                columns.iter().map(cell).collect::<Cells>()
-            }));
-        }
-        Ok(rows)
-    }
 }
 /// Add up the rows that the leaves of a plan have read.
 fn scanned(plan: &Arc<dyn ExecutionPlan>) -> u64 {
@@ -318,7 +293,6 @@ fn partitions(path: &str) -> Vec<(String, DataType)> {
         folder = next;
     }
     columns
->>>>>>> tab
 }
 fn text(column: &ArrayRef) -> Result<Vec<Option<String>>> {
     let column = datafusion::arrow::compute::cast(column, &DataType::Utf8)
