@@ -63,6 +63,13 @@ pub fn releases(table: &mut Table) -> Result<()> {
             .against("opendp", ITEMS, Target::Faster(50.0), || times(|| map(&1.0)))
             .hold();
     }
+    geometric(table, integers)
+}
+/// Bounded geometric noise.
+fn geometric(
+    table: &mut Table,
+    integers: Space<AtomDomain<i64>, AbsoluteDistance<i64>>,
+) -> Result<()> {
     let work = "one bounded geometric, i64, bounds (0, 10^4)";
     if table.wants(work) {
         let bounds = Some(Bounds::new(0, 10_000)?);

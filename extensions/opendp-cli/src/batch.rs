@@ -132,6 +132,17 @@ fn values(request: &Map<String, Json>) -> Result<BTreeMap<String, Json>> {
         Some(_) => Err(Error::argument("params", "expected an object of values")),
     }
 }
+/// Read how often to release.
+fn repeat(request: &Map<String, Json>) -> Result<Option<usize>> {
+    let repeat = match request.get("repeat") {
+        None | Some(Json::Null) => return Ok(None),
+        Some(repeat) => usize::from_json(repeat).map_err(|error| error.at("repeat"))?,
+    };
+    match repeat <= MAX_REPEAT {
+        true => Ok(Some(repeat)),
+        false => Err(Error::argument("repeat", format!("expected at most {MAX_REPEAT}"))),
+    }
+}
 
 struct Server<'a> {
     registry: &'a Registry,
@@ -172,16 +183,7 @@ impl Server<'_> {
             "map" => self.build(request)?.map(field("d_in")?),
             "check" => self.build(request)?.check(field("d_in")?, field("d_out")?).map(Json::Bool),
             "invoke" => {
-                let repeat = match request.get("repeat") {
-                    None | Some(Json::Null) => None,
-                    Some(repeat) => {
-                        Some(usize::from_json(repeat).map_err(|error| error.at("repeat"))?)
-                    }
-                };
-                if repeat.is_some_and(|repeat| MAX_REPEAT < repeat) {
-                    let reason = format!("expected at most {MAX_REPEAT}");
-                    return Err(Error::argument("repeat", reason));
-                }
+                let repeat = repeat(request)?;
                 operations::invoke(&self.build(request)?, field("arg")?, repeat)
             }
             "delta" => {

@@ -360,14 +360,16 @@ fn answer(cli: &Cli) -> Result<String> {
         Command::Explain(Passed { arguments }) => {
             std::process::exit(external::sql("explain", arguments, cli.json)?)
         }
-        Command::Batch => {
-            let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
-            let all = batch::serve(registry, input, output, batch::MAX_LINE)
-                .map_err(|error| Error::FailedFunction(format!("batch: {error}")))?;
-            say_notes(cli.json);
-            std::process::exit(i32::from(!all));
-        }
+        Command::Batch => std::process::exit(serve(registry, cli.json)?),
         Command::Completions { shell } => pages::completions(*shell),
         Command::Man { path } => pages::manual(path),
     }
+}
+/// Answer requests until there are no more. Return the exit code.
+fn serve(registry: &Registry, as_json: bool) -> Result<i32> {
+    let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
+    let all = batch::serve(registry, input, output, batch::MAX_LINE)
+        .map_err(|error| Error::FailedFunction(format!("batch: {error}")))?;
+    say_notes(as_json);
+    Ok(i32::from(!all))
 }

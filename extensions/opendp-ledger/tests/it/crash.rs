@@ -204,8 +204,11 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     for reader in readers {
         assert!(!reader.join().unwrap(), "a process that was killed did not come to its end");
     }
-
-    let ledger = Ledger::open_to_read(&path).unwrap();
+    findings(&path, &told, 0 < kills && !broken)
+}
+/// Compare the ledger with what the processes told. Return what is wrong, and the number of spends.
+fn findings(path: &Path, told: &Told, exhausted: bool) -> (Vec<String>, usize) {
+    let ledger = Ledger::open_to_read(path).unwrap();
     let history = ledger.history("b").unwrap();
     let mut wrong = Vec::new();
     let account = ledger.account("b").unwrap();
@@ -213,7 +216,7 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
     if account.total.parts() < account.spent.parts() {
         wrong.push("more was spent than the budget".to_owned());
     }
-    if 0 < kills && !broken && account.spent != account.total {
+    if exhausted && account.spent != account.total {
         wrong.push(format!("{} is left of a budget that was exhausted", account.remaining()));
     }
     let written: HashMap<&str, &str> =

@@ -80,7 +80,7 @@ def make_report_noisy_max_gumbel(input_domain: Domain, input_metric: Metric, sca
     """Make a measurement that chooses the index of a good score, as [`make_noisy_max`] does."""
 
 def make_sparse_vector(input_domain: Domain, input_metric: Metric, d_in: Any, sensitivity: float, threshold: float, limit: int, scales: Any, monotonic: bool = ..., T: Any = ..., Q: Any = ...) -> Measurement:
-    """Make a measurement that tells which queries exceed a threshold, and costs only for these."""
+    """Make a measurement that tells which queries exceed a threshold, and has a loss only for these."""
 
 def make_user_measurement(input_domain: Domain, input_metric: Metric, output_measure: Measure, function: Callable[..., Any], privacy_map: Callable[..., Any]) -> Measurement:
     """Make a measurement from a function and a privacy map that its user vouches for."""
@@ -161,7 +161,7 @@ def then_report_noisy_max_gumbel(scale: float, optimize: Any = ..., T: Any = ...
     """Make a measurement that chooses the index of a good score, as [`make_noisy_max`] does."""
 
 def then_sparse_vector(d_in: Any, sensitivity: float, threshold: float, limit: int, scales: Any, monotonic: bool = ..., T: Any = ..., Q: Any = ...) -> Partial:
-    """Make a measurement that tells which queries exceed a threshold, and costs only for these."""
+    """Make a measurement that tells which queries exceed a threshold, and has a loss only for these."""
 
 def then_user_measurement(output_measure: Measure, function: Callable[..., Any], privacy_map: Callable[..., Any]) -> Partial:
     """Make a measurement from a function and a privacy map that its user vouches for."""

@@ -62,16 +62,8 @@ fn output(expr: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<Out
             "leave it out",
         ));
     }
-    let only = match &params.filter {
-        Some(filter) => {
-            let rows = source.rows(filter)?;
-            if rows.iter().any(|row| row.kind() != Some(Type::Boolean)) {
-                return Err(Error::argument("FILTER", "expected a condition"));
-            }
-            Some(picked.column(rows))
-        }
-        None => None,
-    };
+    let filter = params.filter.as_deref();
+    let only = filter.map(|filter| condition(filter, source, picked)).transpose()?;
     let name = call.func.name().to_lowercase();
     if params.distinct {
         return distinct(&name, &call, source, picked, only);
@@ -81,9 +73,8 @@ fn output(expr: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<Out
         ("count", [arg]) => count(arg, source, picked, only),
         ("sum", [arg]) => {
             let (column, lattice) = bounded(arg, source, picked, BITS, &name)?;
-            let step = lattice.step();
             let sum = sum_of(picked, Addend::Value(column, lattice), only);
-            Ok(Output::Sum { sum, step })
+            Ok(Output::Sum { sum, step: lattice.step() })
         }
         ("avg" | "mean", [arg]) => {
             let (column, lattice) = bounded(arg, source, picked, BITS, &name)?;
@@ -120,6 +111,14 @@ fn output(expr: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<Out
             "use COUNT, SUM, AVG, VAR, STDDEV, MIN, MAX, MEDIAN or quantile(x, 0.9)",
         )),
     }
+}
+/// Read the condition that rows of an aggregate must meet.
+fn condition(filter: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<usize> {
+    let rows = source.rows(filter)?;
+    if rows.iter().any(|row| row.kind() != Some(Type::Boolean)) {
+        return Err(Error::argument("FILTER", "expected a condition"));
+    }
+    Ok(picked.column(rows))
 }
 fn sum_of(picked: &mut Picked<'_>, addend: Addend, only: Option<usize>) -> usize {
     let sum = Sum { addend, only };

@@ -16,26 +16,25 @@ fn spend(ledger: &Ledger, id: &str) -> Result<bool> {
     Ok(!release.repeated())
 }
 
+/// The tables of version 1.
+const SCHEMA: &str = "CREATE TABLE budget (
+        name TEXT PRIMARY KEY, measure TEXT NOT NULL, total TEXT NOT NULL,
+        spent TEXT NOT NULL, releases BIGINT NOT NULL, created BIGINT NOT NULL,
+        latest BIGINT NOT NULL, head TEXT NOT NULL, seal TEXT NOT NULL);
+    CREATE TABLE spend (
+        budget TEXT NOT NULL REFERENCES budget (name), number BIGINT NOT NULL,
+        id TEXT NOT NULL, asker TEXT NOT NULL, at BIGINT NOT NULL, pipeline TEXT NOT NULL,
+        d_in TEXT NOT NULL, loss TEXT NOT NULL, release TEXT NOT NULL,
+        digest TEXT NOT NULL, previous TEXT NOT NULL, seal TEXT NOT NULL,
+        PRIMARY KEY (budget, number), UNIQUE (budget, id));";
+
 /// A ledger as version 1 wrote it, with two releases; the second is in the log beside it.
 fn old(version: i32) -> (TempDir, PathBuf, Connection) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("l");
     let connection = Connection::open(&path).unwrap();
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())).unwrap();
-    connection
-        .execute_batch(
-            "CREATE TABLE budget (
-                name TEXT PRIMARY KEY, measure TEXT NOT NULL, total TEXT NOT NULL,
-                spent TEXT NOT NULL, releases BIGINT NOT NULL, created BIGINT NOT NULL,
-                latest BIGINT NOT NULL, head TEXT NOT NULL, seal TEXT NOT NULL);
-            CREATE TABLE spend (
-                budget TEXT NOT NULL REFERENCES budget (name), number BIGINT NOT NULL,
-                id TEXT NOT NULL, asker TEXT NOT NULL, at BIGINT NOT NULL, pipeline TEXT NOT NULL,
-                d_in TEXT NOT NULL, loss TEXT NOT NULL, release TEXT NOT NULL,
-                digest TEXT NOT NULL, previous TEXT NOT NULL, seal TEXT NOT NULL,
-                PRIMARY KEY (budget, number), UNIQUE (budget, id));",
-        )
-        .unwrap();
+    connection.execute_batch(SCHEMA).unwrap();
     connection.pragma_update(None, "application_id", 0x6470_4c64).unwrap();
     connection.pragma_update(None, "user_version", version).unwrap();
     let mut account = Account {
@@ -73,25 +72,7 @@ fn old(version: i32) -> (TempDir, PathBuf, Connection) {
             previous: account.head.clone(),
         };
         account.follow(&e).unwrap();
-        connection
-            .execute(
-                "INSERT INTO spend VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-                params![
-                    e.budget,
-                    e.number,
-                    e.id,
-                    e.by,
-                    e.at,
-                    e.pipeline,
-                    e.d_in,
-                    e.loss.to_text(),
-                    e.release,
-                    e.digest,
-                    e.previous,
-                    e.seal()
-                ],
-            )
-            .unwrap();
+        add_old(&connection, &e);
         let a = &account;
         connection
             .execute(
@@ -101,6 +82,29 @@ fn old(version: i32) -> (TempDir, PathBuf, Connection) {
             .unwrap();
     }
     (folder, path, connection)
+}
+
+/// Write an entry as version 1 did.
+fn add_old(connection: &Connection, e: &Entry) {
+    connection
+        .execute(
+            "INSERT INTO spend VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+            params![
+                e.budget,
+                e.number,
+                e.id,
+                e.by,
+                e.at,
+                e.pipeline,
+                e.d_in,
+                e.loss.to_text(),
+                e.release,
+                e.digest,
+                e.previous,
+                e.seal()
+            ],
+        )
+        .unwrap();
 }
 
 #[test]
