@@ -48,10 +48,7 @@ fn each_constructor_has_an_entry_in_the_index_a_section_and_an_example() {
             let section =
                 page.split(&format!("\n## {listed}\n")).nth(1).unwrap_or_else(|| panic!("{name}"));
             let section = section.split("\n## ").next().unwrap();
-            assert!(
-                section.contains(&format!("{listed}")) && section.contains("```text"),
-                "{name}"
-            );
+            assert!(section.contains(listed) && section.contains("```text"), "{name}");
             if !section.contains("```json") {
                 without.push(name.to_owned());
             }
