@@ -8,8 +8,7 @@ use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use opendp_core::{
-    Args, AtomDomain, Kind, Made, Named, Parameter, Space, SymmetricDistance, TheMetric,
-    VectorDomain,
+    Args, AtomDomain, Error, Kind, Parameter, Space, SymmetricDistance, TypeName, VectorDomain,
 };
 use opendp_registry::{Addition, Registry};
 use serde_json::json;
@@ -23,20 +22,28 @@ const LOOKUPS: usize = 200_000;
 const RUNS: usize = 5;
 
 fn numbered(number: usize) -> Addition {
-    let output = SymmetricDistance::type_name();
+    let output = TypeName::plain("Transformation");
     type Rows = Space<VectorDomain<AtomDomain<i64>>, SymmetricDistance>;
-    Addition::new(format!("make_numbered_{number}"), "my-app", Kind::Metric, output)
+    Addition::new(format!("make_numbered_{number}"), "my-app", Kind::Transformation, output)
         .parameter(Parameter::new::<Rows>("input", None))
         .parameter(Parameter::new::<i64>("size", Some("1".into())))
-        .constructs(|_| Ok(TheMetric(SymmetricDistance).erased()))
+        .constructs(|_| Err(Error::NotImplemented("only its name matters here".into())))
 }
-fn registered() -> (Registry, Duration) {
+/// The time that this thread has run on a core, where Linux tells it: other programs do not count.
+fn on_core() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e6)
+}
+/// A registry, and the milliseconds that its start took.
+fn registered() -> (Registry, f64) {
     // What a program does before: the additions are there, and the registry takes them.
     let additions: Vec<Addition> = (0..NAMES).map(numbered).collect();
-    let start = Instant::now();
+    let (start, core) = (Instant::now(), on_core());
     let registry = Registry::new();
     additions.into_iter().for_each(|addition| registry.add(addition).unwrap());
-    (registry, start.elapsed())
+    let elapsed = start.elapsed().as_secs_f64() * 1e3;
+    let on_core = on_core().zip(core).map(|(now, before)| now - before);
+    (registry, on_core.unwrap_or(elapsed))
 }
 fn requests() -> (Vec<String>, Args) {
     let names = (0..WARM).map(|number| format!("make_numbered_{number}")).collect();
@@ -83,8 +90,10 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 fn main() {
-    let starts: Vec<f64> = (0..RUNS).map(|_| registered().1.as_secs_f64() * 1e3).collect();
-    println!("start-up with {NAMES} constructors: {:.1} ms", median(starts));
+    let starts: Vec<f64> = (0..RUNS).map(|_| registered().1).collect();
+    let least = starts.iter().copied().fold(f64::INFINITY, f64::min);
+    let typical = median(starts);
+    println!("start-up with {NAMES} constructors: {typical:.1} ms, at best {least:.1} ms");
     let own = median(
         (0..RUNS)
             .map(|_| {

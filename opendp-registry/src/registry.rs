@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use dashmap::DashMap;
+use dashmap::{DashMap, Entry as Slot};
 use opendp_core::{Arg, Args, Constructed, Error, Kind, Migration, Registration, Result, TypeName};
 use serde_json::Value as Json;
 
@@ -89,18 +89,20 @@ impl Registry {
             remembered: AtomicUsize::new(0),
         };
         for (name, family) in families {
-            family.entries.iter().for_each(|entry| registry.describe(entry));
+            family.entries.iter().for_each(|entry| registry.describe(entry, true));
             registry.families.insert(name, Arc::new(family));
         }
         Migration::all().copied().for_each(|migration| registry.migrate(migration));
         registry
     }
-    /// Remember which constructor makes a domain, a metric or a measure of a type.
-    fn describe(&self, entry: &Arc<Entry>) {
-        if matches!(entry.kind, Kind::Domain | Kind::Metric | Kind::Measure) {
+    /// Remember that a constructor makes domains, metrics or measures of a type. What was linked
+    /// stays, and of the linked ones the first by name.
+    fn describe(&self, entry: &Arc<Entry>, linked: bool) {
+        let describes = matches!(entry.kind, Kind::Domain | Kind::Metric | Kind::Measure);
+        if describes && (linked || !self.described.contains_key(&entry.output)) {
             let mut slot =
                 self.described.entry(entry.output.clone()).or_insert_with(|| entry.clone());
-            if entry.name() < slot.name() {
+            if linked && entry.name() < slot.name() {
                 *slot = entry.clone();
             }
         }
@@ -137,22 +139,27 @@ impl Registry {
         let entry = Arc::new(addition.into_entry());
         // Without this name, a request for it meant the longer name, if there is one.
         let mut shadows = self.families.contains_key(&full_name(entry.name()));
-        {
-            let mut slot = self.families.entry(entry.name().to_owned()).or_default();
-            if let Some(other) = slot.entries.first() {
-                if other.identity != entry.identity || other.to_string() == entry.to_string() {
-                    return Err(two_functions(entry.name(), [other, &entry]));
+        'added: {
+            // A new name takes the usual path: one allocation and no copy.
+            let mut slot = match self.families.entry(entry.name().to_owned()) {
+                Slot::Vacant(slot) => {
+                    slot.insert(Arc::new(Family { entries: vec![entry.clone()] }));
+                    break 'added;
                 }
-                shadows = true;
+                Slot::Occupied(slot) => slot,
+            };
+            if let Some(other) = slot.get().entries.first()
+                && (other.identity != entry.identity || other.to_string() == entry.to_string())
+            {
+                return Err(two_functions(entry.name(), [other, &entry]));
             }
-            let mut family = Family::clone(&slot);
+            shadows = true;
+            let mut family = Family::clone(slot.get());
             family.entries.push(entry.clone());
-            if 1 < family.entries.len() {
-                family.entries.sort_by_cached_key(|entry| entry.to_string());
-            }
-            *slot = Arc::new(family);
+            family.entries.sort_by_cached_key(|entry| entry.to_string());
+            slot.insert(Arc::new(family));
         }
-        self.describe(&entry);
+        self.describe(&entry, false);
         // A name that no request could mean before leaves everything as it was remembered.
         if shadows {
             self.epoch.fetch_add(1, Ordering::SeqCst);
@@ -334,11 +341,8 @@ fn narrow(left: &mut Vec<&Arc<Entry>>, keep: impl Fn(&Entry) -> bool) {
 }
 /// `clamp` and `then_clamp` mean `make_clamp`; `acme::count` means `acme::make_count`.
 pub(crate) fn full_name(name: &str) -> String {
-    let (path, last) = match name.rsplit_once("::") {
-        Some((path, last)) => (format!("{path}::"), last),
-        None => (String::new(), name),
-    };
-    format!("{path}make_{}", last.strip_prefix("then_").unwrap_or(last))
+    let (path, last) = name.split_at(name.rfind("::").map_or(0, |place| place + 2));
+    [path, "make_", last.strip_prefix("then_").unwrap_or(last)].concat()
 }
 
 impl Family {

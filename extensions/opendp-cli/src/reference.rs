@@ -238,13 +238,22 @@ pub(crate) fn example(described: &Json) -> Option<String> {
         let part = part(document, &names)?;
         Some(if whole { document.to_string() } else { part.to_string() })
     });
-    found.min_by_key(String::len)
+    let alone = || {
+        let mut arguments = described["arguments"].as_array()?.iter();
+        let plain = !whole && arguments.all(|argument| argument["required"] == false);
+        plain.then(|| described["name"].to_string())
+    };
+    found.min_by_key(String::len).or_else(alone)
 }
 /// Find the part of a document that calls one of these names.
 fn part(json: &Json, names: &[String]) -> Option<Json> {
+    let is_call = |constructor: Option<&Json>| {
+        constructor.and_then(Json::as_str).is_some_and(|name| names.iter().any(|it| it == name))
+    };
     match json {
         Json::String(name) if names.contains(name) => Some(json.clone()),
         Json::Array(items) => items.iter().find_map(|item| part(item, names)),
+        Json::Object(object) if is_call(object.get("constructor")) => Some(json.clone()),
         Json::Object(object) => object.iter().find_map(|(key, value)| {
             if names.contains(key) && value.is_object() {
                 return Some(serde_json::json!({ key.as_str(): value }));

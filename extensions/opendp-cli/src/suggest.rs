@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     #[arg(long, allow_hyphen_values = true, value_parser = parse_amount)]
     epsilon: Option<Json>,
     /// The budget: delta, beside epsilon
-    #[arg(long, requires = "epsilon", allow_hyphen_values = true, value_parser = parse_amount)]
+    #[arg(long, requires = "epsilon", conflicts_with_all = ["rho", "measure"], allow_hyphen_values = true, value_parser = parse_amount)]
     delta: Option<Json>,
     /// The budget: rho
     #[arg(long, allow_hyphen_values = true, value_parser = parse_amount)]

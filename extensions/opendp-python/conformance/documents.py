@@ -91,9 +91,10 @@ def relation(mine: Any, theirs: Any) -> str:
         return "of another kind"
     if left == right:
         return "equal"
-    if all(math.isclose(a, b, rel_tol=ROUNDING) for a, b in zip(left, right)):
+    close = [math.isclose(a, b, rel_tol=ROUNDING) for a, b in zip(left, right)]
+    if all(close):
         return "equal up to rounding"
-    return "tighter" if all(a <= b for a, b in zip(left, right)) else "LOOSER"
+    return "tighter" if all(a <= b or c for a, b, c in zip(left, right, close)) else "LOOSER"
 
 
 def distances(theirs: Any) -> list[Any]:

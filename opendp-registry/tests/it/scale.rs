@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 
+use opendp_core::erased::AnyMeasure;
 use opendp_core::{
-    Args, AtomDomain, Bounds, Constructed, Kind, Made, Named, Parameter, SymmetricDistance,
-    TheDomain, TheMetric, TypeName,
+    AbsoluteDistance, Args, AtomDomain, Bounds, Constructed, Kind, Made, MaxDivergence, Named,
+    Parameter, Space, SymmetricDistance, TheDomain, TheMeasure, TheMetric, TypeName,
 };
 use opendp_registry::{Addition, Registry};
 use serde_json::json;
@@ -82,6 +83,45 @@ fn a_name_added_later_is_used_at_once_even_if_an_older_one_was_remembered() {
     assert!(is(&registry.make("it", &Args::new()).unwrap(), 2));
     assert!(is(&registry.make("make_it", &Args::new()).unwrap(), 1));
 }
+/// A run that takes longer waits for itself.
+const DEADLOCK: std::time::Duration = std::time::Duration::from_secs(120);
+
+#[test]
+fn a_description_may_use_the_registry_that_compares_it() {
+    // The only description of the type is this one: it is called for each request that names the
+    // type by an object, and it is not kept, because it fails.
+    let registry = Arc::new(Registry::trusting(&["opendp-measurements"]));
+    let calls = Arc::new(AtomicUsize::new(0));
+    let (inner, count) = (registry.clone(), calls.clone());
+    let pure = Addition::new("my_pure", "my-app", Kind::Measure, MaxDivergence::type_name())
+        .constructs(move |_| {
+            // Requests that all differ are remembered in all parts of the memory.
+            for _ in 0..64 {
+                let call = count.fetch_add(1, Ordering::SeqCst);
+                let bit = |bit: u32| if call >> bit & 1 == 0 { ' ' } else { '\t' };
+                let name =
+                    format!("randomized_response_bool{}", (0..16).map(bit).collect::<String>());
+                inner.resolve(&name, &Args::new().with("prob", json!(0.75)))?;
+            }
+            Err(opendp_core::Error::NotImplemented("it always fails".into()))
+        });
+    registry.add(pure).unwrap();
+    let space = Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::new()).unwrap();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let measure: AnyMeasure = TheMeasure(MaxDivergence).into();
+        let args = Args::new()
+            .with("input", &space)
+            .with("scale", json!(1.0))
+            .with("MO", Constructed::Measure(measure));
+        for _ in 0..3 {
+            registry.resolve("make_laplace", &args).unwrap();
+        }
+        sender.send(()).unwrap();
+    });
+    assert!(receiver.recv_timeout(DEADLOCK).is_ok());
+    assert_eq!(calls.load(Ordering::SeqCst), 3 * 64);
+}
 #[test]
 fn a_constructor_may_use_the_registry_that_calls_it() {
     // No lock is held while it runs: it resolves, adds, and asks for types by their names. With a
@@ -113,6 +153,6 @@ fn a_constructor_may_use_the_registry_that_calls_it() {
         sender.send(()).unwrap();
     });
     // A deadlock fails the test instead of stopping it.
-    assert!(receiver.recv_timeout(std::time::Duration::from_secs(60)).is_ok());
+    assert!(receiver.recv_timeout(DEADLOCK).is_ok());
     assert_eq!(calls.load(Ordering::SeqCst), 42);
 }

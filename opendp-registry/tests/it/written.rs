@@ -63,8 +63,10 @@ fn what_cannot_be_written_is_named_with_its_place() {
         assert!(parts.iter().all(|part| text.contains(part)), "{text}");
     }
     let replaced = json!({"domain": {"vector_domain": {"atom_domain": {"T": "i32"}, "size": 9}}, "metric": "change_one_distance"});
-    let error = written(&json!({"space": replaced, "chain": ["count"]})).unwrap_err().to_string();
-    assert!(error.contains("`make_count` for ChangeOneDistance"), "{error}");
+    let error =
+        written(&json!({"space": replaced, "chain": [{"clamp": {"bounds": [0, 1]}}]})).unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("`make_clamp` for ChangeOneDistance"), "{error}");
     // What does not build has no other text either.
     let error = written(&json!({"space": space, "chain": ["mean"]})).unwrap_err();
     assert_ne!(error.kind(), "NotImplemented", "{error}");

@@ -72,7 +72,7 @@ pub(super) fn described(json: &Json) -> Result<Json> {
         let inner = || described(&json!({ key.as_str(): value }));
         let (parameter, value) = match (known(key).is_some(), listed, value, open) {
             (true, true, ..) => (key.as_str(), inner()?),
-            (true, false, _, Some(open)) => (*open, inner()?),
+            (true, false, _, Some(open)) if *open != "atom_domain" => (*open, inner()?),
             (false, true, Json::Array(_) | Json::Number(_), _) => {
                 let head = if key == "bounds" { "Bounds" } else { "Vec" };
                 let atom = atom.parse().unwrap_or(TypeName::plain("_"));
