@@ -103,7 +103,7 @@ impl Scheduler {
             expire_dead_executor_interval_seconds: HEARTBEAT,
             no_executors_grace_period_seconds: LOST,
             min_ready_executors: self.executors,
-            finished_job_data_clean_up_interval_seconds: 60,
+            finished_job_data_clean_up_interval_seconds: 600,
             ..SchedulerConfig::default()
         }
     }
