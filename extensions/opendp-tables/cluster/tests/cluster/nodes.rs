@@ -9,6 +9,8 @@ use std::time::Duration;
 use opendp_cluster::{Address, Cluster};
 use opendp_tables::Session;
 
+/// How long a statement may take. Whether a lost node delays it further is up to Ballista.
+const LIMIT: Duration = Duration::from_secs(100);
 /// One cluster at a time: the machine may be small.
 static ONE: Mutex<()> = Mutex::new(());
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
@@ -100,7 +102,7 @@ impl Nodes {
         waited("both executors", connected)
     }
     pub(crate) fn open(&self, config: &Path) -> Session {
-        let engine = Box::new(self.connect(Duration::from_secs(600)));
+        let engine = Box::new(self.connect(LIMIT));
         Session::open_on(config, engine).unwrap()
     }
     /// The files of intermediate results of an executor.
