@@ -22,10 +22,14 @@ use crate::address::listening;
 use crate::probe::appeared;
 use crate::{Address, Network};
 
-/// Seconds between two signs of life of an executor.
-const HEARTBEAT: u64 = 2;
-/// Seconds without a sign of life after which an executor counts as lost.
+/// Seconds between two looks for lost executors.
+const LOOK: u64 = 2;
+/// Seconds without a sign of life after which an executor counts as lost. It gives one at least
+/// every 5 seconds.
 const LOST: u64 = 20;
+/// Executors ask for work. When Ballista 55.0 sends it to them, a job whose executor is killed may
+/// stand still.
+const POLICY: TaskSchedulingPolicy = TaskSchedulingPolicy::PullStaged;
 /// How long an executor waits for its scheduler to appear.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The size of stacks: plans are read by recursion. Only what is used of it takes memory.
@@ -98,12 +102,12 @@ impl Scheduler {
             external_host: host.to_owned(),
             bind_host: host.to_owned(),
             bind_port: port,
-            scheduling_policy: TaskSchedulingPolicy::PushStaged,
+            scheduling_policy: POLICY,
             executor_timeout_seconds: LOST,
-            expire_dead_executor_interval_seconds: HEARTBEAT,
+            expire_dead_executor_interval_seconds: LOOK,
             no_executors_grace_period_seconds: LOST,
             min_ready_executors: self.executors,
-            finished_job_data_clean_up_interval_seconds: 60,
+            finished_job_data_clean_up_interval_seconds: 600,
             ..SchedulerConfig::default()
         }
     }
@@ -133,25 +137,21 @@ impl Executor {
         let (host, network) = (Ipv4Addr::LOCALHOST.into(), Network::Loopback);
         Executor { scheduler, host, network, cores: None, memory: None, folder: None }
     }
-    /// Run until the process is told to end, or `stop` ends, or the scheduler is lost for some ten
-    /// seconds. `started` gets the ports. At the end the intermediate results are removed.
+    /// Run until the process is told to end, or `stop` ends. When the scheduler is lost, wait until
+    /// it is there again. `started` gets the port. At the end the intermediate results are removed.
     ///
     /// # Errors
     /// `Argument` when other machines could reach it without [`Network::Trusted`]; `FailedFunction`
     /// when there is no scheduler, or no folder can be made.
-    pub fn run(
-        &self,
-        started: impl FnOnce([u16; 2]),
-        stop: impl Future<Output = ()>,
-    ) -> Result<()> {
+    pub fn run(&self, started: impl FnOnce(u16), stop: impl Future<Output = ()>) -> Result<()> {
         let host = listening(self.host, self.network)?;
         let folder = private_folder(self.folder.as_deref())?;
         // Ballista would try once, or for ever.
         appeared(&self.scheduler, PATIENCE)?;
-        let ports = free_ports(self.host)?;
+        let port = free_port(self.host)?;
         let work = folder.path().to_string_lossy().into_owned();
-        let config = Arc::new(self.config(host, ports, work)?);
-        started(ports);
+        let config = Arc::new(self.config(host, port, work)?);
+        started(port);
         let runtime = runtime()?;
         let ended = runtime.block_on(async {
             tokio::select! {
@@ -164,7 +164,7 @@ impl Executor {
         runtime.shutdown_background();
         ended.map_err(|error| failed("the executor stopped", error))
     }
-    fn config(&self, host: String, ports: [u16; 2], work: String) -> Result<ExecutorProcessConfig> {
+    fn config(&self, host: String, port: u16, work: String) -> Result<ExecutorProcessConfig> {
         let cores = match self.cores {
             Some(cores) => cores,
             None => available_parallelism().map_err(|error| failed("state `--cores`", error))?,
@@ -172,16 +172,16 @@ impl Executor {
         Ok(ExecutorProcessConfig {
             bind_host: host.clone(),
             external_host: Some(host),
-            port: ports[0],
-            grpc_port: ports[1],
+            port,
+            // An executor that asks for work does not listen here.
+            grpc_port: port,
             scheduler_host: self.scheduler.host.clone(),
             scheduler_port: self.scheduler.port,
             vcores: cores.get(),
-            task_scheduling_policy: TaskSchedulingPolicy::PushStaged,
+            task_scheduling_policy: POLICY,
             work_dir: Some(work),
             job_data_ttl_seconds: 24 * 3600,
             job_data_clean_up_interval_seconds: 600,
-            executor_heartbeat_interval_seconds: HEARTBEAT,
             memory_pool_size: self.memory,
             ..ExecutorProcessConfig::default()
         })
@@ -199,12 +199,10 @@ fn private_folder(inside: Option<&Path>) -> Result<TempDir> {
     };
     made.map_err(|error| failed("no folder for intermediate results can be made", error))
 }
-/// Find two free ports. If another program takes one in between, the executor stops.
-fn free_ports(host: IpAddr) -> Result<[u16; 2]> {
-    let find = || {
-        let held = [TcpListener::bind((host, 0))?, TcpListener::bind((host, 0))?];
-        let [first, second] = &held;
-        Ok([first.local_addr()?.port(), second.local_addr()?.port()])
-    };
-    find().map_err(|error: std::io::Error| failed(&format!("no port of {host} is free"), error))
+/// Find a free port. If another program takes it in between, the executor stops.
+fn free_port(host: IpAddr) -> Result<u16> {
+    let bound = TcpListener::bind((host, 0)).and_then(|held| held.local_addr());
+    bound
+        .map(|address| address.port())
+        .map_err(|error| failed(&format!("no port of {host} is free"), error))
 }

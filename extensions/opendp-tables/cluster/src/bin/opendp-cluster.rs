@@ -170,8 +170,8 @@ fn main() -> ExitCode {
             let network = place.network();
             let memory = memory.map(|mebibytes| mebibytes.get().saturating_mul(1 << 20));
             let executor = Executor { scheduler, host: place.host, network, cores, memory, folder };
-            let started = |[data, control]: [u16; 2]| {
-                say(&format!("executor: listening on ports {data} and {control}"));
+            let started = |port: u16| {
+                say(&format!("executor: listening on port {port}"));
                 warn();
             };
             executor.run(started, place.input_ends())
@@ -199,5 +199,5 @@ fn say(text: &str) {
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }
 fn warn() {
-    say("There are no passwords: every program that reaches these ports can read the data.");
+    say("There are no passwords: every program that reaches this port can read the data.");
 }

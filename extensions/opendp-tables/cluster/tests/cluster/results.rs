@@ -92,3 +92,27 @@ fn a_session_on_a_cluster_releases_and_leaves_no_files() {
         assert_eq!(std::fs::read_dir(nodes.folder(executor)).unwrap().count(), 0);
     }
 }
+#[test]
+fn plans_that_nest_deeply_are_computed_too() {
+    let nodes = Nodes::start();
+    let data = Data::of(300);
+    let unit = "{ id = \"pid\", max_rows = 3, max_groups = 2, max_rows_per_group = 2 }";
+    let [(session, here), (_, there)] = engines(&nodes, &data, "people", unit);
+    let nested = |levels: i64| {
+        let level = |inner: String, k: i64| match k % 2 {
+            0 => format!("(age <> {k} AND {inner})"),
+            _ => format!("(age = {k} OR {inner})"),
+        };
+        (1..levels).fold("employed".to_owned(), level)
+    };
+    for levels in [10, 20] {
+        let sql = format!(
+            "SELECT region, COUNT(*), MEDIAN(income) FROM people JOIN regions ON people.zip = \
+             regions.zip WHERE {} GROUP BY region",
+            nested(levels)
+        );
+        let ours = exact(&session, &*here, &sql);
+        assert_eq!(ours, exact(&session, &*there, &sql), "{levels}");
+        assert!(ours.iter().any(|rows| !rows.is_empty()), "{levels}");
+    }
+}
