@@ -127,6 +127,7 @@ impl DataFusion {
                 Ok(())
             })
         };
+        let read = &read;
         std::thread::scope(|scope| {
             let start = |part: usize| {
                 let thread = std::thread::Builder::new().stack_size(STACK);

@@ -284,7 +284,7 @@ fn try_queries(
 #[test]
 fn no_individual_changes_exact_results_by_more_than_claimed() {
     let count = std::env::var("OPENDP_TABLES_QUERIES").ok().and_then(|text| text.parse().ok());
-    let count = count.unwrap_or(100);
+    let count: usize = count.unwrap_or(100);
     for (engine, count) in [(own as fn() -> DataFusion, count), (portable, count.div_ceil(2))] {
         let same = |plan: &Plan| Some(plan.clone());
         let (changed, exceeded) = try_queries(engine, (count, 7), false, same);
