@@ -9,6 +9,7 @@
 //! All variants run in this process, in turn. The table that is printed has the medians, their
 //! ratios to the plain query, and the peak of resident memory of each variant.
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
+#![allow(clippy::disallowed_methods, reason = "a benchmark measures the time")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -98,14 +99,17 @@ const PRIVATE: &str = "SELECT key, COUNT(*), SUM(x), AVG(y) FROM t GROUP BY key"
 const PLAIN: &str = "SELECT key, COUNT(*), SUM(greatest(least(x, 100.0), 0.0)), \
                      AVG(greatest(least(y, 80000.0), 0.0)) FROM t GROUP BY key";
 
+/// Answers once, and returns the number of groups.
+type Run = Box<dyn Fn() -> f64>;
+
 /// One way to answer.
 struct Variant {
     name: &'static str,
-    run: Box<dyn Fn() -> f64>,
+    run: Run,
     seconds: Vec<f64>,
     peak: f64,
 }
-fn private(path: &Path, unit: &str) -> Box<dyn Fn() -> f64> {
+fn private(path: &Path, unit: &str) -> Run {
     let file = path.with_extension("toml");
     let text = toml_of(&metadata(path, unit));
     std::fs::write(&file, text).unwrap();
@@ -120,7 +124,7 @@ fn toml_of(metadata: &Metadata) -> String {
     // Metadata can be written as JSON, too.
     serde_json::to_string(metadata).unwrap()
 }
-fn plain(path: &Path) -> Box<dyn Fn() -> f64> {
+fn plain(path: &Path) -> Run {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let context = SessionContext::new();
     let path = path.to_str().unwrap().to_owned();
@@ -152,7 +156,7 @@ fn variants(path: &Path, arguments: &Arguments) -> Vec<Variant> {
     let ids = format!("{{ id = 'id', max_rows = {} }}", arguments.limit);
     let groups =
         format!("{{ id = 'id', max_groups = {}, max_rows_per_group = 1 }}", arguments.limit);
-    let all: [(&'static str, Box<dyn Fn() -> f64>); 4] = [
+    let all: [(&'static str, Run); 4] = [
         ("plain DataFusion", plain(path)),
         ("rows are protected", private(path, "{ rows = 1 }")),
         ("ids are protected, rows limited", private(path, &ids)),
