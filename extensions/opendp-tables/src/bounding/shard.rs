@@ -362,3 +362,6 @@ impl Shard {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
