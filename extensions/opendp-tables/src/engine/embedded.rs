@@ -81,12 +81,13 @@ impl DataFusion {
         functions().into_iter().for_each(|function| context.register_udf(function));
         let (runtime, memory) = (Arc::new(runtime), MEMORY);
         let running = Mutex::new(None);
-        Ok(DataFusion { context, runtime, running, memory, own: true, ordered: false })
+        Ok(DataFusion { context, runtime, running, memory, own: false, ordered: false })
     }
-    /// Run only statements that every engine can run. It is slower; a comparison needs it.
+    /// Use functions that other engines do not have, and enforce the limits of ids while rows are
+    /// read. Sums are the same. The rows of an id are drawn in another way, and as uniformly.
     #[must_use]
-    pub fn portable(self) -> Self {
-        DataFusion { own: false, ..self }
+    pub fn one_pass(self) -> Self {
+        DataFusion { own: true, ..self }
     }
     /// Keep about this many bytes of rows of individuals at once. When they need more, the rows are
     /// read several times, each time for some of the individuals.

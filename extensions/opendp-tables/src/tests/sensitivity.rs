@@ -180,11 +180,11 @@ pub(crate) fn zone_table() -> Table {
 }
 /// The engine with its own functions and limits, which reads rows in order.
 pub(crate) fn own() -> DataFusion {
-    DataFusion::new().unwrap().ordered()
+    DataFusion::new().unwrap().one_pass().ordered()
 }
 /// The engine with the statements that every engine runs.
 pub(crate) fn portable() -> DataFusion {
-    DataFusion::new().unwrap().portable()
+    DataFusion::new().unwrap()
 }
 pub(crate) fn exact(
     engine: &DataFusion,
