@@ -44,6 +44,7 @@ use crate::released::Exact;
 mod groups;
 mod prf;
 mod shard;
+mod waiting;
 
 use groups::{Groups, NO_GROUP, integers, part, texts};
 use prf::Keys;
@@ -94,7 +95,7 @@ fn run_within(
     let width = stored(plan).count() + plan.buckets.len();
     let statement = plan.rated_statement();
     let mut totals = Totals::new(plan);
-    let (mut first, mut wanted) = (0, SHARDS);
+    let (mut first, mut wanted) = (0_usize, SHARDS);
     while first < SHARDS {
         let shards = (0..SHARDS).map(|_| Mutex::new(Shard::new(limits, width))).collect();
         let last = AtomicUsize::new((first + wanted).min(SHARDS));
@@ -238,16 +239,17 @@ impl Pass<'_> {
     }
     /// Add up the kept rows of all filled shards.
     fn finished(self, last: usize) -> Result<Totals> {
-        let (plan, first) = (self.plan, self.first);
+        let (plan, keys, first) = (self.plan, self.keys, self.first);
         let shards = self.shards.into_iter().skip(first).take(last - first);
         let shards = Mutex::new(shards);
-        let total = || {
+        let total = || -> Result<Totals> {
             let mut totals = Totals::new(plan);
             loop {
                 let next = shards.lock().unwrap_or_else(PoisonError::into_inner).next();
-                let Some(shard) = next else { return totals };
+                let Some(shard) = next else { return Ok(totals) };
                 let shard = shard.into_inner().unwrap_or_else(PoisonError::into_inner);
-                shard.finish(|rows| totals.individual(plan, rows));
+                let finished = shard.finish(keys, |rows| totals.individual(plan, rows));
+                finished.map_err(|_| failed())?;
             }
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -255,7 +257,7 @@ impl Pass<'_> {
             let threads: Vec<_> = (0..threads).map(|_| scope.spawn(total)).collect();
             let mut all = Totals::new(plan);
             for thread in threads {
-                all.add(thread.join().map_err(|_| failed())?)?;
+                all.add(thread.join().map_err(|_| failed())??)?;
             }
             Ok(all)
         })

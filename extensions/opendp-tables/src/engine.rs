@@ -43,9 +43,8 @@ pub trait Engine: Send + Sync {
     fn rows_read(&self) -> Option<u64> {
         None
     }
-    /// Return the engine itself, if it is the one in this process. Plans then use functions of
-    /// their own, and limits of ids are enforced while rows are read. Other engines run portable
-    /// statements.
+    /// Return the engine itself, if it is the one in this process and [answers in one
+    /// pass](DataFusion::one_pass). Others run portable statements.
     fn embedded(&self) -> Option<&DataFusion> {
         None
     }

@@ -1,6 +1,7 @@
 //! The rows that are kept of some individuals.
 
 use super::prf::Keys;
+use super::waiting::Waiting;
 
 /// How much of each individual is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +83,7 @@ pub(crate) struct Shard {
     free: Vec<u32>,
     /// The nodes of one individual, while they are looked at.
     chain: Vec<u32>,
+    waiting: Waiting,
 }
 impl Shard {
     pub(crate) fn new(limits: Limits, width: usize) -> Self {
@@ -96,6 +98,7 @@ impl Shard {
             values: Vec::new(),
             free: Vec::new(),
             chain: Vec::new(),
+            waiting: Waiting::default(),
         }
     }
     /// Return a shard without rows, for the same limits.
@@ -109,9 +112,26 @@ impl Shard {
             + self.texts.capacity()
             + self.nodes.capacity() * size_of::<Node>()
             + (self.values.capacity() + self.group_lots.capacity()) * size_of::<u64>()
+            + self.waiting.bytes()
+    }
+    /// Take a row into account, at once or later.
+    pub(crate) fn add(
+        &mut self,
+        keys: Keys,
+        row: Row<'_>,
+        values: impl Iterator<Item = i64>,
+    ) -> Result<(), TooMany> {
+        if self.waiting.push(row, values)? { self.settle(keys) } else { Ok(()) }
+    }
+    /// Take all waiting rows into account.
+    fn settle(&mut self, keys: Keys) -> Result<(), TooMany> {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.each(self.width, |row, values| self.take(keys, row, values.iter().copied()))?;
+        self.waiting = waiting;
+        Ok(())
     }
     /// Take a row into account. It may be kept, and others may be dropped for it.
-    pub(crate) fn add(
+    fn take(
         &mut self,
         keys: Keys,
         row: Row<'_>,
@@ -299,8 +319,9 @@ impl Shard {
         if let Some(known) = self.group_lots.get_mut(place) {
             *known = group_lot;
         }
-        let to = self.values.iter_mut().skip(place * self.width);
-        to.zip(values).for_each(|(to, value)| *to = value);
+        let start = place * self.width;
+        let to = &mut self.values[start..start + self.width];
+        to.iter_mut().zip(values).for_each(|(to, value)| *to = value);
     }
     /// Remove some of the listed nodes from their individual.
     fn remove(&mut self, place: usize, which: impl Fn(u32, &Node) -> bool) {
@@ -317,7 +338,12 @@ impl Shard {
         self.people[place].head = head;
     }
     /// Pass the groups and values of the rows of each individual on, one individual at a time.
-    pub(crate) fn finish(mut self, mut each: impl FnMut(&[(u32, &[i64])])) {
+    pub(crate) fn finish(
+        mut self,
+        keys: Keys,
+        mut each: impl FnMut(&[(u32, &[i64])]),
+    ) -> Result<(), TooMany> {
+        self.settle(keys)?;
         for place in 0..self.people.len() {
             self.collect(place);
             let nodes = &self.nodes;
@@ -333,5 +359,9 @@ impl Shard {
             let rows: Vec<(u32, &[i64])> = self.chain.iter().map(row).collect();
             each(&rows);
         }
+        Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

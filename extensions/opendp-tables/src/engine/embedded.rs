@@ -73,10 +73,9 @@ impl DataFusion {
     pub fn new() -> Result<Self> {
         let context = SessionContext::new();
         functions().into_iter().for_each(|function| context.register_udf(function));
-        Ok(DataFusion { own: true, ..DataFusion::on(context)? })
+        DataFusion::on(context)
     }
-    /// Start the engine on a context, such as one that sends its plans to other processes. It runs
-    /// portable statements.
+    /// Start the engine on a context, such as one that sends its plans to other processes.
     ///
     /// # Errors
     /// `FailedFunction` when no thread can be started.
@@ -96,10 +95,11 @@ impl DataFusion {
     pub fn context(&self) -> &SessionContext {
         &self.context
     }
-    /// Run only statements that every engine can run. It is slower; a comparison needs it.
+    /// Use functions that other engines do not have, and enforce the limits of ids while rows are
+    /// read. Sums are the same. The rows of an id are drawn in another way, and as uniformly.
     #[must_use]
-    pub fn portable(self) -> Self {
-        DataFusion { own: false, ..self }
+    pub fn one_pass(self) -> Self {
+        DataFusion { own: true, ..self }
     }
     /// Keep about this many bytes of rows of individuals at once. When they need more, the rows are
     /// read several times, each time for some of the individuals.
@@ -140,6 +140,7 @@ impl DataFusion {
                 Ok(())
             })
         };
+        let read = &read;
         std::thread::scope(|scope| {
             let start = |part: usize| {
                 let thread = std::thread::Builder::new().stack_size(STACK);

@@ -19,7 +19,7 @@ type Done = Result<ColumnarValue, DataFusionError>;
 
 /// Return all functions.
 pub(crate) fn functions() -> Vec<ScalarUDF> {
-    let (float, whole, truth) = (DataType::Float64, DataType::Int64, DataType::Boolean);
+    let (float, whole, truth) = (DataType::Float64, DataType::Int64, [DataType::Boolean]);
     let make = |name: &str, takes: Vec<DataType>, gives, run: fn(&[ColumnarValue]) -> Done| {
         create_udf(name, takes, gives, Volatility::Immutable, Arc::new(run))
     };
@@ -27,13 +27,13 @@ pub(crate) fn functions() -> Vec<ScalarUDF> {
     vec![
         make("dp_float", vec![float.clone()], float.clone(), dp_float),
         make("dp_wide", vec![whole.clone()], WIDE, dp_wide),
-        make("dp_whole", [&points[..], &[truth.clone()]].concat(), whole.clone(), dp_whole),
-        make("dp_point", [&[float], &points[..], &[truth]].concat(), whole, dp_point),
+        make("dp_whole", [&points[..], &truth[..]].concat(), whole.clone(), dp_whole),
+        make("dp_point", [&[float], &points[..], &truth[..]].concat(), whole, dp_point),
     ]
 }
 /// Move a float to a moderate magnitude, as the portable plan does.
 fn moderate(x: f64) -> f64 {
-    (x.min(1e100).max(-1e100) + 1e-100) - 1e-100
+    (x.clamp(-1e100, 1e100) + 1e-100) - 1e-100
 }
 fn wrong(what: &str) -> DataFusionError {
     DataFusionError::Internal(format!("{what}: unexpected arguments"))
@@ -110,7 +110,7 @@ fn dp_whole(args: &[ColumnarValue]) -> Done {
     let whole = array.as_primitive::<Int64Type>();
     let (low, high, centre) = (point(args, 1)?, point(args, 2)?, point(args, 3)?);
     let square = truth(args, 4)?;
-    if !(low <= high) {
+    if high < low {
         return Err(wrong("dp_whole"));
     }
     let of = |x: i64| placed(x.clamp(low, high), centre, square);
@@ -125,7 +125,7 @@ fn dp_point(args: &[ColumnarValue]) -> Done {
     let (low, high) = (point(args, 1)?, point(args, 2)?);
     let (exponent, centre, square) = (point(args, 3)?, point(args, 4)?, truth(args, 5)?);
     let exponent = i32::try_from(exponent).map_err(|_| wrong("dp_point"))?;
-    if !(low <= high && exponent.abs() < 500) {
+    if high < low || 500 < exponent.abs() {
         return Err(wrong("dp_point"));
     }
     let (step, steps) = (2f64.powi(exponent), 2f64.powi(-exponent));

@@ -55,7 +55,7 @@ fn own_functions_agree_at_the_ends_of_lattices() {
         2f64.powi(-32),
         999.999_999_999,
         1000.0,
-        1000.000_000_1,
+        1_000.000_000_1,
         1e100,
         -1e100,
         1e308,
@@ -74,13 +74,13 @@ fn own_functions_agree_at_the_ends_of_lattices() {
                SUM(clamp(age, -0.5, 1e9)), COUNT(income), AVG(age) FILTER (WHERE employed) \
                FROM people";
     let plan = planned(&described, sql);
-    for k in 0..incomes.len() {
+    for (k, income) in incomes.into_iter().enumerate() {
         let person = Person {
             pid: None,
             sex: None,
             town: None,
             age: ages.get(k % 10).copied(),
-            income: Some(incomes[k]),
+            income: Some(income),
             employed: Some(k % 2 == 0),
         };
         let people = [person];

@@ -180,11 +180,11 @@ pub(crate) fn zone_table() -> Table {
 }
 /// The engine with its own functions and limits, which reads rows in order.
 pub(crate) fn own() -> DataFusion {
-    DataFusion::new().unwrap().ordered()
+    DataFusion::new().unwrap().one_pass().ordered()
 }
 /// The engine with the statements that every engine runs.
 pub(crate) fn portable() -> DataFusion {
-    DataFusion::new().unwrap().portable()
+    DataFusion::new().unwrap()
 }
 pub(crate) fn exact(
     engine: &DataFusion,
@@ -284,7 +284,7 @@ fn try_queries(
 #[test]
 fn no_individual_changes_exact_results_by_more_than_claimed() {
     let count = std::env::var("OPENDP_TABLES_QUERIES").ok().and_then(|text| text.parse().ok());
-    let count = count.unwrap_or(100);
+    let count: usize = count.unwrap_or(100);
     for (engine, count) in [(own as fn() -> DataFusion, count), (portable, count.div_ceil(2))] {
         let same = |plan: &Plan| Some(plan.clone());
         let (changed, exceeded) = try_queries(engine, (count, 7), false, same);
