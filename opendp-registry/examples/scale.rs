@@ -2,6 +2,7 @@
 //!
 //! Run it with `cargo run --release -p opendp-registry --example scale`.
 #![allow(clippy::unwrap_used, reason = "an example stops at the first error")]
+#![allow(clippy::disallowed_methods, reason = "a benchmark measures time")]
 
 use std::hint::black_box;
 use std::sync::Barrier;
