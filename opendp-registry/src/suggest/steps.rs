@@ -132,7 +132,8 @@ impl<'a> Search<'a> {
             let given = match self.given(first, chain) {
                 Ok(given) => given,
                 Err(missing) => {
-                    self.miss(&name, about, chain, missing);
+                    let noise = first.parameters().iter().any(|p| SOLVED.contains(&&*p.name));
+                    self.miss(&name, about, noise.then_some(chain), missing);
                     continue;
                 }
             };
@@ -280,32 +281,29 @@ impl<'a> Search<'a> {
         Some(Way { args: filled(args, &written, None), written })
     }
 
-    fn miss(&mut self, name: &str, about: bool, chain: &Chain, missing: Vec<String>) {
+    /// Note that facts are missing: for a constructor, or for the noise that could end a chain.
+    fn miss(&mut self, name: &str, about: bool, noise: Option<&Chain>, missing: Vec<String>) {
         if !missing.is_empty() {
-            self.obstacle(name, about, chain, missing, None);
+            let chain = noise.is_some_and(|chain| chain.about && self.aim.goal.about.is_some());
+            let about = match (about, chain) {
+                (true, _) => About::Constructor,
+                (false, true) => About::Chain,
+                (false, false) => About::Neither,
+            };
+            self.obstacle(about, Obstacle { name: name.to_owned(), missing, reason: None });
         }
     }
     fn refused(&mut self, name: &str, about: bool, chain: &Chain, error: &Error) {
         // Without a goal of its own, only what refuses the data matters.
         if about && (self.aim.goal.about.is_some() || chain.links.is_empty()) {
-            self.obstacle(name, about, chain, Vec::new(), Some(error.to_string()));
+            let reason = Some(error.to_string());
+            let obstacle = Obstacle { name: name.to_owned(), missing: Vec::new(), reason };
+            self.obstacle(About::Constructor, obstacle);
         }
     }
-    fn obstacle(
-        &mut self,
-        name: &str,
-        about: bool,
-        chain: &Chain,
-        missing: Vec<String>,
-        reason: Option<String>,
-    ) {
-        let about = match (about, chain.about && self.aim.goal.about.is_some()) {
-            (true, _) => About::Constructor,
-            (false, true) => About::Chain,
-            (false, false) => About::Neither,
-        };
-        let obstacle = Obstacle { name: name.to_owned(), missing, reason };
-        let known = self.obstacles.entry(name.to_owned()).or_insert_with(|| (about, obstacle));
+    fn obstacle(&mut self, about: About, obstacle: Obstacle) {
+        let known = self.obstacles.entry(obstacle.name.clone());
+        let known = known.or_insert_with(|| (about, obstacle));
         known.0 = known.0.max(about);
     }
     /// Keep the obstacles that matter: those of constructors that the goal is about, and those that

@@ -122,6 +122,24 @@ fn bounds_that_are_missing_are_named() {
     assert_eq!(clamp.map(|it| &it.missing[..]), Some(&["bounds".to_owned()][..]), "{found:?}");
 }
 #[test]
+fn noise_that_lacks_a_fact_is_named_if_nothing_else_is_found() {
+    let space = rows(json!({"T": "String"}), json!(null), "symmetric_distance");
+    let both = (json!({"approximate": {"measure": PURE}}), json!([1.0, 1e-6]));
+    let named = |found: &Suggestions| -> Vec<String> {
+        found.obstacles.iter().map(|it| it.name.clone()).collect()
+    };
+    let found = suggest(&space, &both, "count_by", &[]);
+    let names = named(&found);
+    assert!(
+        found.found.is_empty() && names.contains(&"make_laplace_threshold".to_owned()),
+        "{names:?}"
+    );
+    assert!(!names.contains(&"make_adaptive_composition".to_owned()), "{names:?}");
+    let found = suggest(&space, &both, "count_by", &[("threshold", json!(100))]);
+    assert_eq!(found.found[0].names[0], "make_count_by", "{:?}", found.obstacles);
+    assert!(!named(&found).contains(&"make_laplace_threshold".to_owned()));
+}
+#[test]
 fn losses_convert_to_the_measure_of_the_budget() {
     let space = rows(json!({"T": "i64"}), json!(null), "symmetric_distance");
     let both = (json!({"approximate": {"measure": PURE}}), json!([1.0, 1e-6]));

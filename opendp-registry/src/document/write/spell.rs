@@ -72,7 +72,7 @@ pub(super) fn described(json: &Json) -> Result<Json> {
         let inner = || described(&json!({ key.as_str(): value }));
         let (parameter, value) = match (known(key).is_some(), listed, value, open) {
             (true, true, ..) => (key.as_str(), inner()?),
-            (true, false, _, Some(open)) if *open != "atom_domain" => (*open, inner()?),
+            (true, false, _, Some(open)) if is_domain(open) => (*open, inner()?),
             (false, true, Json::Array(_) | Json::Number(_), _) => {
                 let head = if key == "bounds" { "Bounds" } else { "Vec" };
                 let atom = atom.parse().unwrap_or(TypeName::plain("_"));
@@ -88,6 +88,10 @@ pub(super) fn described(json: &Json) -> Result<Json> {
         arguments.insert(parameter.to_owned(), value);
     }
     Ok(function(module, name, Json::Object(arguments)))
+}
+/// Whether a parameter takes any domain, and not only that of atoms.
+fn is_domain(parameter: &str) -> bool {
+    parameter.ends_with("_domain") && parameter != "atom_domain"
 }
 /// Write JSON with the types that Python tells apart: floats from integers, tuples from lists.
 pub(super) fn plain(value: &Json, type_name: &TypeName) -> Result<Json> {
