@@ -2,11 +2,7 @@
 //!
 //! Run it with `cargo run --release -p opendp-registry --example scale`.
 #![allow(clippy::unwrap_used, reason = "an example stops at the first error")]
-<<<<<<< HEAD
 #![allow(clippy::disallowed_methods, reason = "this measures time, and releases nothing")]
-=======
-#![allow(clippy::disallowed_methods, reason = "a benchmark measures time")]
->>>>>>> reg
 
 use std::hint::black_box;
 use std::sync::Barrier;
