@@ -1,5 +1,6 @@
 //! The engine of a session: it sends exact plans to a scheduler, and fetches the results.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -65,6 +66,14 @@ impl Cluster {
         })?;
         let local = DataFusion::on(SessionContext::new_with_state(upgraded))?;
         Ok(Cluster { scheduler: scheduler.clone(), limit, local })
+    }
+    /// Divide each step of a plan into so many parts, instead of 16. Executors compute as many at a
+    /// time as they have cores, all together.
+    #[must_use]
+    pub fn divided(self, parts: NonZeroUsize) -> Self {
+        let state = self.local.context().state_ref();
+        state.write().config_mut().options_mut().execution.target_partitions = parts.get();
+        self
     }
     /// Run a statement on the cluster, and have its files removed.
     async fn ask(&self, statement: &str) -> Result<Vec<RecordBatch>, Failure> {

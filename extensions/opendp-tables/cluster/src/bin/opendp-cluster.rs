@@ -123,6 +123,9 @@ struct Ask {
     /// The most seconds that the cluster may take for each statement of the exact plan.
     #[arg(long, default_value = "3600")]
     limit: NonZeroU64,
+    /// Divide each step of the exact plan into so many parts: the cores of all executors.
+    #[arg(long, default_value = "16")]
+    parts: NonZeroUsize,
     /// Print the release document as JSON.
     #[arg(long)]
     json: bool,
@@ -149,7 +152,8 @@ impl Ask {
     }
     fn answer(&self) -> Result<String> {
         let engine = Cluster::connect(&self.scheduler, Duration::from_secs(self.limit.get()))?;
-        let session = Session::open_on(&self.config, Box::new(engine))?;
+        let engine = Box::new(engine.divided(self.parts));
+        let session = Session::open_on(&self.config, engine)?;
         let answer = self.question(&session)?.release()?;
         Ok(if self.json { format!("{:#}", answer.document) } else { answer.to_string() })
     }

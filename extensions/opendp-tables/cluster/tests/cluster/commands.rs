@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use opendp_cluster::{Address, Cluster};
 use opendp_tables::datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
-use opendp_tables::{Engine, Metadata, Source};
+use opendp_tables::{Cells, Dialect, Engine, Metadata, Session, Source};
 
 use crate::data::Data;
 use crate::nodes::Nodes;
@@ -84,4 +84,25 @@ fn tables_must_be_files_that_executors_can_read() {
     refused(Source::Batches(vec![batch]), "executors cannot read it");
     refused(Source::Csv("https://example.org/t.csv".into()), "is no file");
     refused(Source::Parquet("nowhere.parquet".into()), "No such file");
+}
+/// An engine that holds its tables already, as a server does.
+struct Filled;
+impl Engine for Filled {
+    fn name(&self) -> String {
+        "Filled".into()
+    }
+    fn dialect(&self) -> Dialect {
+        Dialect::PostgreSql
+    }
+    fn run(&self, _: &str) -> opendp_core::Result<Vec<Cells>> {
+        Ok(Vec::new())
+    }
+}
+#[test]
+fn an_engine_that_has_its_tables_takes_no_source() {
+    let data = Data::of(30);
+    let config = data.config("filled", "people.csv", "{ rows = 1 }", "");
+    let error = Session::open_on(&config, Box::new(Filled)).unwrap_err();
+    assert_eq!(error.kind(), "NotImplemented");
+    assert!(error.to_string().contains("Filled takes no source Csv"), "{error}");
 }

@@ -1,6 +1,7 @@
 //! Nodes as child processes, which end with the test, whatever happens.
 
 use std::io::{BufRead, BufReader};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -99,7 +100,8 @@ impl Nodes {
     /// Connect as soon as both executors are there.
     pub(crate) fn connect(&self, limit: Duration) -> Cluster {
         let connected = || Cluster::connect(&self.address, limit).ok();
-        waited("both executors", connected)
+        // As many parts as the executors have cores.
+        waited("both executors", connected).divided(NonZeroUsize::new(4).unwrap())
     }
     pub(crate) fn open(&self, config: &Path) -> Session {
         let engine = Box::new(self.connect(LIMIT));
