@@ -202,8 +202,10 @@ fn text(found: &Suggestions, registry: &Registry) -> Result<String> {
         let calls = found.calls;
         lines.push(format!("The search stopped after {calls} calls; state a word or more facts."));
     }
-    lines.push(format!("`{} run -p FILE` releases a chain that you save.", crate::program()));
-    Ok(lines.join("\n"))
+    if !found.found.is_empty() {
+        lines.push(format!("`{} run -p FILE` releases a chain that you save.", crate::program()));
+    }
+    Ok(lines.join("\n").trim_end().to_owned())
 }
 fn short(name: &str) -> &str {
     name.strip_prefix("make_").unwrap_or(name)
