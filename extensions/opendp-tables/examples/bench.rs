@@ -39,9 +39,6 @@ struct Arguments {
     /// The folder of the generated files.
     #[arg(long, default_value = "target/tables-bench")]
     folder: PathBuf,
-    /// Also measure the portable plan, which takes long when it limits ids.
-    #[arg(long)]
-    portable: bool,
     /// Only generate the file, and print its path.
     #[arg(long)]
     generate: bool,
@@ -111,10 +108,9 @@ struct Variant {
     seconds: Vec<f64>,
     peak: f64,
 }
-fn private(path: &Path, unit: &str, one_pass: bool) -> Run {
+fn private(path: &Path, unit: &str) -> Run {
     let metadata = metadata(unit);
     let engine = DataFusion::new().unwrap();
-    let engine = if one_pass { engine.one_pass() } else { engine };
     let source = Source::Parquet(path.to_str().unwrap().to_owned());
     engine.register("t", &metadata.tables["t"], source).unwrap();
     let session = Session::with_engine(metadata, Box::new(engine)).unwrap();
@@ -156,17 +152,12 @@ fn variants(path: &Path, arguments: &Arguments) -> Vec<Variant> {
     let ids = format!("{{ id = 'id', max_rows = {} }}", arguments.limit);
     let groups =
         format!("{{ id = 'id', max_groups = {}, max_rows_per_group = 1 }}", arguments.limit);
-    let mut all = vec![
+    let all = [
         ("plain DataFusion", plain(path)),
-        ("rows are protected, one pass", private(path, "{ rows = 1 }", true)),
-        ("ids are protected, rows limited, one pass", private(path, &ids, true)),
-        ("ids are protected, groups limited, one pass", private(path, &groups, true)),
+        ("rows are protected", private(path, "{ rows = 1 }")),
+        ("ids are protected, rows limited", private(path, &ids)),
+        ("ids are protected, groups limited", private(path, &groups)),
     ];
-    if arguments.portable {
-        all.push(("rows are protected, portable", private(path, "{ rows = 1 }", false)));
-        all.push(("ids are protected, rows limited, portable", private(path, &ids, false)));
-        all.push(("ids are protected, groups limited, portable", private(path, &groups, false)));
-    }
     let variant = |(name, run)| Variant { name, run, seconds: Vec::new(), peak: 0.0 };
     all.into_iter().map(variant).collect()
 }

@@ -6,7 +6,6 @@ use crate::Dialect;
 use crate::metadata::Table;
 
 mod embedded;
-mod functions;
 
 pub use embedded::{DataFusion, Source, cells};
 
@@ -41,11 +40,6 @@ pub trait Engine: Send + Sync {
     /// Return the number of rows that the statement which runs now has read, if it is known. It is
     /// private, and only for people who may see the data.
     fn rows_read(&self) -> Option<u64> {
-        None
-    }
-    /// Return the engine itself, if it is the one in this process and [answers in one
-    /// pass](DataFusion::one_pass). Others run portable statements.
-    fn embedded(&self) -> Option<&DataFusion> {
         None
     }
 }

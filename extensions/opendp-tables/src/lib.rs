@@ -62,7 +62,6 @@
 )]
 
 mod answer;
-mod bounding;
 mod budget;
 mod check;
 mod columns;

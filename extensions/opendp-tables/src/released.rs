@@ -6,9 +6,8 @@ use opendp_core::{Error, IBig, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::Value;
-use crate::bounding;
 use crate::engine::{Cells, Engine, failed, without_data};
-use crate::ir::{Bounding, Key, Plan};
+use crate::ir::{Key, Plan};
 use crate::mechanisms::Mechanisms;
 use crate::sql::seeded;
 
@@ -25,14 +24,7 @@ pub(crate) struct Exact {
 impl Exact {
     /// Run the statements of a plan.
     pub(crate) fn run(plan: &Plan, engine: &dyn Engine, seed: &str) -> Result<Exact> {
-        if let Some(exact) = engine.embedded().and_then(|own| bounding::run(plan, own, seed)) {
-            return exact;
-        }
-        let own = engine.embedded().is_some() && matches!(plan.bounding, Bounding::Trusted { .. });
-        let statements = match own {
-            true => plan.own_statements(),
-            false => plan.statements(engine.dialect()),
-        };
+        let statements = plan.statements(engine.dialect());
         let run = |statement: &String| engine.run(&seeded(statement, seed)).map_err(without_data);
         let mut exact = Exact::default();
         if let Some(statement) = &statements.sums {

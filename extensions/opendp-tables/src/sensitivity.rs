@@ -34,10 +34,6 @@
 //! `sum c_g <= K`, and at most `G` are not 0. The sum of squares is convex, so it is largest when
 //! as many as possible are `C`. An id adds at most 1 to the number of ids of each of its groups.
 //!
-//! The engine in this process does not rank rows by window functions. It keeps rows by lots; the
-//! module `bounding` proves the same postcondition for them. It adds them up as integers of 128
-//! bits. Its functions give the same integers as the expressions of the portable plan.
-//!
 //! Neighbours by exchange of one individual are twice as far apart.
 
 use opendp_core::Result;

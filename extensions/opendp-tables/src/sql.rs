@@ -11,7 +11,6 @@
 use std::fmt::Write as _;
 
 use crate::Type;
-use crate::bounding::stored;
 use crate::ir::{Addend, Bounding, Branch, Buckets, Key, Plan, Sum};
 
 mod rows;
@@ -25,22 +24,6 @@ pub enum Dialect {
     DataFusion,
     /// PostgreSQL.
     PostgreSql,
-}
-
-/// The words of a dialect, or those of the engine in this process, which has more functions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Words {
-    DataFusion,
-    PostgreSql,
-    Own,
-}
-impl From<Dialect> for Words {
-    fn from(dialect: Dialect) -> Self {
-        match dialect {
-            Dialect::DataFusion => Words::DataFusion,
-            Dialect::PostgreSql => Words::PostgreSql,
-        }
-    }
 }
 
 /// Where the secret seed of a statement goes. Statements are shown with this in its place.
@@ -57,25 +40,7 @@ pub struct Statements {
 impl Plan {
     /// Print the plan for an engine.
     pub(crate) fn statements(&self, dialect: Dialect) -> Statements {
-        self.printed(dialect.into())
-    }
-    /// Print a plan that enforces no limits for the engine in this process.
-    pub(crate) fn own_statements(&self) -> Statements {
-        self.printed(Words::Own)
-    }
-    /// Print the rows that reach the limits, for the engine in this process: the id, the keys, the
-    /// addends that are not always 1, and the buckets.
-    pub(crate) fn rated_statement(&self) -> String {
-        let printer = Printer { plan: self, words: Words::Own };
-        let sums = stored(self).map(|(k, _)| format!("v{k}"));
-        let buckets = (0..self.buckets.len()).map(|k| format!("b{k}"));
-        let columns = ["id".to_owned()].into_iter().chain(printer.keys()).chain(sums);
-        let columns: Vec<String> = columns.chain(buckets).collect();
-        let stages = printer.rows();
-        format!("WITH {stages}\nSELECT {} FROM __rated", columns.join(", "))
-    }
-    fn printed(&self, words: Words) -> Statements {
-        let printer = Printer { plan: self, words };
+        let printer = Printer { plan: self, dialect };
         let sums = (!self.sums.is_empty()).then(|| printer.sums());
         let buckets = (0..self.buckets.len()).map(|k| printer.bucket(k)).collect();
         Statements { sums, buckets }
@@ -84,18 +49,15 @@ impl Plan {
 
 struct Printer<'a> {
     plan: &'a Plan,
-    words: Words,
+    dialect: Dialect,
 }
 impl Printer<'_> {
     fn sums(&self) -> String {
-        let own = self.words == Words::Own;
         let sums = self.plan.sums.iter().enumerate();
         let values = sums.map(|(k, sum)| match sum.addend {
             Addend::Id => {
                 format!("CAST(COUNT(DISTINCT CASE WHEN v{k} = 1 THEN id END) AS VARCHAR)")
             }
-            Addend::One if own && sum.only.is_none() => "CAST(COUNT(*) AS VARCHAR)".to_owned(),
-            _ if own => format!("CAST(COALESCE(SUM(dp_wide(v{k})), 0) AS VARCHAR)"),
             _ => format!("CAST(COALESCE(SUM(CAST(v{k} AS NUMERIC(28, 0))), 0) AS VARCHAR)"),
         });
         self.grouped(values.collect(), "", None)
@@ -125,7 +87,10 @@ impl Printer<'_> {
     }
     /// Print the common part of all statements, and name its last stage.
     fn stages(&self) -> (String, &'static str) {
-        let mut text = self.rows();
+        let picked: Vec<String> =
+            self.plan.branches.iter().map(|branch| self.branch(branch)).collect();
+        let mut text = format!("__picked AS (\n{}\n)", picked.join("\nUNION ALL\n"));
+        let _ = write!(text, ",\n__rated AS ({})", self.rated());
         match &self.plan.bounding {
             Bounding::Trusted { .. } => (text, "__rated"),
             Bounding::Enforced { rows, groups, rows_per_group, .. } => {
@@ -134,13 +99,6 @@ impl Printer<'_> {
             }
         }
     }
-    /// Print the stages that work on each row alone.
-    fn rows(&self) -> String {
-        let picked: Vec<String> =
-            self.plan.branches.iter().map(|branch| self.branch(branch)).collect();
-        let picked = picked.join("\nUNION ALL\n");
-        format!("__picked AS (\n{picked}\n),\n__rated AS ({})", self.rated())
-    }
     /// Rows of the private table, joined and filtered, with the columns of the query.
     fn branch(&self, branch: &Branch) -> String {
         let mut columns = Vec::new();
@@ -148,7 +106,7 @@ impl Printer<'_> {
             columns.push(format!("t0.{} AS id", rows::quoted(id)));
         }
         for (k, column) in branch.columns.iter().enumerate() {
-            columns.push(format!("{} AS c{k}", rows::print(column, self.words)));
+            columns.push(format!("{} AS c{k}", rows::print(column, self.dialect)));
         }
         // A statement needs a column.
         columns.push("1 AS one".into());
@@ -157,15 +115,15 @@ impl Printer<'_> {
         for (k, join) in branch.joins.iter().enumerate() {
             let source = k + 1;
             let kind = if join.keeps_all { "LEFT JOIN" } else { "INNER JOIN" };
-            let key = rows::column(source, &join.key.0, join.key.1, self.words);
-            let on = rows::print(&join.on, self.words);
+            let key = rows::column(source, &join.key.0, join.key.1, self.dialect);
+            let on = rows::print(&join.on, self.dialect);
             let table = rows::quoted(&join.table);
             let _ = write!(text, " {kind} {table} AS t{source} ON {on} = {key}");
         }
         let filters: Vec<String> = branch
             .filters
             .iter()
-            .map(|filter| format!("({})", rows::print(filter, self.words)))
+            .map(|filter| format!("({})", rows::print(filter, self.dialect)))
             .collect();
         if !filters.is_empty() {
             let _ = write!(text, " WHERE {}", filters.join(" AND "));
@@ -180,7 +138,6 @@ impl Printer<'_> {
             columns.push("id".to_owned());
             filters.push("id IS NOT NULL".to_owned());
         }
-        let limited = !matches!(self.plan.bounding, Bounding::Trusted { .. });
         for (k, Key { column, public, .. }) in self.plan.keys.iter().enumerate() {
             columns.push(format!("c{column} AS k{k}"));
             filters.push(match public {
@@ -194,10 +151,6 @@ impl Printer<'_> {
         for (k, buckets) in self.plan.buckets.iter().enumerate() {
             columns.push(format!("{} AS b{k}", self.bucket_of(buckets)));
         }
-        // Where limits are enforced while rows are read, these rows are left out there, too.
-        if limited && self.words == Words::Own {
-            filters.clear();
-        }
         let filter = match filters.is_empty() {
             true => String::new(),
             false => format!(" WHERE {}", filters.join(" AND ")),
@@ -209,10 +162,10 @@ impl Printer<'_> {
             Addend::One | Addend::Id => "1".to_owned(),
             Addend::Known(column) => format!("CASE WHEN c{column} IS NOT NULL THEN 1 ELSE 0 END"),
             Addend::Value(column, lattice) => {
-                rows::on_lattice(*column, self.kind(*column), lattice, false, self.words)
+                rows::on_lattice(*column, self.kind(*column), lattice, false, self.dialect)
             }
             Addend::Square(column, lattice) => {
-                rows::on_lattice(*column, self.kind(*column), lattice, true, self.words)
+                rows::on_lattice(*column, self.kind(*column), lattice, true, self.dialect)
             }
         };
         match sum.only {

@@ -3,7 +3,6 @@
 mod coverage;
 mod files;
 mod ledgers;
-mod limits;
 mod pages;
 mod postgres;
 mod queries;

@@ -6,14 +6,12 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::error::DataFusionError;
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, collect};
+use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionContext};
-use futures::StreamExt;
 use opendp_core::{Error, Result};
 use tokio::runtime::{Builder, Runtime};
 
-use super::functions::functions;
-use super::{Cells, Engine, failed};
+use super::{Cells, Engine};
 use crate::metadata::Table;
 use crate::sql::quoted;
 use crate::{Dialect, Type};
@@ -51,15 +49,7 @@ pub struct DataFusion {
     runtime: Arc<Runtime>,
     /// The plan that runs now.
     running: Mutex<Option<Arc<dyn ExecutionPlan>>>,
-    /// About how many bytes the rows take that are kept of individuals.
-    memory: usize,
-    /// Whether plans use functions that other engines do not have.
-    own: bool,
-    /// Whether one thread reads all rows, in order.
-    ordered: bool,
 }
-/// About how many bytes the rows take that are kept of individuals, unless it is stated.
-const MEMORY: usize = 1 << 31;
 impl std::fmt::Debug for DataFusion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("DataFusion").finish_non_exhaustive()
@@ -71,9 +61,7 @@ impl DataFusion {
     /// # Errors
     /// `FailedFunction` when no thread can be started.
     pub fn new() -> Result<Self> {
-        let context = SessionContext::new();
-        functions().into_iter().for_each(|function| context.register_udf(function));
-        DataFusion::on(context)
+        DataFusion::on(SessionContext::new())
     }
     /// Start the engine on a context, such as one that sends its plans to other processes.
     ///
@@ -87,33 +75,11 @@ impl DataFusion {
         let state = context.state_ref();
         let dialect = datafusion::common::config::Dialect::PostgreSQL;
         state.write().config_mut().options_mut().sql_parser.dialect = dialect;
-        let (runtime, memory) = (Arc::new(runtime), MEMORY);
-        let running = Mutex::new(None);
-        Ok(DataFusion { context, runtime, running, memory, own: false, ordered: false })
+        Ok(DataFusion { context, runtime: Arc::new(runtime), running: Mutex::new(None) })
     }
     /// Return the context.
     pub fn context(&self) -> &SessionContext {
         &self.context
-    }
-    /// Use functions that other engines do not have, and enforce the limits of ids while rows are
-    /// read. Sums are the same. The rows of an id are drawn in another way, and as uniformly.
-    #[must_use]
-    pub fn one_pass(self) -> Self {
-        DataFusion { own: true, ..self }
-    }
-    /// Keep about this many bytes of rows of individuals at once. When they need more, the rows are
-    /// read several times, each time for some of the individuals.
-    #[must_use]
-    pub fn with_memory(self, bytes: usize) -> Self {
-        DataFusion { memory: bytes, ..self }
-    }
-    /// Read rows in order, on one thread.
-    #[cfg(test)]
-    pub(crate) fn ordered(self) -> Self {
-        DataFusion { ordered: true, ..self }
-    }
-    pub(crate) fn memory(&self) -> usize {
-        self.memory
     }
     /// Plan a statement that runs next.
     fn planned(&self, statement: &str) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
@@ -121,41 +87,6 @@ impl DataFusion {
         let plan = self.wait(plan)?;
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(plan.clone());
         Ok(plan)
-    }
-    /// Run a statement, and pass its batches on as they come, from several threads.
-    pub(crate) fn scan(
-        &self,
-        statement: &str,
-        each: &(dyn Fn(&RecordBatch) -> Result<()> + Sync),
-    ) -> Result<()> {
-        let plan = self.planned(statement).map_err(|_| failed())?;
-        let parts = plan.output_partitioning().partition_count();
-        let read = |part: usize| {
-            self.runtime.block_on(async {
-                let rows = plan.execute(part, self.context.task_ctx());
-                let mut rows = rows.map_err(|_| failed())?;
-                while let Some(batch) = rows.next().await {
-                    each(&batch.map_err(|_| failed())?)?;
-                }
-                Ok(())
-            })
-        };
-        let read = &read;
-        std::thread::scope(|scope| {
-            let start = |part: usize| {
-                let thread = std::thread::Builder::new().stack_size(STACK);
-                thread.spawn_scoped(scope, move || read(part)).map_err(|_| failed())
-            };
-            let mut threads = Vec::new();
-            for part in 0..parts {
-                let thread = start(part)?;
-                match self.ordered {
-                    true => thread.join().map_err(|_| failed())??,
-                    false => threads.push(thread),
-                }
-            }
-            threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| failed())?)
-        })
     }
     /// Register a table: its described columns, each read as its declared type. A cell that cannot
     /// be read as this type is null.
@@ -242,9 +173,6 @@ impl Engine for DataFusion {
     fn rows_read(&self) -> Option<u64> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Some(running.map_or(0, |plan| scanned(&plan)))
-    }
-    fn embedded(&self) -> Option<&DataFusion> {
-        self.own.then_some(self)
     }
     fn run(&self, statement: &str) -> Result<Vec<Cells>> {
         let batches = self

@@ -1,6 +1,6 @@
 //! Print row-wise expressions so that no row raises an error.
 
-use super::Words;
+use super::Dialect;
 use crate::ir::{Lattice, Operator, Rounding, Row};
 use crate::{Type, Value};
 
@@ -19,9 +19,6 @@ fn literal(value: &Value) -> String {
         Value::Text(text) => format!("'{}'", text.replace('\'', "''")),
     }
 }
-fn double(value: &str) -> String {
-    format!("CAST({value} AS DOUBLE PRECISION)")
-}
 fn float(value: f64) -> String {
     format!("CAST('{value:e}' AS DOUBLE PRECISION)")
 }
@@ -31,12 +28,11 @@ pub(crate) fn list(values: &[Value]) -> String {
 }
 /// Print a column. NaN becomes null, and negative zero becomes zero: engines disagree on them.
 /// Other floats are moved to magnitudes up to 1e100, and lose what is below 1e-116.
-pub(crate) fn column(source: usize, name: &str, kind: Type, words: Words) -> String {
+pub(crate) fn column(source: usize, name: &str, kind: Type, dialect: Dialect) -> String {
     let column = format!("t{source}.{}", quoted(name));
-    let nan = match words {
-        Words::Own if kind == Type::Float => return format!("dp_float({column})"),
-        Words::DataFusion | Words::Own => format!("isnan({column})"),
-        Words::PostgreSql => format!("{column} = CAST('NaN' AS DOUBLE PRECISION)"),
+    let nan = match dialect {
+        Dialect::DataFusion => format!("isnan({column})"),
+        Dialect::PostgreSql => format!("{column} = CAST('NaN' AS DOUBLE PRECISION)"),
     };
     match kind {
         Type::Float => {
@@ -48,12 +44,12 @@ pub(crate) fn column(source: usize, name: &str, kind: Type, words: Words) -> Str
 }
 
 /// Print an expression.
-pub(crate) fn print(row: &Row, words: Words) -> String {
-    let text = |row: &Row| print(row, words);
+pub(crate) fn print(row: &Row, dialect: Dialect) -> String {
+    let text = |row: &Row| print(row, dialect);
     match row {
-        Row::Column { source, name, kind } => column(*source, name, *kind, words),
+        Row::Column { source, name, kind } => column(*source, name, *kind, dialect),
         Row::Literal(value) => literal(value),
-        Row::Arithmetic(operator, x, y) => arithmetic(*operator, x, y, words),
+        Row::Arithmetic(operator, x, y) => arithmetic(*operator, x, y, dialect),
         Row::Negative(x) => format!("({} - {})", float(0.0), text(x)),
         Row::Rounded(Rounding::Absolute, x) => format!("abs({})", text(x)),
         Row::Rounded(Rounding::Floor, x) => format!("(floor({}) + {})", text(x), float(0.0)),
@@ -89,11 +85,11 @@ fn clamped(value: &str, low: f64, high: f64) -> String {
 /// Print arithmetic of floats that cannot fail: no result leaves the floats on either side, because
 /// some servers raise an error where others give infinity or zero. Where magnitudes could, operands
 /// are moved to moderate ones first.
-fn arithmetic(operator: Operator, x: &Row, y: &Row, words: Words) -> String {
+fn arithmetic(operator: Operator, x: &Row, y: &Row, dialect: Dialect) -> String {
     let safe = Magnitude::of(operator, Magnitude::of_row(x), Magnitude::of_row(y)).is_safe();
     let operand = |row: &Row| match safe {
-        true => print(row, words),
-        false => moderate(&print(row, words)),
+        true => print(row, dialect),
+        false => moderate(&print(row, dialect)),
     };
     let (x, y) = (operand(x), operand(y));
     match operator {
@@ -182,31 +178,21 @@ pub(crate) fn on_lattice(
     kind: Option<Type>,
     lattice: &Lattice,
     square: bool,
-    words: Words,
+    dialect: Dialect,
 ) -> String {
     let Lattice { exponent, low, high, centre } = *lattice;
     let name = format!("c{column}");
     let whole = kind == Some(Type::Integer) && exponent == 0;
     let point = |point: i64| literal(&Value::Integer(point));
-    if words == Words::Own {
-        let (low, high, centre) = (point(low), point(high), point(centre));
-        return match whole {
-            true => format!("dp_whole({name}, {low}, {high}, {centre}, {square})"),
-            false => {
-                let (value, exponent) = (double(&name), point(i64::from(exponent)));
-                format!("dp_point({value}, {low}, {high}, {exponent}, {centre}, {square})")
-            }
-        };
-    }
     let (least, most, inside) = if whole {
         (point(low), point(high), name.clone())
     } else {
-        let value = moderate(&double(&name));
+        let value = moderate(&format!("CAST({name} AS DOUBLE PRECISION)"));
         let (step, steps) = (lattice.step(), 2f64.powi(-exponent));
         let scaled = format!("floor({value} * {} + {})", float(steps), float(0.5));
-        let cast = match words {
-            Words::DataFusion | Words::Own => "TRY_CAST",
-            Words::PostgreSql => "CAST",
+        let cast = match dialect {
+            Dialect::DataFusion => "TRY_CAST",
+            Dialect::PostgreSql => "CAST",
         };
         let bound = |point: i64| float(point as f64 * step);
         // The outer bounds change nothing, as every step is monotone. They are for engines where

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use opendp_core::{Error, Result};
 
-use super::sensitivity::{Dice, Person, exact, neighbours, portable, query, unit, zone_table};
+use super::sensitivity::{Dice, Person, exact, neighbours, query, unit, zone_table};
 use super::*;
 use crate::engine::DataFusion;
 use crate::released::Exact;
@@ -121,7 +121,7 @@ fn the_exact_plan_gives_the_same_results_on_postgresql() {
             let plan = session.checked(&sql).unwrap().plan;
             let theirs = Exact::run(&plan, &server, "0123456789abcdef")
                 .unwrap_or_else(|error| panic!("{sql}\n{error}"));
-            let ours = exact(&portable(), &plan, &described, &people, false);
+            let ours = exact(&plan, &described, &people, false);
             assert_eq!(ours.sums, theirs.sums, "{sql}\n{people:?}");
             assert_eq!(ours.buckets, theirs.buckets, "{sql}\n{people:?}");
         }
