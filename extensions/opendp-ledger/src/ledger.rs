@@ -144,7 +144,6 @@ impl Ledger {
                 created: now,
                 latest: now,
                 terms: terms.clone(),
-                opened: filters.clone(),
                 filters: filters.clone(),
                 head: String::new(),
             })

@@ -24,9 +24,7 @@ pub struct Account {
     pub latest: i64,
     /// Whom it protects, and in which data.
     pub terms: Terms,
-    /// The filters of a budget that composes tightly, as they were when it was created.
-    pub(crate) opened: Option<AdaptiveAccount>,
-    /// The filters, with all releases charged.
+    /// The filters of a budget that composes tightly, with all releases charged.
     pub(crate) filters: Option<AdaptiveAccount>,
     /// The seal of the last entry.
     pub(crate) head: String,
@@ -132,7 +130,6 @@ impl Account {
             created: row.created,
             latest: row.latest,
             terms: Terms::from_text(&row.terms).ok_or_else(damaged)?,
-            opened: None,
             filters: None,
             head: row.head.clone(),
         };

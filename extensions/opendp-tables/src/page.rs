@@ -15,11 +15,6 @@ const VALUE: usize = 1;
 const LOWER: usize = 3;
 const UPPER: usize = 4;
 
-/// Write an aggregate as people do: the engine counts rows as the values of a number.
-fn said(aggregate: &str) -> String {
-    aggregate.replace("count(Int64(1))", "count(*)")
-}
-
 impl Answer {
     /// Make a page of the answer: charts with 95 % intervals, the budget, and how it was computed.
     pub fn to_page(&self) -> Page {
@@ -70,9 +65,9 @@ impl Answer {
         let names = names.as_string_opt::<i32>();
         let mut charts: Vec<(String, Vec<Point>)> = Vec::new();
         for row in 0..self.values.num_rows() {
-            let name = names.map_or(String::new(), |names| said(names.value(row)));
-            if charts.last().is_none_or(|(last, _)| *last != name) {
-                charts.push((name, Vec::new()));
+            let name = names.map_or("", |names| names.value(row));
+            if charts.last().is_none_or(|(last, _)| last != name) {
+                charts.push((name.to_owned(), Vec::new()));
             }
             if let Some((_, points)) = charts.last_mut() {
                 points.push(self.point(row));

@@ -199,10 +199,11 @@ impl<'a> Question<'a> {
         };
         Ok(mechanisms.loss.notion().parts().iter().enumerate().map(part).collect())
     }
+    /// Name the aggregates as people write them: the engine calls `COUNT(*)` a count of ones.
     fn names(&self) -> Result<Vec<String>> {
         let schema = crate::check::aggregate_schema(&self.checked.query)?;
         let fields = schema.fields().iter().skip(self.checked.plan.keys.len());
-        Ok(fields.map(|field| field.name().clone()).collect())
+        Ok(fields.map(|field| field.name().replace("count(Int64(1))", "count(*)")).collect())
     }
     /// Compute HAVING, ORDER BY, LIMIT and expressions of released values.
     fn post_processed(&self, noisy: &Noisy, columns: &[ReleasedColumn]) -> Result<RecordBatch> {

@@ -74,6 +74,7 @@ impl State {
     }
 }
 
+/// Write a new account, whose filters have charged nothing yet.
 pub(super) fn write_account(account: &Account) -> String {
     let mut json = json!({
         "name": account.name,
@@ -84,7 +85,7 @@ pub(super) fn write_account(account: &Account) -> String {
     if account.terms != Terms::default() {
         json["terms"] = account.terms.to_json();
     }
-    if let Some(filters) = &account.opened {
+    if let Some(filters) = &account.filters {
         json["filters"] = filters.to_json();
     }
     json!({"budget": json}).to_string()
@@ -94,11 +95,7 @@ fn read_account(json: &Json) -> Option<Account> {
     let notion = Notion::from_name(text("measure")?)?;
     let created = json.get("created")?.as_i64()?;
     let terms = json.get("terms").map(Json::to_string).unwrap_or_default();
-    let filters = json.get("filters").map(|json| AdaptiveAccount::from_json(json).ok());
-    let opened = match filters {
-        Some(filters) => Some(filters?),
-        None => None,
-    };
+    let filters = json.get("filters").map(AdaptiveAccount::from_json).transpose().ok()?;
     Some(Account {
         name: text("name")?.to_owned(),
         total: Loss::from_text(notion, text("total")?).ok()?,
@@ -107,8 +104,7 @@ fn read_account(json: &Json) -> Option<Account> {
         created,
         latest: created,
         terms: Terms::from_text(&terms)?,
-        filters: opened.clone(),
-        opened,
+        filters,
         head: String::new(),
     })
 }
@@ -171,7 +167,6 @@ mod tests {
             created: 5,
             latest: 5,
             terms: Terms::new().with_size(7),
-            opened: None,
             filters: None,
             head: String::new(),
         };

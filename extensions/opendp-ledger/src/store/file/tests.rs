@@ -45,7 +45,6 @@ fn old(version: i32) -> (TempDir, PathBuf, Connection) {
         created: 1,
         latest: 1,
         terms: Terms::new(),
-        opened: None,
         filters: None,
         head: String::new(),
     };
